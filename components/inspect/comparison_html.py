@@ -107,7 +107,8 @@ def _answers_section(opened: ComparisonDetail) -> Markup:
 def _shared_words_note(found: WordDifference) -> Markup:
     if found.shared is None:
         return Markup('<span class="eh-small">Too long to mark the differences</span>')
-    shared = f"{share(found.shared, 0)} of words are in both answers"
+    below = found.shared if found.marked else min(found.shared, MIN_SHARED_WORDS - 0.01)
+    shared = f"{share(below, 0)} of words are in both answers"  # rounded, still below the limit
     if found.marked:
         return fill(
             '<span class="eh-row"><mark>only in this answer</mark><span>{}</span></span>', shared

@@ -65,8 +65,8 @@ declare_measures(
      "right, wrong or a tie, with the probable better answer shown first and second", _MODEL,
      f"{_UNLABELLED}.judges.*.*"),
     ("unlabelled_right", "Right by the jury without labels", "comparisons whose more probable "
-     "better answer is the better one, by the model itself", "As *Right and wrong without "
-     "labels*.", f"{_UNLABELLED}.right"),
+     "better answer is the better one, by the model itself", "As “Right and wrong without "
+     "labels”.", f"{_UNLABELLED}.right"),
     needs=(SEVERAL_JUDGES,),
 )  # fmt: skip
 declare_measures(
@@ -81,7 +81,7 @@ declare_measures(
     "agreement", "study",
     ("unlabelled_correlation", "Error correlation without labels", "mean correlation of two "
      "judges' errors, from the probable better answers",
-     "As *Effective judges without labels*.",
+     "As “Effective judges without labels”.",
      f"{_UNLABELLED}.error_correlation"),
     unit="correlation", style="decimal", neutral=0.0, needs=(SEVERAL_JUDGES,),
 )  # fmt: skip

@@ -66,7 +66,8 @@ declare_measures(
 declare_measures(
     "nudges", "model",
     ("length_controlled", "Win rate at equal length", "verdicts that a model would win against "
-     "the baseline if both answers were equally long", "Logistic regression on tanh of the "
+     "the baseline (without one, the model with the highest win rate) if both answers were equally "
+     "long", "Logistic regression on tanh of the "
      "length difference, ties as half wins; sandwich by items, or Wilson if all verdicts are "
      "the same.", "length.controlled.*"),
     neutral=0.5, needs=(LENGTHS,),

@@ -102,7 +102,7 @@ declare_measures(
 declare_measures(
     "position", "model",
     ("strength", "Strength among N options", "log-odds of a model's answers above the mean of "
-     "all models, in the choice model", "The θ of *Position term among N options*. Interval: "
+     "all models, in the choice model", "The θ of “Position term among N options”. Interval: "
      "sandwich by items.", "strength.*"),
     unit="logit", style="logit", neutral=0.0, options="many", needs=(SEVERAL_OPTIONS,),
 )  # fmt: skip

@@ -238,7 +238,7 @@ CONSISTENCY_KAPPA: Final = declare_of_both_orders(
     neutral=0.0,
     better="high",
     measure=measures.CONSISTENCY_KAPPA,
-    how=f"On the comparisons of *Chance consistency*. {JACKKNIFE_INTERVAL}",
+    how=f"On the comparisons of “Chance consistency”. {JACKKNIFE_INTERVAL}",
 )
 STABILITY: Final = declare_of_position(
     key="stability",

@@ -133,8 +133,15 @@ def power_text(table: Sequence[RuleEstimate]) -> str:
     _, rate, title = max(found)
     return (
         f" If “{title}” gained {100 * SMALL_GAIN:g} points, this would have been found in "
-        f"{100 * rate:.0f} % of such studies."
+        f"{_estimated_percent(rate)} of such studies."
     )
+
+
+def _estimated_percent(rate: float) -> str:
+    """An estimated probability in percent, which is never certain: "over 99 %" and "under 1 %" are
+    the ends."""
+    rounded = round(100 * rate)
+    return "over 99 %" if rounded > 99 else "under 1 %" if rounded < 1 else f"{rounded} %"
 
 
 def detection_rate(raw: Estimate, adjusted: Estimate, gain: float) -> float | None:

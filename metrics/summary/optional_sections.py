@@ -229,13 +229,15 @@ def _ratings_from_label_probabilities(frame: pd.DataFrame) -> Json:
 
 def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
     """Return the share of wins of the longer answer ("longer"; "longer_of_equal" among equally good
-    answers), win rates at equal length ("controlled", empty without a baseline) and the length
-    effect of the judges ("judges"); empty without known lengths."""
+    answers), win rates at equal length ("controlled": against the baseline, without one against
+    the model with the highest win rate) and the length effect of the judges ("judges"); empty
+    without known lengths."""
     longer = length_effects.length_preference(frame)
     if longer.value is None:
         return {}
-    baseline = find_baseline(frame)
-    controlled = length_effects.length_controlled_win_rates(frame, baseline) if baseline else {}
+    pairs = row_selection.select_pairs(frame)
+    opponent = find_baseline(frame) or next(iter(win_rates.win_rate(pairs)), "")
+    controlled = length_effects.length_controlled_win_rates(pairs, opponent)
     equal = length_effects.length_preference_at_equal_quality(frame)
     known = {} if equal.value is None else {"longer_of_equal": equal}
     return {"longer": longer, **known, "controlled": controlled, "judges": length_effect(frame)}

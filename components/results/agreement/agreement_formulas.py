@@ -73,7 +73,7 @@ HOW_VERIFIED: Final = (
     "counted separately. Click a number to open its comparisons."
 )
 HOW_REPLACEMENT: Final = (
-    "The judge replaces each voter in turn. The judge's agreement with the *remaining* voters "
+    "The judge replaces each voter in turn. The judge's agreement with the remaining voters "
     "is compared with that of the replaced voter on the same pairs: `judge − person`. "
     "Interval: by items. Best: share of bootstrap samples of the items in which this judge "
     "has the highest difference."
@@ -81,7 +81,7 @@ HOW_REPLACEMENT: Final = (
 HOW_DISTANCES: Final = (
     "J: a judge's score from −2 to 2 (−1 to 1 if verdicts have no levels), averaged over both "
     "orders where both were judged. P: the mean score of people; for a person, the mean of the "
-    "*other* people. `MAE = mean |J − P|`, `Consistency = share of |J − P| ≤ 1` (Creation-MMBench "
+    "other people. `MAE = mean |J − P|`, `Consistency = share of |J − P| ≤ 1` (Creation-MMBench "
     "F.2). Averaging two orders pulls J toward 0, which alone can reduce the distance. For "
     "comparison, “always tie” is a judge that only gives ties."
 )

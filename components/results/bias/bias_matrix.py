@@ -109,7 +109,7 @@ def bias_matrix_html(
         total=True,
         label_width=132 if layout == BY_PROMPT else 168,
         select=grid.selections,
-        more=_hover_lines(grid, shown.key, cells),
+        more=_hover_lines(grid, shown, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={
             at: max(scale.strength(one.entropy), LEAST_STRENGTH) if one.is_uneven else 0.0
@@ -215,12 +215,12 @@ def _position_terms(frame: pd.DataFrame, columns: Sequence[str]) -> dict[CellKey
 
 
 def _hover_lines(
-    grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
+    grid: _MatrixLayout, shown: MeasureRecord, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
     """(row, column) -> lines of the cell's hover card: entropy, first-position share and flips
     together, because each of them alone misleads; where known, also changes on a repeat, Grade
-    Score, the effect of the position term, and the path in the JSON output. `key` and `cells`: the
-    measure shown, and its estimates."""
+    Score, the effect of the position term, and the path in the JSON output. `cells`: the estimates
+    of the measure `shown`."""
     entropy, first, flips, noise = map(
         grid.estimates_of, ("entropy", "first_share", "conflict", "noise_floor")
     )
@@ -234,25 +234,26 @@ def _hover_lines(
             lines.append(f"{share(floor.value, 0)} of verdicts change on a repeat")
         if grades:
             lines.append(_grade_score_line({part: of.get(place) for part, of in grades.items()}))
-        if key == "position_term" and one.value is not None:
+        if shown.key == "position_term" and one.value is not None:
             lines.append(
                 "Of two equally good answers, the one shown first would win "
                 f"{share(first_share_if_equal(one).value, 0)} of verdicts"
             )
-        lines.append(_json_path(grid, place, key))
+        lines.append(_json_path(grid, place, shown))
         found[place] = [line for line in lines if line]
     return found
 
 
-def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
-    """Text on where the output of `python -m metrics --json` has the measure `key` of the cell
-    `place` (row, column): its path and, for a category, the option `--by` that makes the output
-    contain categories; "" for a cell that pools prompts."""
+def _json_path(grid: _MatrixLayout, place: tuple[str, str], shown: MeasureRecord) -> str:
+    """Text on where the output of `python -m metrics --json` has the measure of the cell `place`
+    (row, column): its path and, for a category, the option `--by` that makes the output contain
+    categories; "" for a cell that pools prompts, and for a measure that the output lacks."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
-    if not judge or not prompt:
+    declared = next((path for path in shown.paths if ".*.*." in path), "")
+    if not judge or not prompt or not declared:
         return ""
-    path = f"position.{judge}.{prompt}.{key}"
+    path = declared.replace(".*.*.", f".{judge}.{prompt}.")
     if not category:
         return f"JSON: {path}"
     return f"JSON with --by {','.join(CELL_COLUMNS)}: by.{judge}.{prompt}.{category}.{path}"
@@ -337,7 +338,11 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     if frame.empty or filtered.has_only_people:
         return None
     found = records.estimate_position_measures(frame, ["judge", "prompt"])
-    shown = records.records_listed_by("paper")
+    shown = [
+        one
+        for one in records.records_listed_by("paper")
+        if any(cell[one.key].value is not None for cell in found.values())
+    ]  # a column without values is left out, and so is its definition
     columns = [
         TypedColumn(
             "",

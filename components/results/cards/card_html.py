@@ -269,8 +269,8 @@ def _how_computed(card: ReportCard) -> str:
         )
     return (
         f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: 95{NARROW_SPACE}%, "
-        f"items as clusters: all orders and pairs of an item stay together. {votes}Chance "
-        "consistency: the consistency of random verdicts that choose each position as often as the "
-        "judge does.\n\nFixed rules choose the sentences of this card from its numbers. Hover over "
-        "a sentence to see its rule and threshold."
+        f"items as clusters: all orders and pairs of an item stay together. {votes}A judge "
+        "that chooses at random: random verdicts that choose each position equally often, with as "
+        "many ties as this judge.\n\nFixed rules choose the sentences of this card from its "
+        "numbers. Hover over a sentence to see its rule and threshold."
     )

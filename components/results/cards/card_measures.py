@@ -163,12 +163,13 @@ class CardMeasures:
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
         """Effect of a position (for pairs: the first; for N options: the one preferred most), as
         (effect in logits, share of verdicts that it would win among equally good answers, p-value,
-        name of the position). Estimates without a value and p-value None if it is unknown."""
+        name of the position). Estimates without a value and p-value None if it is unknown; for
+        pairs, there is no p-value."""
         if self.compares_pairs:
             pairs = self.fitted_position_model
             gamma = pairs.gamma.get(self.rater, unknown_estimate("no usable verdict", "logit"))
             equal = pairs.first_if_equal.get(self.rater, unknown_estimate(gamma.note, "share"))
-            return gamma, equal, pairs.test.p if pairs.test else None, "first"
+            return gamma, equal, None, "first"  # its test ignores items, unlike its interval
         model = self.fitted_choice_model
         terms = model.slots.get(self.options, ())
         if not terms:

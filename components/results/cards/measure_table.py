@@ -146,8 +146,8 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         among = "two" if card.compares_pairs else str(card.options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
         p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
-        test = "not tested" if p is None else f"p\u00a0{p_text}"
-        note = f"of {among} equally good answers, {won}; {test}"
+        test = "; not tested" if p is None else f"; p\u00a0{p_text}"
+        note = f"of {among} equally good answers, {won}{'' if card.compares_pairs else test}"
         return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
     if key == twin_records.TWIN_PREFERENCE.key:
         family = card.largest_effect_beyond_floor[1]

@@ -129,8 +129,8 @@ class PointCard:
                 )
         if not parts:
             return (
-                "Options and criteria were listed in one order only, so the effect of their order "
-                "is unknown."
+                "No answer has verdicts in different orders of options or criteria, so the effect "
+                "of their order is unknown."
             )
         noise = self.option_order_effect.noise_floor if self.option_order_effect else None
         known = noise is not None and noise.value is not None
@@ -175,6 +175,8 @@ class PointCard:
         if self._label_count < FEW_LABELS:
             labels = count(self._label_count, "label")
             return f"Label more answers: with {labels}, intervals are wide."
+        if self.pass_fail_result is not None and self._has_labels_of_all_answers:
+            return "Every answer has a label: report the labels' pass rate, not the observed one."
         if self.pass_fail_result is not None:
             return (
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
@@ -201,6 +203,14 @@ class PointCard:
         return len(rows.loc[compared, ["item", "shown"]].drop_duplicates())
 
     @property
+    def _has_labels_of_all_answers(self) -> bool:
+        """Whether each usable verdict is on an answer with a label, so that the true pass rate is
+        that of the labels."""
+        rows = self.rows_without_noise_repeats
+        usable = np.isfinite(usable_scores(rows))
+        return GOLD_COLUMN in rows and bool(rows.loc[usable, GOLD_COLUMN].notna().all())
+
+    @property
     def _is_order_effect_large(self) -> bool:
         """Whether the interval of the share of verdicts changed by the order of options or criteria
         lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
@@ -220,6 +230,9 @@ class PointCard:
         found: list[tuple[str, str, Estimate, Style]] = []
         if self.pass_fail_result is not None:
             rates = self.pass_fail_result.rates
+            true = "estimate: observed pass rate, corrected for the judge's errors"
+            if self._has_labels_of_all_answers:
+                true = "% of verdicts on answers that are good by their label; all have one"
             found += [
                 ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
                 ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
@@ -229,8 +242,7 @@ class PointCard:
                  rates.kappa, SCORE),
                 ("Observed pass rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
-                ("True pass rate", "estimate: observed pass rate, corrected for the judge's errors",
-                 self.pass_fail_result.true_pass_rate, PERCENT),
+                ("True pass rate", true, self.pass_fail_result.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
             used = f"effective number of scores {number(self.scores.effective_values, 1)}"

@@ -41,6 +41,8 @@ class Ranking:
     usable verdicts in this order."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
+    has_known_order: bool = True
+    """Whether the order of the two answers is recorded for at least one verdict."""
     has_unusable_pairs: bool = False
     """Whether two answers were compared, but no reply contains a usable verdict."""
 
@@ -81,11 +83,8 @@ def compute_ranking(
         return Ranking(
             [], has_unusable_pairs=verdicts is not None and _are_all_replies_unusable(verdicts)
         )
-    one, two = (
-        leaderboards_by_order(select_pair_rows_of_model_judges(verdicts))
-        if verdicts is not None
-        else (None, None)
-    )
+    single = None if verdicts is None else select_pair_rows_of_model_judges(verdicts)
+    one, two = (None, None) if single is None else leaderboards_by_order(single)
     return Ranking(
         connected_leaderboards(pairs),
         win_rate(pairs),
@@ -95,6 +94,7 @@ def compute_ranking(
         two,
         largest_leaderboard(votes[votes["options"] == 2]) if votes is not None else None,
         tuple(sorted(str(name) for name in pairs["judge"].unique())),
+        single is None or bool((single["orders"] != 0).any()),
     )
 
 

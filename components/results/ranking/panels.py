@@ -15,6 +15,7 @@ from components.html.format import NARROW_SPACE, count, join_names, number, poin
 from components.html.markup import EMPTY, Markup, join
 from components.html.templates import macros
 from components.results.ranking.computed import Ranking
+from components.results.ranking.ranking_stability import UNKNOWN_ORDER
 from metrics.estimation.planning.power import E_VALUE_THRESHOLD, battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloRating, EloResult
@@ -114,10 +115,14 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
 
 def order_comparison_html(ranking: Ranking) -> Markup:
     """HTML table of ranks and ratings from the first order of the answers, the second, and both; a
-    message without pairs, or with one order only."""
+    message without pairs, with one order only, or if the data do not record the order."""
     both, one, two = ranking.main_leaderboard, ranking.first_order, ranking.second_order
     if both is None:
         return NO_PAIRS_HTML
+    if not ranking.has_known_order:
+        return panel.empty_state(
+            "No order here.", f"{UNKNOWN_ORDER[0].upper()}{UNKNOWN_ORDER[1:]}."
+        )
     if one is None or two is None:
         text = (
             "Every pair was judged in one order only. Run the study in both orders to see the "

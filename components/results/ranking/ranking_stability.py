@@ -15,6 +15,7 @@ from components.results.ranking.computed import Ranking
 from metrics.ratings.bradley_terry import Leaderboard
 
 Answer = Literal["Yes", "No", "In part", "Not known"]
+UNKNOWN_ORDER: Final = "the data do not record in which order the answers were shown"
 HOLD_RULE: Final = (
     "A difference of two ratings is significant if its interval, adjusted for all pairs of "
     "models (max-t), excludes 0. The ranking does not hold if the two orders rank a pair of "
@@ -41,6 +42,8 @@ def compare_orders(ranking: Ranking) -> RankingStability:
         return RankingStability("Not known", "no comparison has a usable verdict.")
     if both is None:
         return RankingStability("Not known", "a ranking needs pairwise comparisons.")
+    if not ranking.has_known_order:
+        return RankingStability("Not known", f"{UNKNOWN_ORDER}.")
     if one is None or two is None:
         return RankingStability("Not known", "every pair was judged in one order only.")
     here = [name for name in one.names if name in two.names]

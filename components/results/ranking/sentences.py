@@ -118,7 +118,10 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 def _open_places_text(board: Leaderboard) -> str:
     """Clause on the places that more than one model can have, such as "but places 3 to 5 are not
-    settled"; a general clause if these places are not adjacent."""
+    settled"; a general clause if these places are not adjacent. If the leaderboard has none, the
+    clause is on people's differences."""
+    if are_all_gaps_significant(board):
+        return "but not all differences between models in people's votes are significant"
     places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
                      for p in range(rank.low, rank.high + 1)})  # fmt: skip
     if len(places) < 2 or places[-1] - places[0] >= len(places):

@@ -320,7 +320,7 @@ BEST_RULES: Final = Panel(
     (Body("best_rules", "eh-best-rules", clickable=True),),
     "The rules",
     how=HOW_RULES,
-    json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.adjusted"),
+    json_keys=("remedies.rules.*.*.*.agreement",),
 )
 RULES: Final = Panel(
     "rules",
@@ -331,7 +331,6 @@ RULES: Final = Panel(
     table=remedies_paper_table,
     json_keys=(
         "remedies.rules.*.*.*.agreement",
-        "remedies.rules.*.*.*.adjusted",
         "remedies.rules.*.*.*.decided",
         "remedies.juries.*.*.agreement",
     ),
@@ -352,7 +351,6 @@ IMPROVE: Final = Panel(
     json_keys=(
         "alignment.judges.*.*.candidates.*.difference",
         "alignment.judges.*.*.candidates.*.agreement",
-        "alignment.judges.*.*.mistakes.all",
     ),
 )
 POINTS: Final = Panel(

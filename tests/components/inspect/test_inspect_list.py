@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from components.inspect.comparison_html import _shared_words_note
 from components.inspect.html_parts import MAX_TEXT
 from components.inspect.list_html import Selection, detail_panel, filter_bar, list_html
 from components.inspect.load_comparison import NOT_RECORDED, load_image, load_inspect_page
@@ -123,6 +124,11 @@ def test_below_a_quarter_of_shared_words_nothing_is_marked():
     # 1 shared word of 4 and 5: 2/9 is less than 1/4. One of 4 and 4 is exactly 1/4.
     assert not word_difference("a b c d", "a v w x y").marked
     assert word_difference("a b c d", "a x y z").marked
+    # 62 of 250 words: 24.8 %, which is not shown as the limit.
+    same = " ".join(f"w{k}" for k in range(62))
+    texts = [f"{same} {' '.join(f'{which}{k}' for k in range(188))}" for which in "xy"]
+    note = text_of(_shared_words_note(word_difference(*texts)))
+    assert says(note, "24", "only from 25") and not says(note, "25", "both")
 
 
 def test_empty_and_very_long_answers_are_not_compared():

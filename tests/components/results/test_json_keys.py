@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.results.bias.bias_matrix import bias_matrix_html, list_matrix_measures
+from components.results.bias.computed import load_bias
 from components.results.view.result_view import Panel, View
 from components.results.view_drawing import VIEWS, render_view_uncached
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY
@@ -129,6 +131,26 @@ def test_every_panel_with_numbers_names_their_keys():
     assert without == set(WITHOUT_NUMBERS)
     headed = {view.name for view in VIEWS.values() if view.json_keys}
     assert headed == set(VIEWS)
+
+
+def test_intervals_adjusted_for_other_rules_have_no_key():
+    """The page adjusts gains for all rules and juries, the JSON for the rules of one judge."""
+    named = {key for panel in VIEWS["Remedies"].panels for key in panel.json_keys}
+    assert "remedies.rules.*.*.*.agreement" in named
+    assert not any(key.startswith("remedies.rules") and "adjusted" in key for key in named)
+
+
+def test_mistakes_before_a_comparison_of_candidates_have_no_key():
+    """The page shows mistakes from the first label on, the JSON only beside candidates."""
+    improve = next(one for one in VIEWS["Remedies"].panels if one.name == "improve")
+    assert improve.json_keys and not any("mistakes" in key for key in improve.json_keys)
+
+
+def test_explanations_show_no_asterisks():
+    """They turn **bold** and `code` into tags, and nothing else."""
+    texts = {panel.name: panel.how for _, panel in panels()}
+    texts |= {record.key: record.how for record in DECLARED.values()}
+    assert [name for name, how in texts.items() if "*" in re.sub(r"`[^`]*`|\*\*", "", how)] == []
 
 
 def summarise(store: Store, name: str, by: str = "") -> Any:
@@ -273,13 +295,12 @@ OTHER_DATA = {
     "self_preference.against_outsiders.*.excess", "self_preference.term", "verification",
     "without_suspects.*",
     "remedies.rules.*.*.*.dollars", "position.*.*.entropy_noise", "position.*.*.entropy_order",
-    "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*", "length.controlled.*",
+    "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*",
     "style.*.minus_people.*", "pass_by_order.*.*.shift", "pass_by_order.*.*.by_category.*.shift",
     "alignment.judges.*.*.candidates.*.difference", "alignment.judges.*.*.candidates.*.agreement",
-    "alignment.judges.*.*.mistakes.all",
 }  # fmt: skip
 """Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
-missing verdicts, injections, a baseline, pass and fail in both orders, candidates for a prompt.
+missing verdicts, injections, pass and fail in both orders, candidates for a prompt.
 Their sections have tests of their own in tests/metrics/summary, tests/metrics/labels and
 tests/library."""
 STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
@@ -307,3 +328,26 @@ def test_every_key_exists_in_the_json(request, recorded):
         if missing <= OTHER_DATA:
             return
     assert missing <= OTHER_DATA
+
+
+@pytest.mark.parametrize("study", ["small", OPTIONS_STUDY])
+def test_a_cell_of_the_position_matrix_names_a_key_that_exists(recorded, study):
+    store, summaries = recorded(study)
+    filtered = FilteredStudy(store, study)
+    frame, bias = filtered.measured_judge_rows, load_bias(filtered)
+    named = {}
+    for measure in list_matrix_measures(bias.options):
+        html = unescape(bias_matrix_html(bias, measure, frame=frame)).replace("<wbr>", "")
+        named[measure] = set(re.findall(r"JSON: ([^\s\"<]+?)[.\s]*[\s\"<]", html))
+    assert not named.get("Lean") and named["Consistency"]
+    whole = summaries.get("")
+    assert {key for keys in named.values() for key in keys if not is_path(whole, key)} == set()
+
+
+def is_path(value: Any, path: str) -> bool:
+    """Whether the value has this path; its names may contain dots."""
+    inside = value.items() if isinstance(value, Mapping) else ()
+    return any(
+        path == name or (path.startswith(f"{name}.") and is_path(inner, path[len(name) + 1 :]))
+        for name, inner in inside
+    )

@@ -15,7 +15,7 @@ from components.results.ranking.computed import load_ranking
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.citations import bibtex
-from metrics.catalogue.records import estimate_position_measures
+from metrics.catalogue.records import estimate_position_measures, records_listed_by
 from studies.domain import JudgeSpec
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -38,6 +38,20 @@ def test_a_table_has_the_numbers_of_the_metrics(judged: Store) -> None:
     assert by_judge["always first"][3] == "100.0"
     assert by_judge["fair"][1] == "100.0"
     assert by_judge["fair"][-1] == str(found["fair", "brief-letters"]["consistency"].n) == "40"
+
+
+def test_a_caption_defines_only_the_columns_of_its_table(judged: Store) -> None:
+    """Without repeats, the table has no noise floor: its empty column is left out."""
+    heads = []
+    single = [judgement(ask("a"), 0), judgement(ask("a", shown="yx"), 1)]
+    judged.save_study(Study("once"), [item("q1", "xy")], (), recorded=single, only_recorded=True)
+    for filtered in (scene(judged), FilteredStudy(judged, "once")):
+        table = paper_text.paper_tables(filtered)["Position bias"]
+        for one in records_listed_by("paper"):
+            defined = f"{one.column_head}: {one.description}" in table.caption
+            assert defined is (one.column_head in table.head), one.key
+        heads.append(table.head)
+    assert "Noise" in heads[0] and "Noise" not in heads[1]
 
 
 def test_a_ranking_has_ranks_as_ranges(judged: Store) -> None:

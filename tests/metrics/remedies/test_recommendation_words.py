@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from metrics.remedies import recommendation
 from metrics.remedies.recommendation import detection_rate, gain_text, power_text
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from studies.domain import Estimate
@@ -41,6 +42,16 @@ def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
     assert says(advice.sentence, "shown to help", "chance", "2 points", "found in")
     # Without ties, adding up two orders earns exactly as much as one call: nothing can be found.
     assert power_text(drawn_study(40, 0.0, 0.7).estimate_rules_of_rater(0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(1.0, "over 99 %"), (0.996, "over 99 %"), (0.99, "99 %"), (0.0, "under 1 %"), (0.42, "42 %")],
+)
+def test_an_estimated_rate_is_never_certain(monkeypatch, rate, text) -> None:
+    monkeypatch.setattr(recommendation, "detection_rate", lambda *_: rate)
+    said = power_text(drawn_study(40, 0.3, 0.5).estimate_rules_of_rater(0))
+    assert says(said, "found in", text) and ("over" in said) is (rate > 0.99)
 
 
 def test_the_detection_rate_is_that_of_a_normal_estimate() -> None:

@@ -234,3 +234,16 @@ def test_the_jury_of_three_judges_is_a_section():
     assert found["win_rate"]["x"]["value"] == 1 and {"bounds", "without_labels"} <= set(found)
     two = [row for row in rows if row["judge"] != "c"]
     assert "jury" not in summarise_frame(build(two), quick=True)
+
+
+def test_win_rates_at_equal_length_have_an_opponent_without_a_baseline_too():
+    """Without a baseline, the opponent is the model with the highest win rate."""
+    frames = {"ab": (0, 1), "ac": (0, 1), "bc": (0, 1)}  # each pair is won by the earlier name
+    rows = [
+        row | {"length": lengths}
+        for k in range(4)
+        for (x, y), picks in frames.items()
+        for row, lengths in zip(pair(f"q{k}", *picks, x=x, y=y), ((9, 5), (5, 9)), strict=True)
+    ]
+    section = summarise_frame(build(rows), rng=rng())["length"]
+    assert {name: one["value"] for name, one in section["controlled"].items()} == {"b": 0, "c": 0}

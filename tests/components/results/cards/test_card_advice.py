@@ -144,3 +144,22 @@ def test_a_judge_that_scores_too_high_is_corrected_and_one_that_is_right_is_not(
     assert says(card(1.0)._advice, "mean error", "Remedies")
     assert not card(0.0)._is_gain_shown_for("shift")
     assert not says(card(0.0)._advice, "mean error")
+
+
+def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
+    """160 answers: 120 of them have a label, then all."""
+    offered = Arrangement(("fail", "pass"))
+    rows = [(f"q{k}", "m", offered, [float((k % 2) ^ (k % 13 == 0))], False) for k in range(160)]
+
+    def card(labels: int) -> PointCard:
+        given = {f"q{k}": ("fail", "pass")[k % 2] for k in range(labels)}
+        return PointCard(frame_of(rows, given, scale=("fail", "pass")))
+
+    for labels, corrected in ((120, True), (160, False)):
+        found = card(labels)
+        assert says(found._advice, "corrected") is corrected
+        assert says(found._advice, "labels'") is not corrected
+        (words,) = (words for name, words, *_ in found.measures if name == "True pass rate")
+        assert says(words, "corrected") is corrected
+    assert says(card(160)._order_sentence, "different orders", "unknown")
+    assert "one order" not in card(160)._order_sentence

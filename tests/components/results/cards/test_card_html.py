@@ -16,6 +16,7 @@ from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
 from metrics.catalogue.answer_records import AGREEMENT
+from metrics.catalogue.position_records import CHANCE_CONSISTENCY
 from studies.domain import Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -48,6 +49,18 @@ def test_a_card_has_the_numbers_of_its_judge(voted):
     assert facts["others"] == good["others"] == pytest.approx(5 / 12)
 
 
+def test_the_random_judge_is_explained_as_its_number_is_computed(store):
+    """The number is that of even positions, not of the judge's own, which are 1 and 0."""
+    sheet = Sheet("even")
+    for k in range(6):
+        sheet.both(f"q{k}", "j", "xy")
+    sheet.save(store)
+    said = text(show_card(Raters(FilteredStudy(store, "even")), "j"))
+    assert says(said, "chooses at random", "50")
+    assert says(said, "random verdicts", "each position", "equally", "ties", "this judge")
+    assert CHANCE_CONSISTENCY.name not in said
+
+
 def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     html = show_card(Raters(FilteredStudy(voted, "voted")), "first")
     said = text(html)
@@ -74,7 +87,8 @@ def test_people_stand_beside_the_judge(voted):
     assert lines[AGREEMENT.name].others == [0.5]
 
 
-def test_a_position_term_says_what_it_means_and_its_test(store):
+def test_a_position_term_says_what_it_means_without_a_test_that_ignores_items(store):
+    """Its interval is clustered by item; the likelihood-ratio test is not."""
     sheet = Sheet("lean")
     for k in range(30):
         sheet.both(f"q{k}", "j", ("xx", "xy", "yy")[k % 3])
@@ -83,7 +97,8 @@ def test_a_position_term_says_what_it_means_and_its_test(store):
     # 10 of 30 pairs flip to the first: 40 first, 20 second; γ = ln 2, since x wins half of all.
     term = lines["Position term"]
     assert term.value_text == "+0.69"
-    assert "would win 67" in term.description and "p\u00a0=\u00a00.0" in term.description
+    assert "would win 67" in term.description
+    assert "p\u00a0" not in term.description and "tested" not in term.description
     assert term.chance == 0.5
 
 

@@ -113,6 +113,17 @@ def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(
     )
 
 
+def test_a_settled_leaderboard_is_not_said_to_have_open_places():
+    """Only people's differences are not significant."""
+    judged = build(battles(dict.fromkeys((("a", "b"), ("b", "c"), ("a", "c")), (36, 4))))
+    votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
+    ranking = compute_ranking(judged, judged, votes)
+    assert all(rank.low == rank.high for rank in ranking.main_leaderboard.ranks.values())
+    title = ranking_finding(ranking)[0]
+    assert says(title, "same order", "not all", "people's votes", "significant")
+    assert "places" not in title
+
+
 def test_people_never_rate_among_the_judges(ladder):
     votes = build([*battles(LADDER), *battles({("c", "a"): (90, 0)}, judge="human:ann")])
     assert (

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components.results.ranking.computed import Ranking, compute_ranking
+from components.results.ranking.panels import order_comparison_html
 from components.results.ranking.ranking_stability import compare_orders
 from tests.components.results.ranking.test_ranking_panels import LADDER, battles
 from tests.metrics.frames import build, pair
@@ -88,6 +89,17 @@ def test_several_changes_of_places_are_summed_up(significant, orders):
 def test_one_order_only_is_not_known(missing):
     boards = {"one": Board("ab"), "two": Board("ab"), missing: None}
     assert sentence(boards["one"], boards["two"], Board("ab")).startswith("Not known: every pair")
+
+
+def test_an_order_that_is_not_recorded_is_not_called_one_order():
+    rows = [pair(f"q{n}", n % 3 == 0, 0, orders=1)[0] for n in range(12)]
+    known, unknown = (build(row | {"orders": orders} for row in rows) for orders in (1, 0))
+    for frame, recorded in ((known, True), (unknown, False)):
+        ranking = compute_ranking(frame, frame)
+        told, drawn = compare_orders(ranking).sentence, order_comparison_html(ranking)
+        assert says(told, "Not known", "order")
+        assert says(told, "do not record") is not recorded
+        assert says(drawn, "One order") is recorded and says(drawn, "do not record") is not recorded
 
 
 def test_fitted_rankings():
