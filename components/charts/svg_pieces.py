@@ -34,7 +34,7 @@ class Canvas:
         return self.height - BOTTOM
 
     def vertical_scale(self, low: float, high: float) -> Scale:
-        return lambda value: TOP + (self.axis_y - TOP) * (high - value) / (high - low)
+        return lambda value: TOP + (self.axis_y - TOP) * (high - value) / max(high - low, 1e-9)
 
     def horizontal_scale(self, low: float, high: float, pad: float = 0.0) -> Scale:
         room = self.width - LEFT - RIGHT - 2 * pad

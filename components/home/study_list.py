@@ -52,11 +52,15 @@ class StudyState:
 
 
 def study_state(
-    line: StudySummary, running: Iterable[str], unusable: int = 0, failed: int = 0
+    line: StudySummary,
+    running: Iterable[str],
+    unusable: int = 0,
+    failed: int = 0,
+    run_failed: bool = False,
 ) -> StudyState:
     """State of a study. `running`: names of the studies with an active run; `unusable`: number of
     its replies without a usable verdict; `failed`: number of its calls without a reply, which the
-    next run makes again."""
+    next run makes again; `run_failed`: whether its last run failed."""
     if line.name in running:
         done = share(line.judged / max(1, line.planned), 0)
         return StudyState(f"Running, {done}", "run", "running")
@@ -64,6 +68,8 @@ def study_state(
         return StudyState("Recorded", "results", "done")
     if not line.planned:
         return StudyState("Not run yet", "study", "ready")
+    if not line.judged and run_failed:
+        return StudyState(f"Failed: {count(line.planned, 'call')} left", "run", "unfinished")
     if not line.judged:
         return StudyState(f"Ready: {count(line.planned, 'call')}", "study", "ready")
     if line.judged < line.planned:
@@ -92,10 +98,16 @@ def studies_html(
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     if not lines:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
+    last_runs = {run.study: run.state for run in reversed(store.runs())}  # newest first
     rows = [
         {
             "line": line,
-            "state": study_state(line, running, *_count_unusable_and_failed(store, line)),
+            "state": study_state(
+                line,
+                running,
+                *_count_unusable_and_failed(store, line),
+                last_runs.get(line.name) == "failed",
+            ),
             "asks": question if line.name == asked else "",
             "calls": _calls_text(store, line),
             "judges": _judges_text(store, line.name),

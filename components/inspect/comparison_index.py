@@ -45,14 +45,17 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict in one order: the position picked most often over its repeats (a tie if two are
-    equally frequent, None if there are only scores); or, without a usable reply, the status of the
-    failure."""
+    """Verdict in one order: the position picked most often over its repeats (None if there are only
+    scores, or if no verdict is most frequent: `is_divided`); or, without a usable reply, the status
+    of the failure."""
 
     shown: tuple[str, ...]
     pick: Pick
     status: Status
     scores: tuple[float, ...] = ()
+    is_divided: bool = False
+    """Whether repeats of this order disagree and no verdict is most frequent; measures count such
+    an order as a tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,14 +348,15 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
         return mark
     if not any(np.isnan(score) for score in scores):
         mark = replace(mark, scores=tuple(float(score) for score in scores))
-    return replace(mark, pick=_modal_pick([int(row["pick"]) for row in planned]))
+    picks = [int(row["pick"]) for row in planned if int(row["pick"]) != NO_PICK]
+    pick = _modal_pick(picks)
+    return replace(mark, pick=pick, is_divided=bool(picks) and pick is None)
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """Most frequent verdict among repeats, as in `metrics`: a tie if two are equally frequent, None
-    without any. `picks`: positions from 0, -1 for a tie, -2 without a verdict."""
+    """Most frequent verdict among repeats; None without any, or if two are equally frequent.
+    `picks`: positions from 0, -1 for a tie, -2 without a verdict."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
-    if not most:
+    if not most or (len(most) > 1 and most[0][1] == most[1][1]):
         return None
-    no_mode = len(most) > 1 and most[0][1] == most[1][1]
-    return "tie" if no_mode or most[0][0] == TIE else most[0][0]
+    return "tie" if most[0][0] == TIE else most[0][0]

@@ -1,4 +1,5 @@
-"""Short finding on a comparison: flipped, unusable, scored, in one order, or consistent."""
+"""Short finding on a comparison: flipped, unusable, divided, scored, in one order, or
+consistent."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,6 +38,8 @@ def _main_finding(opened: ComparisonDetail) -> Explanation:
     failed = [mark for mark in marks if mark.status not in USABLE_STATUSES]
     if failed:
         return Explanation("warn", "Unusable replies.", _failure_text(failed, marks))
+    if any(mark.is_divided for mark in marks):
+        return _divided_orders_finding(marks)
     if opened.flipped:
         return Explanation("warn", "Flipped.", _flip_text(marks))
     if all(mark.pick is None for mark in marks):
@@ -59,6 +62,21 @@ def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict])
     if len(marks) > 1:
         which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} gave no verdict"
     return f"{which} ({named}). Unusable replies enter no measure unless a preset makes them ties."
+
+
+def _divided_orders_finding(marks: Sequence[OrderVerdict]) -> Explanation:
+    """Finding on a comparison with divided orders (`OrderVerdict.is_divided`)."""
+    agreed = [mark for mark in marks if not mark.is_divided]
+    where = "The"
+    if len(marks) > 1:
+        where = f"In {count(len(marks) - len(agreed))} of {count(len(marks), 'order')} the"
+    text = (
+        f"{where} repeats disagree and no verdict is most frequent; Consistency counts such an "
+        "order as a tie."
+    )
+    if len({_picked_name(mark) for mark in agreed}) > 1:
+        return Explanation("warn", "Flipped.", f"{_outcomes_text(agreed)} {text}")
+    return Explanation("warn", "Repeats disagree.", text)
 
 
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:

@@ -75,7 +75,7 @@ def _list_row(
 def _order_chip(mark: OrderVerdict) -> Markup:
     if mark.status not in USABLE_STATUSES:
         return status_badge(mark.status)
-    if mark.pick is None and mark.scores:
+    if mark.pick is None and mark.scores and not mark.is_divided:
         scores = " \u00b7 ".join(number(score, 0 if score % 1 == 0 else 1) for score in mark.scores)
         return fill('<span class="eh-slot">{}</span>', scores)
     return verdict_chip(mark.pick)

@@ -44,6 +44,10 @@ millions of rows."""
 FEW_DISAGREEMENTS: Final = 12
 """Number of disagreements below which the intervals of κ and α are widened. From this number on the
 jackknife interval covers the true value in 93 % of samples."""
+LIMITS: Final = (-1.0, 1.0)
+"""Lowest and highest possible κ and nominal α of two raters. α too is at least −1: if a share d of
+the pairs differs, no category has more than 1 − d/2 of the verdicts, so by chance at least
+d(1 − d/2) would differ."""
 NOTHING_COMMON_NOTE: Final = "no case judged by both"
 NO_OTHERS_NOTE: Final = "no case on which two other people prefer the same answer"
 SINGLE_VOTES_NOTE: Final = "no case has votes of two people"
@@ -130,13 +134,14 @@ def _estimate_chance_corrected(
     is widened if there are fewer than FEW_DISAGREEMENTS disagreements. Unknown if both raters
     always give the same verdict."""
     effect = _effect_of_full_disagreement(sums.sum(axis=0))
-    got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note, effect)
+    got = jackknife_estimate(sums, statistic, n, unit, LIMITS, note, effect)
     if got.value is None:
         return unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
     size = math.isqrt(sums.shape[1])
     counts = sums.sum(axis=1)
     differing = counts - sums[:, :: size + 1].sum(axis=1)
-    return widen_by_rare_share(got, differing, counts, FEW_DISAGREEMENTS)
+    got = widen_by_rare_share(got, differing, counts, FEW_DISAGREEMENTS)
+    return got if got.low is None else replace(got, low=max(got.low, LIMITS[0]))
 
 
 def _effect_of_full_disagreement(totals: Floats) -> float:

@@ -52,9 +52,9 @@ CONSISTENCY: Final = declare_of_both_orders(
     definition="comparisons with the same verdict in every order",
     how="A comparison is consistent if its verdict is the same in all planned orders: always "
     "the same answer, or always a tie. Repeats of an order count by their most frequent "
-    "verdict. `Consistency = consistent comparisons / comparisons judged in all orders`. "
-    f"{SHARE_INTERVAL} `consistency_bounds`: lowest and highest value if comparisons with a "
-    "missing verdict are counted too.",
+    "verdict; an order without one counts as a tie. `Consistency = consistent comparisons / "
+    f"comparisons judged in all orders`. {SHARE_INTERVAL} `consistency_bounds`: lowest and "
+    "highest value if comparisons with a missing verdict are counted too.",
     paths=(*position_json_paths("consistency"), "position.*.*.consistency_bounds"),
     neutral=chance_consistency,
     better="high",

@@ -12,6 +12,7 @@ import pandas as pd
 
 from metrics.agreement.majority_agreement import CASE_KEY, NO_PEOPLE_NOTE
 from metrics.estimation import intervals, row_selection
+from metrics.estimation.prompt_kinds import five_level_mask
 from metrics.protocols.creation_levels import signed_scores
 from studies.domain import Estimate
 
@@ -42,6 +43,8 @@ class ScoreGaps:
     item: intervals.Ints
     empty_note: str = NO_PEOPLE_NOTE
     """Reason shown where there are no differences."""
+    most: float = 4.0
+    """Largest possible difference."""
 
     @property
     def alignment(self) -> Alignment:
@@ -51,7 +54,8 @@ class ScoreGaps:
                 intervals.unknown_estimate(self.empty_note, "share"),
             )
         within = intervals.proportion(self.gap <= MAX_GAP_WITHIN_ONE, self.item)
-        return Alignment(intervals.mean_estimate(self.gap, self.item, "score", (0, 4)), within)
+        mae = intervals.mean_estimate(self.gap, self.item, "score", (0, self.most))
+        return Alignment(mae, within)
 
 
 class SignedScores:
@@ -65,6 +69,9 @@ class SignedScores:
         )
         self.baseline = baseline
         self.rows = rows
+        self.most = 4.0 if five_level_mask(rows).any() else 2.0
+        """Largest possible difference of two scores; without five-level verdicts, all scores are
+        from −1 to 1."""
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
         names = row_selection.contestants(rows) if len(rows) else []
         score = signed_scores(rows, names)[2][: len(rows)]
@@ -111,7 +118,11 @@ class SignedScores:
         known = np.isfinite(gap)
         one_order = run == "dual" and bool(mine.any()) and not self.asked_both_orders(mine)
         return ScoreGaps(
-            gap[known], case[known], item[known], ONE_ORDER_NOTE if one_order else NO_PEOPLE_NOTE
+            gap[known],
+            case[known],
+            item[known],
+            ONE_ORDER_NOTE if one_order else NO_PEOPLE_NOTE,
+            self.most,
         )
 
     def asked_both_orders(self, rows: row_selection.Mask) -> bool:
@@ -142,7 +153,7 @@ class SignedScores:
         gap = np.abs(intervals.safe_divide(total, n))
         item = self.item[row_selection.first_row_per_group(self.case, self.cases)]
         known = np.isfinite(gap)
-        return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
+        return ScoreGaps(gap[known], np.flatnonzero(known), item[known], most=self.most)
 
     def leave_one_out_gaps(self) -> ScoreGaps:
         """Return the absolute differences of every person's scores from the mean of the other
@@ -153,6 +164,7 @@ class SignedScores:
             np.concatenate([np.zeros(0), *(one.gap for one in each)]),
             np.concatenate([none, *(one.case for one in each)]),
             np.concatenate([none, *(one.item for one in each)]),
+            most=self.most,
         )
 
 

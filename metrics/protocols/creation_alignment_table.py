@@ -5,7 +5,7 @@ Computed from single verdicts ("single") and from the mean of both orders of a c
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
@@ -140,7 +140,8 @@ def _alignment_rows(
     lines = []
     for model, cases in [*_cases_by_model(scores).items(), (OVERALL, np.ones(scores.cases, bool))]:
         own = cases[gaps.case]
-        got = ScoreGaps(gaps.gap[own], gaps.case[own], gaps.item[own], gaps.empty_note).alignment
+        own_gaps = replace(gaps, gap=gaps.gap[own], case=gaps.case[own], item=gaps.item[own])
+        got = own_gaps.alignment
         lines.append(AlignmentRow(judge, sees, run, model, got.mae, got.consistency))
     return lines
 
@@ -184,7 +185,7 @@ def contrast_of_alignment_with_people(
     return AlignmentContrast(
         judge,
         *names,
-        mae=paired_difference(a[both], b[both], item, "score", (-4.0, 4.0)),
+        mae=paired_difference(a[both], b[both], item, "score", (-left.most, left.most)),
         consistency=paired_difference(a_within[both], b_within[both], item, "share"),
     )
 

@@ -112,7 +112,9 @@ def bias_matrix_html(
         more=_hover_lines(grid, shown, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={
-            at: max(scale.strength(one.entropy), LEAST_STRENGTH) if one.is_uneven else 0.0
+            at: max(scale.strength(cells[at].value or 0.0), LEAST_STRENGTH)
+            if one.is_uneven and at in cells and cells[at].value is not None
+            else 0.0
             for at, one in even.items()
         },
         least=4 * bias.options if shown.counts_verdicts else 0,

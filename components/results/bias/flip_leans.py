@@ -58,6 +58,8 @@ class FlipLean:
     """Number of pairs that lack a usable verdict in at least one of the two orders."""
     worst_p: float | None = None
     """p-value if all missing pairs had flipped against the lean; None if no pairs are missing."""
+    consistency: Estimate | None = None
+    """Share of pairs that do not flip, with its interval; None if unknown."""
 
     @property
     def toward(self) -> str:
@@ -94,9 +96,11 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether flips may be noise: most pairs flip, the noise floor is unknown, and it is not
-        shown that the order decides most pairs (`order_decides`)."""
-        return self.flips_most_pairs and self.noise is None and not self.order_decides
+        """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
+        unknown, and it is not shown that the order decides most pairs (`order_decides`)."""
+        same = self.consistency
+        surely_most = same is not None and same.high is not None and same.high < 1 - MOST
+        return surely_most and self.noise is None and not self.order_decides
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -108,7 +112,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
     adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
-    effect, lean = bias.by_rater("order_effect"), {}
+    effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
     if bias.options == 2:
         lean = bias.by_rater("fairness")
     return [
@@ -128,6 +132,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             lean.get(row),
             table.incomplete_pairs,
             worst.get(row, 1.0) if table.incomplete_pairs else None,
+            same.get(row),
         )
         for row, table in tables.items()
     ]

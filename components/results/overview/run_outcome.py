@@ -38,11 +38,11 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     return wrap(fill('<div class="eh-outcome">{}</div>', parts))
 
 
-def _flip_half_width(bias: Bias) -> float | None:
-    """Half-width of the interval of the share of comparisons that change when swapped; None if it
-    is unknown."""
+def _flip_bounds(bias: Bias) -> tuple[float, float] | None:
+    """Ends of the interval of the share of comparisons that change when swapped, which is not
+    symmetric; None if it is unknown."""
     same = bias.overall("consistency")
-    return None if same.low is None or same.high is None else (same.high - same.low) / 2
+    return None if same.low is None or same.high is None else (1 - same.high, 1 - same.low)
 
 
 def _flips_html(bias: Bias) -> Markup:
@@ -91,9 +91,11 @@ def _flip_direction_sentence(rows: list[FlipLean]) -> str:
 
 
 def _flip_precision_sentence(bias: Bias) -> str:
-    half = _flip_half_width(bias)
+    bounds = _flip_bounds(bias)
     told = "95\u202f% interval of the share of flips, as measured"
-    return "" if half is None else f"{told}: ± {points(number(100 * half, 1))}."
+    if bounds is None:
+        return ""
+    return f"{told}: {number(100 * bounds[0], 1)} to {share(bounds[1], 1)}."
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
@@ -121,11 +123,11 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     else:
         told = "votes by people on some pairs show how often the judge is right"
         steps.append(NextStep("Ask people", told, "Vote", {"data-tab": "vote"}))
-    half = _flip_half_width(bias)
-    if half is not None and half > WIDE:
+    bounds = _flip_bounds(bias)
+    if bounds is not None and (bounds[1] - bounds[0]) / 2 > WIDE:
         told = (
-            f"the interval of the share of flips (± {points(number(100 * half))}) is wide; the "
-            "Study tab shows how to narrow it"
+            f"the interval of the share of flips ({number(100 * bounds[0])} to "
+            f"{share(bounds[1], 0)}) is wide; the Study tab shows how to narrow it"
         )
         steps.append(NextStep("Ask more questions", told, "Study", {"data-tab": "study"}))
     report = "report, tables for a paper, data and a link; none of them contains an API key"

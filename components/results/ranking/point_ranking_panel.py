@@ -61,7 +61,7 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
     rater, ranking = next(iter(found.items()))
     if len(ranking.models) < 2:
         (only,) = ranking.models
-        return f"Only {only.name} was judged, so there is no ranking.", ONE_MODEL
+        return f"Only one model (“{only.name}”) was judged, so there is no ranking.", ""
     first, second = ranking.models[:2]
     values = ", ".join(
         f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)

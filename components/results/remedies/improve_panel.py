@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
@@ -103,18 +104,27 @@ class ImproveCard:
 
     @property
     def label_noun(self) -> str:
-        """Name of what each labelled case has, such as "a known better answer" or "a label"."""
-        by_people = self.labels.has_labels_by_people
+        """Name of what each labelled case has, such as "a known better answer" or "a label"; with
+        the number of cases if there are both kinds."""
+        voted = sum(bool(one.votes) for one in self.labels.cases)
+        known, by_people = "a label", "a verdict of people"
         if self.compares_pairs:
-            return "a majority of people" if by_people else "a known better answer"
-        return "a verdict of people" if by_people else "a label"
+            known, by_people = "a known better answer", "a majority of people"
+        if 0 < voted < len(self.labels.cases):
+            return (
+                f"{known} ({count(len(self.labels.cases) - voted)}) or {by_people} ({count(voted)})"
+            )
+        return by_people if voted else known
 
     @property
     def agreement_definition(self) -> str:
         """Definition of the agreement in the table of candidates."""
         if self.labels.kind == SCORES:
             return "% of scores at most one step from the label"
-        labels = "the majority of people" if self.labels.has_labels_by_people else "known answers"
+        voted = sum(bool(one.votes) for one in self.labels.cases)
+        labels = "the majority of people" if voted else "known answers"
+        if 0 < voted < len(self.labels.cases):
+            labels = "known answers and majorities of people"
         return f"% agreement with {labels if self.compares_pairs else 'the labels'}"
 
     @property

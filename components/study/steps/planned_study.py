@@ -44,7 +44,7 @@ class PlannedStudy:
     """Number of questions that pass the filters, whether or not they are in the sample."""
     measured: PrecisionPlan | None = None
     """Variance components measured on the stored verdicts of the study; None with too few verdicts,
-    or more than MAX_MEASURED."""
+    more than MAX_MEASURED, or no variance."""
     stored: int = 0
     """Number of stored replies from which `measured` was computed; 0 if it is None."""
 
@@ -124,7 +124,8 @@ def _count_available_questions(preview: StudyPreview) -> int:
 
 def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
     """Precision measured on the stored verdicts of a study, and the number of stored replies;
-    (None, 0) if there is no such study, or too few or too many replies."""
+    (None, 0) if there is no such study, too few or too many replies, or no variance that further
+    items would reduce (equal verdicts on a few items do not show that all are equal)."""
     if not name or not any(line.name == name for line in store.studies()):
         return None, 0
     counts: Mapping[str, int] = store.counts(name)
@@ -132,7 +133,9 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
     if not 0 < stored <= MAX_MEASURED:
         return None, 0
     found = plan_leader_precision(FilteredStudy(store, name))
-    return found, stored if found is not None else 0
+    if found is None or found.components.error_variance() <= 0:
+        return None, 0
+    return found, stored
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:

@@ -75,9 +75,9 @@ def _size_mark_svg(
 
 
 def _half_width_ticks(top: float) -> list[float]:
-    """Ticks of the vertical axis: at most six round half-widths from 0 to at least `top`."""
+    """Ticks of the vertical axis: two to six round half-widths from 0 to at least `top`."""
     step = next((one for one in _STEPS if one * 5 >= top), _STEPS[-1])
-    return [round(k * step, 4) for k in range(math.ceil(top / step - 1e-9) + 1)]
+    return [round(k * step, 4) for k in range(max(1, math.ceil(top / step - 1e-9)) + 1)]
 
 
 def _question_number_ticks(last: float) -> list[int]:

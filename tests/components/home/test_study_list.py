@@ -7,6 +7,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from html import unescape
 
 import pytest
@@ -31,6 +32,7 @@ from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.errors import StudyError
 from studies.spec.study import parse_study
+from studies.store.queries.run_queries import PastRun, put_run
 from tests.page_words import says
 from tests.voted_studies import six_items
 
@@ -74,6 +76,21 @@ def test_a_dot_and_a_text_tell_the_state(store):
     assert [dot for dot, _ in states] == ["ready", "running", "unfinished", "done"]
     assert done.text == "Done, 3 unusable" and some.text == f"{line.planned - 2} calls left"
     assert '<i class="eh-state ready"></i>' in studies_html(store, [])
+
+
+def test_a_study_whose_run_failed_without_a_reply_is_not_called_ready(store):
+    """Only the last run counts: a failed one before it does not."""
+    plan_study(store, "Mine")
+    plan_study(store, "Other")
+    (line,) = [one for one in store.studies() if one.name == "Mine"]
+    failed = study_state(line, [], run_failed=True)
+    assert says(failed.text, "Failed", f"{line.planned} calls") and failed.tab == "run"
+    assert study_state(line, ["Mine"], run_failed=True).dot == "running"
+    for started, state, failures in ((1.0, "failed", 1), (2.0, "stopped", 0), (3.0, "failed", 1)):
+        run = PastRun(f"run {started}", "Mine", state, "", started, started + 0.5)
+        store.writer.run(partial(put_run, run=run))
+        html = studies_html(store, [])
+        assert ("Failed: " in html) is bool(failures) and "Ready: " in html
 
 
 def test_unusable_replies_stand_beside_done(store):

@@ -12,7 +12,8 @@ import pytest
 
 from components.inspect import comparison_index, list_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonIndex, OrderVerdict
-from components.inspect.load_comparison import InspectedStudy
+from components.inspect.explanation import Explanation, explain_comparison
+from components.inspect.load_comparison import ComparisonDetail, InspectedStudy
 from components.inspect.url_selection import FAILURES, Selection
 from studies.frames.frame import NO_PICK, TIE
 from tests.page_words import says, text_of
@@ -46,11 +47,12 @@ def test_flips_are_split_by_the_position_chosen_more_often() -> None:
         ([NO_PICK], None),
         ([0], 0),
         ([1, 1, 0], 1),
-        ([0, 1], "tie"),
+        ([0, 1], None),
         ([TIE, TIE, 0], "tie"),
         ([TIE, 0, 0], 0),
         ([NO_PICK, NO_PICK, 1], 1),
-        ([2, 2, 1, 1, 0], "tie"),
+        ([2, 2, 1, 1, 0], None),
+        ([TIE, 0], None),
     ],
 )
 def test_repeats_give_the_most_frequent_verdict(picks: list[int], pick: Any) -> None:
@@ -220,3 +222,34 @@ def test_an_empty_list_only_tells_its_filters_to_the_address() -> None:
     told = list_html.list_html(empty)
     assert text_of(told) == "" and "hidden" in told and "eh-list" not in told
     assert '{"judge": "a"}' in html.unescape(told)
+
+
+# ---- repeats that disagree -----------------------------------------------------------------------
+
+
+def told_of(picks_by_order: list[list[int]], flipped: bool = False) -> tuple[Explanation, str]:
+    """Explanation and list chips of a comparison, from the picks of the repeats in each order."""
+    names = [comparison_index.SEP.join(one) for one in ("abcd", "bcda", "cdab", "dabc")]
+    rows = [
+        row(shown, pick, seq=10 * place + seq)
+        for place, (shown, picks) in enumerate(zip(names, picks_by_order, strict=False))
+        for seq, pick in enumerate(picks)
+    ]
+    line = comparison_index._comparison_row(0, rows)
+    detail = ComparisonDetail(line, None, (), (), (), flipped, False, False)
+    return explain_comparison(detail), "".join(list_html._order_chip(one) for one in line.verdicts)
+
+
+def test_repeats_that_disagree_are_no_tie_and_not_consistent() -> None:
+    """The picks of a stored comparison of four options: two repeats in each of four orders."""
+    found, chips = told_of([[2, 3], [2, 0], [1, 3], [0, 1]])
+    assert "tie" not in text_of(chips) and found.title != "Consistent."
+    assert says(found.text, "4 of 4", "disagree")
+    tied, chips = told_of([[TIE, TIE], [TIE], [TIE], [TIE]])
+    assert chips.count(">tie<") == 4 and tied.title == "Consistent."
+    # One order is divided: the others agree on c, or flip.
+    agreed, _ = told_of([[2, 3], [1, 1], [0], [3]], flipped=True)
+    assert agreed.title != "Flipped." and says(agreed.text, "1 of 4", "disagree")
+    flipped, _ = told_of([[2, 3], [1], [0], [0]], flipped=True)
+    assert flipped.title == "Flipped." == told_of([[0], [3], [0], [1]], True)[0].title
+    assert says(flipped.text, "1 of 4", "disagree")

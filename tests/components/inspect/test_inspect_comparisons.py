@@ -120,7 +120,7 @@ def test_chips_show_each_order_and_a_noise_repeat_changes_none_of_them(four):
     assert q2.seqs == (102, 103, 104)
 
 
-def test_planned_repeats_are_reduced_to_their_mode_and_no_mode_is_a_tie():
+def test_planned_repeats_are_reduced_to_their_mode_and_no_mode_is_no_verdict():
     found = index_comparisons(
         frame(
             row(0, "q1", XY, 0),
@@ -131,7 +131,8 @@ def test_planned_repeats_are_reduced_to_their_mode_and_no_mode_is_a_tie():
         )
     )
     (line,) = comparison_rows(found, [0])
-    assert [mark.pick for mark in line.verdicts] == [1, "tie"]
+    assert [mark.pick for mark in line.verdicts] == [1, None]
+    assert [mark.is_divided for mark in line.verdicts] == [False, True]
     assert found.flipped.tolist() == [True]
 
 

@@ -14,6 +14,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
+from components.results.ranking.point_ranking_panel import ONE_MODEL
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.engine.engine import Engine
@@ -125,7 +126,9 @@ def test_models_are_ranked_by_their_corrected_pass_rate(store: Store) -> None:
     assert "keen · pass-fail" in table and "dull · pass-fail" in table
     scores = str(draw(store, "scores", "Ranking")["point_ranking"])
     assert "Mean score" in scores and "True pass rate" not in scores
-    assert says(str(draw(store, "plain", "Ranking")["finding"]), "Only answer", "no ranking")
+    plain = draw(store, "plain", "Ranking")
+    assert says(str(plain["finding"]), "one model", "“answer”", "no ranking")
+    assert ONE_MODEL not in str(plain["finding"]) and ONE_MODEL in str(plain["point_ranking"])
 
 
 def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:

@@ -49,6 +49,23 @@ def test_kappa_and_alpha_are_those_of_the_plain_formulas(said):
 
 
 @given(SAID)
+def test_intervals_of_kappa_and_alpha_stay_within_their_range(said):
+    """Both the t interval and the widened one with few disagreements once reached below −1."""
+    first, second = (np.array(side, np.int64) for side in zip(*said, strict=True))
+    got = c.pair_agreement(first, second, np.arange(len(said)) // 2)
+    for one in (got.kappa, got.alpha, got.kappa_decisive):
+        if one.value is not None:
+            assert -1 <= one.value <= 1
+        if one.low is not None:
+            assert -1 <= one.low <= one.value <= one.high <= 1
+
+
+def test_kappa_of_two_contrary_raters_ends_at_its_lowest_value():
+    first, second = np.array([0, 1, 0, 1, 0]), np.array([1, 0, 1, 1, 1])
+    assert c.pair_agreement(first, second, np.arange(5)).kappa.low == -1
+
+
+@given(SAID)
 def test_it_does_not_matter_who_is_called_the_first(said):
     a, b = (np.array(side, np.int64) for side in zip(*said, strict=True))
     item = np.arange(len(said)) // 2

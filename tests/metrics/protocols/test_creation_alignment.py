@@ -42,6 +42,21 @@ def test_a_person_is_held_against_the_others():
     assert a.always_tie_alignment_with_people(build(rows)).mae.value == pytest.approx(1)
 
 
+@pytest.mark.parametrize(("margin", "most"), [(1, 2), (2, 4)])
+def test_the_interval_of_the_distance_ends_at_the_largest_possible_one(margin, most):
+    """Scores from −1 to 1 differ by at most 2, five levels by at most 4."""
+    rows = [*pair("q1", 0, 1), *pair("q2", 0, 1), *pair("q3", 0, 1)]
+    for row in rows:
+        row["margin"] = margin
+    rows += [vote("q1", "a", 0, margin), vote("q2", "a", 1, margin), vote("q3", "a", 1, margin)]
+    frame = build(rows)
+    got = a.judge_alignment_with_people(frame, "j").mae
+    assert got.value == pytest.approx(2 * most / 3) and got.high == most
+    table = human_alignment_table(frame)
+    assert {line.mae.high for line in table.rows} == {most}
+    assert all(abs(one.mae.high or 0) <= most for one in table.contrasts)
+
+
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
     assert a.judge_alignment_with_people(frame, "j").mae.value is None

@@ -180,9 +180,12 @@ def order_tables(results: ScoreResults) -> Markup:
         return notice_html("calm", ONE_ORDER)
     parts = [EMPTY]
     if repeats is not None:
+        cases = count(repeats.several.n, "answer")
+        if order is not None or criteria is not None:  # an answer counts once in each order
+            cases = f"{count(repeats.several.n, 'combination')} of answer and order"
         text = (
-            f"{percent(repeats.several)} of answers get different scores on repeats in the same "
-            "order; mean standard deviation of the scores of one answer: "
+            f"{percent(repeats.several, n=False)} of {cases} get different scores on "
+            "repeats in the same order; mean standard deviation of the scores of one answer: "
             f"{decimal(repeats.deviation, 2)}."
         )
         parts.append(html.paragraphs([text]))

@@ -133,7 +133,11 @@ def test_the_finding_counts_what_the_rows_are(judged):
 def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_that_order_decides():
     def row(name: str, first: int, second: int, lean: float) -> FlipLean:
         made = Estimate(lean, lean - 0.05, lean + 0.05)
-        return FlipLean(name, name, "p", 800, first + second, first, second, 1e-6, lean=made)
+        kept = 1 - (first + second) / 800
+        same = Estimate(kept, kept - 0.05, kept + 0.05)
+        return FlipLean(
+            name, name, "p", 800, first + second, first, second, 1e-6, lean=made, consistency=same
+        )
 
     # Flips of PRD: both flip 63 % of 800 pairs, and only one of them nearly always one way.
     rows = [row("vicuna", 178, 323, 0.18), row("bard", 498, 7, -0.61), row("gpt", 120, 126, 0.0)]
@@ -143,6 +147,19 @@ def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_tha
     assert "gpt" not in said
     alone = sentences._order_decides_sentence(rows[1:], "judge")
     assert says(alone, "For bard", "order decides") and not says(alone, "too")
+
+
+@pytest.mark.parametrize(("high", "most"), [(0.54, False), (0.5, False), (0.46, True)])
+def test_most_pairs_flip_only_if_the_interval_says_so(high, most):
+    """52 % [46, 57] of pairs are not most pairs."""
+    row = lean(flips=21, first=11, second=10, consistency=Estimate(0.48, 0.43, high))
+    assert row.may_be_noise is most and not lean(flips=21).may_be_noise
+
+
+def test_the_interval_of_flips_is_that_of_the_rater(judged):
+    bias = bias_from_frame(judged.frame(NAME))
+    same = bias.by_rater("consistency")
+    assert all(row.consistency == same[row.judge, row.prompt] for row in flip_leans(bias))
 
 
 def test_one_judge_alone_is_named(judged):

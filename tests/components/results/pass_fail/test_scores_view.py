@@ -101,6 +101,9 @@ def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store:
     section = read_stored_study(store.path, "repeated").summarise([], quick=True)["point_repeats"]
     found = section["sim"]["score-scale"]["deviation"]
     assert found["value"] > 0 and f"{found['value']:.2f}".lstrip("0") in html
+    several = section["sim"]["score-scale"]["several"]
+    assert says(html, f"{100 * several['value']:.1f}", "]", str(several["n"]), "answers")
+    assert f", n {several['n']}" not in html.partition("answers")[0]
 
 
 def test_pairs_and_scores_in_one_study(store: Store) -> None:

@@ -37,7 +37,7 @@ from tests.judges.operations.test_align import WeakJudge, run_first, write_study
 from tests.judges.operations.test_align_answers import LenientJudge, passes
 from tests.judges.operations.test_align_answers import write_study as write_answers
 from tests.judges.small_studies import run_through
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 
 @pytest.fixture
@@ -105,6 +105,31 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     assert versions[0].exists() and "Adopt as brief-letters@4" in view()
     with pytest.raises(PlanError, match="nothing to undo"):
         perform_card_action(shown, {"improve": "undo", "kind": kind})
+
+
+def test_the_card_counts_known_answers_and_majorities_apart(weak_store: Store) -> None:
+    found = build_improve_card(FilteredStudy(weak_store, "small"))
+    assert found is not None
+    card = found[0]
+    assert "people" not in card.label_noun + card.agreement_definition
+    first, *others = card.labels.cases
+    for kind in ("pairs", "pass"):
+        labels = replace(card.labels, cases=(replace(first, votes=5), *others), kind=kind)
+        mixed = replace(card, labels=labels)
+        assert says(mixed.label_noun, "(59)", "people", "(1)")
+        everyone = replace(labels, cases=tuple(replace(one, votes=5) for one in labels.cases))
+        voted = replace(card, labels=everyone)
+        assert "people" in voted.label_noun and "known" not in voted.label_noun
+    pairs = replace(mixed, labels=replace(mixed.labels, kind="pairs"))
+    assert says(pairs.agreement_definition, "known", "people")
+
+
+def test_the_card_says_the_sizes_of_both_parts(weak_store: Store) -> None:
+    found = build_improve_card(FilteredStudy(weak_store, "small"))
+    assert found is not None
+    split = replace(found[0].split, learn=found[0].split.learn[:20])
+    told = text_of(str(macros(TEMPLATE).improve(replace(found[0], split=split))))
+    assert says(told, "20 items", "new prompts", "30 items") and "half" not in told.lower()
 
 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from components.charts.svg_pieces import TOP, Canvas
+from components.filtering.filtered_study import FilteredStudy
+from components.results.wins.precision_panel import plan_leader_precision
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form_changes import apply_changes
@@ -16,7 +19,7 @@ from components.study.plan.study_preview import build_preview
 from components.study.steps.planned_study import planned_study
 from components.study.steps.power_panel import power_html, precision_text
 from components.study.steps.purchase_options import best_option, purchase_options
-from components.study.steps.width_curve import curve_html
+from components.study.steps.width_curve import _half_width_ticks, curve_html
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
@@ -96,6 +99,28 @@ def test_stored_replies_replace_the_assumption(store):
     bars = [float(part) for part in re.findall(r"flex-grow: ([\d.]+)", html)]
     assert sum(bars) == pytest.approx(1, abs=0.02)
     assert found.call_price == 0  # all calls are stored: the price of further ones
+
+
+def test_equal_verdicts_leave_the_assumption_and_the_study_is_shown(store):
+    """The judge always picks the first answer: no variance was measured, and the form once failed
+    on a width of 0."""
+    first = [{"name": "first", "model": "simulated", "first_bias": 1, "seed": 3}]
+    text = put_value(put_value(START_YAML, ("judges",), first), ("noise_floor",), 0.2)
+    study = parse_study(text, "study.yaml", store.folder)
+    save_plan(make_plan(study), store)
+    Engine().start(make_plan(study), store).finished.wait(60)
+    look, found = planned(text, store, study.name)
+    stored = plan_leader_precision(FilteredStudy(store, study.name))
+    assert stored is not None and stored.components.error_variance() == 0
+    assert found.measured is None and found.width().half > 0.1
+    assert "assumed" in power_html(found, look.lenient_study, FormState())
+
+
+def test_the_axis_of_widths_is_never_a_single_value():
+    for top in (0.0, 1e-12, 0.01, 0.3, 1.0):
+        ticks = _half_width_ticks(top)
+        assert 2 <= len(ticks) <= 6 and ticks[0] == 0 < ticks[-1] >= top
+    assert Canvas(520, 300).vertical_scale(0.0, 0.0)(0.0) == TOP
 
 
 def test_the_curve_falls_and_marks_the_plan(store):

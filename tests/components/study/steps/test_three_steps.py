@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,12 @@ def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_suc
         tested = {judge_test_entry_name(judge): check}
         step = study_steps(look, forecast_by_judge(look.plan), [], tested)[1]
         assert step.mark == mark and ("failed" in step.text) is (mark == "wrn")
+    failed = replace(check, read=replace(check.read, status="error"))
+    numbers = forecast_by_judge(look.plan)
+    none_left = {name: replace(one, asks=0) for name, one in numbers.by_judge.items()}
+    for known, mark in ((numbers, "wrn"), (replace(numbers, by_judge=none_left), "done")):
+        step = study_steps(look, known, [], {judge_test_entry_name(judge): failed})[1]
+        assert step.mark == mark, "all replies stored: the test no longer matters"
     other = build_preview(put_value(START_YAML, ("judges",), [{**judge, "seed": 5}]), HERE)
     assert study_steps(other, None, [], {judge_test_entry_name(judge): check})[1].mark == "done"
     assert "dead" in judge_cards(look.lenient_study, tested)
