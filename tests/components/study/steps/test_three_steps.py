@@ -100,6 +100,14 @@ def test_a_filter_that_is_no_mapping_is_an_error_beside_a_form_that_is_still_dra
     assert "coding" not in slice_form(look, FormState())
 
 
+def test_a_mapping_that_cannot_be_read_says_why(tmp_path):
+    (tmp_path / "t.csv").write_text("q,one,won\nwhy?,so,a\n", encoding="utf-8")
+    mapping = {"q": "instruction", "one": "responses.one", "won": "winner"}
+    text = put_value(START_YAML, ("data",), {"source": "t.csv", "mapping": mapping})
+    (first,) = find_blockers(build_preview(text, tmp_path))
+    assert "'one'" in first.sentence and "responses.one" in first.sentence
+
+
 def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
     (tmp_path / "empty.csv").write_text("question,a,b\n", encoding="utf-8")
     look = build_preview(put_value(START_YAML, ("data", "source"), "empty.csv"), tmp_path)
