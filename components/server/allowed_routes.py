@@ -30,7 +30,7 @@ ALLOWED_ROUTES: Final = tuple(
         (_READ, r"/", "the page"),
         (_READ, r"/config", "the page's components and events, for the page and gradio_client"),
         (_READ, r"/(?:assets|static)/.+", "scripts, styles and fonts of Gradio's page"),
-        (_READ, r"/(?:theme\.css|favicon\.ico|robots\.txt)", "theme, icon, rules for robots"),
+        (_READ, r"/(?:theme\.css|favicon\.ico|manifest\.json|robots\.txt)", "theme, icon, robots"),
         (_READ, r"/card\.png", "the picture of a link to the page"),
         (_READ, r"/gradio_api/file=.+", "exports, uploads, plotly.js; Gradio checks the path"),
         (_READ, r"/gradio_api/info/?", "the functions of the API"),

@@ -65,6 +65,7 @@ def show_methods(filtered: FilteredStudy) -> Markup:
     """HTML of the methods paragraph, the command that prints the numbers, and BibTeX entries."""
     pairs = bool((filtered.measured_judge_rows["options"] == 2).any())
     text = paper_text.methods_paragraph(filtered)
-    command = paper_text.metrics_command(filtered)
+    title = paper_text.metrics_command_title(filtered, "the numbers of this page")
+    titled = title, paper_text.metrics_command(filtered)
     citations = bibtex(filtered.study.preset, pairs=pairs)
-    return wrap(macros(TEMPLATE).methods(text, command, citations))
+    return wrap(macros(TEMPLATE).methods(text, titled, citations))

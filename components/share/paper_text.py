@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import combine_rule_text
+from components.filtering.filters import Filter, combine_rule_text
 from components.html.format import NARROW_SPACE, count
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
@@ -15,7 +15,7 @@ from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
-from components.results.view.paper_table import EMPTY_CELL, PaperTable
+from components.results.view.paper_table import EMPTY_CELL, PaperTable, chosen_filters_text
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 from studies.spec.study import Study
@@ -123,7 +123,7 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
         f"{count(frame['item'].nunique(), 'item')} of "
-        f"{source_name(study.data.source)}{_sample_text(filtered)}.",
+        f"{_data_text(filtered)}.",
         f"{_orders_text(filtered)} Of {count(len(frame), 'reply')}, {count(readable)} had a "
         "verdict; "
         f"replies without one{_unusable_counts_text(filtered)} were "
@@ -158,10 +158,9 @@ def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     items = count(filtered.frame["item"].nunique(), "item")
     return (
         f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
-        f"{source_name(filtered.study.data.source)}{_sample_text(filtered)}. Only the first "
-        "vote of a "
-        "person on a pair enters the agreement. Intervals are 95 % and treat items as clusters: "
-        "Wilson intervals at the effective sample size for shares, a sandwich variance over items "
+        f"{_data_text(filtered)}. Only the first vote of a person on a pair enters the "
+        "agreement. Intervals are 95 % and treat items as clusters: Wilson intervals at the "
+        "effective sample size for shares, a sandwich variance over items "
         "for Bradley–Terry ratings."
     )
 
@@ -174,7 +173,8 @@ def _single_answers_paragraph(
     start = (
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
-        f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
+        f"{count(rows['item'].nunique(), 'item')}{_filters_text(filtered)}. Of "
+        f"{count(len(rows), 'reply')}, "
         f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
         f"counted in any rate.{_repeats_text(filtered)} Intervals are 95{NARROW_SPACE}% and treat "
         "items as clusters."
@@ -200,6 +200,13 @@ def metrics_command(filtered: FilteredStudy) -> str:
     return f"python -m metrics {_shell_quote(store)} --study {_shell_quote(filtered.name)} --json"
 
 
+def metrics_command_title(filtered: FilteredStudy, numbers: str) -> str:
+    """Title of `metrics_command`, which knows no filters; `numbers` are those it computes."""
+    if filtered.filter != Filter():
+        return "Command for the whole study (filters do not apply)"
+    return f"Command that computes {numbers}"
+
+
 def _shell_quote(name: str) -> str:
     return "'" + name.replace("'", "'\\''") + "'"
 
@@ -209,6 +216,19 @@ def source_name(source: str) -> str:
     if source.startswith("hub:"):
         return source
     return original_name(source.rstrip("/").replace("\\", "/"))
+
+
+def _data_text(filtered: FilteredStudy) -> str:
+    """Name of the study's data, its sample and the filters. Several files stored together have no
+    name of their own: the study's is used."""
+    name = source_name(filtered.study.data.source)
+    name = filtered.name if name.endswith("-files") else name
+    return f"{name}{_sample_text(filtered)}{_filters_text(filtered)}"
+
+
+def _filters_text(filtered: FilteredStudy) -> str:
+    """Text on the filters in use, besides the judges and prompts, which the paragraph names."""
+    return chosen_filters_text(filtered, ("category",))
 
 
 def _sample_text(filtered: FilteredStudy) -> str:

@@ -147,7 +147,7 @@ def _tables_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
 
 def _method_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(filtered)))
-    title = "Command that computes these numbers"
+    title = paper_text.metrics_command_title(filtered, "these numbers")
     body = text + _text_drawer(title, paper_text.metrics_command(filtered))
     return panel_html("Method", "text generated from the study file and its replies", body)
 

@@ -169,6 +169,13 @@ def length_opponent(filtered: FilteredStudy) -> str | None:
     return next(iter(win_rate(select_pairs(rows))), None) if len(rows) else None
 
 
+def _is_wide(estimate: Estimate | None) -> bool:
+    """Whether an interval is wider than half of the scale, so that a difference says nothing."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.high - estimate.low > 0.5
+
+
 def show_length_controlled(filtered: FilteredStudy) -> Markup:
     """HTML table of raw and length-controlled win rates against one opponent (`length_opponent`); a
     message without pairs whose lengths are known."""
@@ -183,15 +190,17 @@ def show_length_controlled(filtered: FilteredStudy) -> Markup:
         plain = raw.get(model, {}).get(opponent)
         select, who = {"contestant": model, "opponent": opponent}, f"{model} against {opponent}"
         known = plain is not None and plain.value is not None and held.value is not None
+        known = known and not any(map(_is_wide, (plain, held)))
         change = 100 * ((held.value or 0) - (plain.value or 0)) if plain and known else None
         cells = [
             tables.value_cell(one, tables.PERCENT, who=f"{who}{how}", select=select)
             for one, how in ((plain, ""), (held, ", length held equal"))
         ]
         gap = escape(number(change, 1, signed=True)) if known else tables.MUTED_DASH
-        lines.append([tables.name_cell(model, select), *cells, gap])
+        name = tables.name_cell(model, select, note=f"against {opponent}")
+        lines.append([name, *cells, gap])
     if not lines:
         return empty_state("No comparisons.", f"No model was compared with {opponent}.")
     rates = ("Win rate, %", "Win rate with length held equal, %")
-    heads = [f"Against {opponent}", *rates, "Change, points"]
+    heads = ["Model", *rates, "Change, points"]
     return tables.value_table(heads, lines, label="Length-controlled win rates")

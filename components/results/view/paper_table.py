@@ -1,5 +1,6 @@
 """A table for a paper: its texts without markup, and functions for its cells."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,13 +25,19 @@ class PaperTable:
 def describe_items_and_filters(filtered: FilteredStudy) -> str:
     """Text on the number of items and the filters in use, without the counting rule, for
     captions."""
-    filters = (filtered.filter.judge, filtered.filter.prompt, filtered.filter.category)
+    items = count(filtered.frame["item"].nunique(), "item")
+    return f"{items}{chosen_filters_text(filtered, ('judge', 'prompt', 'category'))}."
+
+
+def chosen_filters_text(filtered: FilteredStudy, names: Sequence[str]) -> str:
+    """Text on the values of the filters `names`, the models and the suspects, which follows a
+    number of items; "" without any."""
+    filters = [getattr(filtered.filter, name) for name in names]
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(filtered.filter.contestants)
-    items = count(filtered.frame["item"].nunique(), "item")
     less = filtered.filter.suspects == WITHOUT_SUSPECTS
     left_out = ", without injection suspects" if less else ""
-    return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}{left_out}."
+    return f"{', ' + ', '.join(chosen) + ' only' if chosen else ''}{left_out}"
 
 
 def percent_cells(estimate: Estimate) -> tuple[str, str]:

@@ -98,6 +98,11 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
                     "Choose the column", goto="#eh-columns .need select")
             for role in missing
         ]  # fmt: skip
+    if table is not None and study.value_in_file(*DATA.mapping):
+        return [
+            Blocker(1, "the columns do not fit", preview.data_error, "Change the columns",
+                    goto="#eh-columns, #eh-all-columns")
+        ]  # fmt: skip
     if table is not None:
         columns = len(table.columns)
         return [

@@ -70,6 +70,8 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     columns = [c for c in columns if c not in replies and (c in guess or c not in named)]
     guess = _read_sides_as_answers(guess)
     fields = set(guess.values())
+    if both_orders := _guess_both_orders(guess, rows):
+        return both_orders
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
         # without columns of model names, the name of a column of answers is the contestant's
         guess = {
@@ -97,6 +99,30 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     made = _add_question_guess(made, columns, rows)
     single = sum(field.startswith("responses.") for field in made.values()) == 1
     return {c: f for c, f in made.items() if f != "label" or (single and _has_labels(c, rows))}
+
+
+def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
+    """Return the guess (column -> field) of a table with winners and without model names that has
+    two answers to a question in both orders, so that their columns are the order shown; else {}."""
+    columns = {field: column for column, field in guess.items()}
+    fields = columns.keys()
+    sides = next((s for s in _SIDE_FIELDS if {f"response_{side}" for side in s} <= fields), None)
+    models = {side for pair in _SIDE_FIELDS for side in pair}
+    if sides is None or models & fields or not {"instruction", "winner"} <= fields:
+        return {}
+    shown = {f"response_{side}": f"response_{order}" for side, order in zip(
+        sides, _SIDE_FIELDS[0], strict=True)}  # fmt: skip
+    cells = [columns["instruction"], *(columns[field] for field in shown)]
+    pairs = {tuple(text_of(row.get(column)).strip() for column in cells) for row in rows}
+    if not any(one != two and (asked, two, one) in pairs for asked, one, two in pairs):
+        return {}
+    unread = {"contestant", "label", "response", "score", "rank"}
+    unread |= {f"{part}_{side}" for part in ("response", "score") for side in models}
+    return {
+        column: shown.get(field, field)
+        for column, field in guess.items()
+        if field in shown or field not in unread
+    }
 
 
 def find_unused_winners(columns: Sequence[str], mapping: Mapping[str, str]) -> str:

@@ -100,7 +100,7 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
     _check_sides(fields)
     if sides or {"winner", "winner_index"} & fields.keys():
-        sides = sides or _SIDES[1]
+        sides = sides or (_SIDES[0] if _are_unnamed_in_order(fields) else _SIDES[1])
         if "label" in fields:
             raise StudyError(_LABEL_ERROR.format(column=fields["label"], answers=2))
         _check_all_used(fields, *(f"{part}_{side}" for part in _OF_SIDES for side in sides))
@@ -114,6 +114,13 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     return builder
 
 
+def _are_unnamed_in_order(fields: Mapping[str, str]) -> bool:
+    """Whether the answers are mapped in the order shown and no column names their models. `fields`:
+    field -> column."""
+    texts = {f"response_{side}" for side in _SIDES[0]}
+    return texts <= fields.keys() and not {*_SIDES[0], *_SIDES[1], "swap"} & fields.keys()
+
+
 def _check_all_used(fields: Mapping[str, str], *used: str) -> None:
     """Raise StudyError if the mapping has answers or scores in a field other than `used`, which
     would be ignored. `fields`: field -> column."""
@@ -121,8 +128,13 @@ def _check_all_used(fields: Mapping[str, str], *used: str) -> None:
         kind = field.partition(".")[0].partition("_")[0]
         if kind in (*_OF_SIDES, "responses") and field not in used:
             raise StudyError(
-                f"data.mapping: {column!r} is mapped to {field!r}, which is not read here; this "
-                f"table has {', '.join(used) or 'no answers'}: map the column to one of these"
+                f"data.mapping: {column!r} is mapped to {field!r}, which is not read here; "
+                + (
+                    f"this table has {', '.join(used)}: map the column to one of these"
+                    if used
+                    else "map the column of answers to 'responses.<model>', or the column of "
+                    "models to 'contestant'"
+                )
             )
 
 
@@ -304,10 +316,20 @@ def _read_comparison_rows(
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
     unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
     models = _model_names_from_swap(rows)
+    by_text = _are_unnamed_in_order(fields)
+    first_shown: dict[tuple[str, str, frozenset[str]], str] = {}
+    """Question and its two texts -> the text shown first in the first row that compares them."""
     if unnamed:
-        builder.notes.append(f"no column names the models; they are called {' and '.join(models)}")
+        told = f"; {models[0]} is shown first in the first row of each pair" if by_text else ""
+        called = " and ".join(models)
+        builder.notes.append(f"no column names the models; they are called {called}{told}")
     for line in rows:
         names = models if unnamed else (line.plain_text(sides[0]), line.plain_text(sides[1]))
+        if by_text:  # the two texts in the other order are the same pair, shown in the other order
+            one, two = (line.plain_text(f"response_{side}") for side in sides)
+            pair = line.plain_text("id"), line.plain_text("instruction"), frozenset((one, two))
+            names = models if first_shown.setdefault(pair, one) == one else models[::-1]
+        words = models if unnamed else names
         if builder.note_self_comparison(names, line.where):
             continue
         texts = {
@@ -316,13 +338,14 @@ def _read_comparison_rows(
             if f"response_{side}" in fields
         }
         item = _add_item(builder, line, texts)
-        _add_better_answers(builder, line, item, names)
+        _add_better_answers(builder, line, item, names, words)
         scores = _pair_scores(line, sides)
         if judged:
             shown = names[::-1] if order and _is_swapped(line, names) else names
             scores = scores[::-1] if shown != names else scores
             known = order or sides == _SIDES[0]
-            _add_comparison(builder, line, item, shown, scores, known=known)
+            words = shown if shown != names else words
+            _add_comparison(builder, line, item, shown, words, scores, known=known)
 
 
 def _is_swapped(line: MappedCells, names: Sides) -> bool:
@@ -363,14 +386,15 @@ def _add_comparison(
     line: MappedCells,
     item: str,
     names: Sides,
+    words: Sides,
     scores: Sequence[float],
     known: bool,
 ) -> None:
     """Add the verdict of a row that compares the answers `names`, in the order shown if `known`;
-    `scores` are those of both answers, or empty."""
+    the row calls them `words`, and `scores` are those of both answers, or empty."""
     winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)
-    pick = _row_pick(line, winner, names, scores)
-    much_better = winner.casefold() in MUCH_BETTER and winner not in names
+    pick = _row_pick(line, winner, words, scores)
+    much_better = winner.casefold() in MUCH_BETTER and winner not in words
     margin, reply = 2 if much_better else None, line.plain_text("reply")
     builder.add_verdict_or_vote(
         item, *by, names, pick, scores=scores, known=known, margin=margin, reply=reply
@@ -378,15 +402,19 @@ def _add_comparison(
 
 
 def _add_better_answers(
-    builder: SourceBuilder, line: MappedCells, item: str, names: Sequence[str]
+    builder: SourceBuilder,
+    line: MappedCells,
+    item: str,
+    names: Sequence[str],
+    words: Sequence[str] = (),
 ) -> None:
     """Add the better answer of a row as given in the fields `gold` (known by design) and `human` (a
     vote, which has the name of its column as voter); nothing for a field that is empty or not
-    mapped."""
+    mapped. The row calls the answers `words`, by default `names`."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]
-            pick = _read_winner(line.plain_text(name).strip(), names, line.where, name)
+            pick = _read_winner(line.plain_text(name).strip(), words or names, line.where, name)
             builder.add_better_answer(item, names, pick, source)
 
 

@@ -32,6 +32,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 """Optional field -> names that its column may have; a pair of VERDICT_COLUMNS is required."""
 VERDICT_COLUMNS: Final = (
     ("verdict", "label"), ("verdict", "human_label"), ("score", "human_score"),
+    ("judge_verdict", "human_label"), ("judge_verdict", "label"), ("verdict", "human_verdict"),
+    ("judge_verdict", "human_verdict"), ("judge_label", "human_label"),
     ("rating", "human_rating"), ("judge_score", "human_score"), ("judge_rating", "human_rating"),
 )  # fmt: skip
 """Names of the columns of verdicts and of labels."""

@@ -19,7 +19,7 @@ from tests.samples import each
 
 NEEDED = {
     "/", "/config", "/static/{path:path}", "/assets/{path:path}", "/favicon.ico", "/theme.css",
-    "/robots.txt", "/logout", "/gradio_api/app_id", "/gradio_api/info", "/gradio_api/info/",
+    "/manifest.json", "/robots.txt", "/logout", "/gradio_api/app_id", "/gradio_api/info", "/gradio_api/info/",
     "/gradio_api/file={path_or_url:path}", "/gradio_api/heartbeat/{session_hash}",
     "/gradio_api/queue/data", "/gradio_api/queue/join", "/gradio_api/queue/status",
     "/gradio_api/cancel", "/gradio_api/reset", "/gradio_api/run/{api_name}",
@@ -76,7 +76,7 @@ def test_each_route_of_the_installed_gradio_is_listed_or_refused(app):
 
 
 def test_allowed_routes_reach_gradio(app):
-    quick = ["/config", "/robots.txt", "/gradio_api/info", "/gradio_api/app_id"]
+    quick = ["/config", "/manifest.json", "/robots.txt", "/gradio_api/info", "/gradio_api/app_id"]
     assert [answer.status_code for answer in answers(app, [("GET", path) for path in quick])] == (
         [200] * len(quick)
     )

@@ -15,6 +15,7 @@ from components.results.ranking.computed import load_ranking
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.citations import bibtex
+from components.share.drawer_html import show_methods
 from metrics.catalogue.records import estimate_position_measures, records_listed_by
 from studies.domain import JudgeSpec
 from studies.spec.study import Study
@@ -81,6 +82,17 @@ def test_a_caption_says_what_the_filters_left(judged: Store) -> None:
         "Position bias"
     ]
     assert says(filtered.caption, "5", "fair, maths only")
+
+
+def test_the_methods_paragraph_names_the_filters_and_the_study_of_several_files(
+    judged: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paper_text, "source_name", lambda source: "3-files")
+    some = scene(judged, category="maths", contestants=("precise",))
+    text = paper_text.methods_paragraph(some)
+    assert says(text, "items of two judges", "maths, precise only") and "3-files" not in text
+    assert says(show_methods(some), "whole study", "not apply")
+    assert not says(show_methods(scene(judged)), "whole study")
 
 
 def test_latex_escapes_what_latex_would_read(judged: Store) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studies.domain import AnswerLabel, Item
-from studies.errors import SourceError
+from studies.errors import SourceError, StudyError
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.files.items import dump_item, parse_item, read_items
@@ -55,6 +55,25 @@ def test_numbers_on_one_scale_are_scores(tmp_path: Path) -> None:
     assert [j.verdict.scores for j in loaded.judgements if j.verdict] == [(4.0,), (1.0,), (3.0,)]
     assert [one.value for item in loaded.items for one in item.labels] == [5.0, 2.0]
     assert all(len(j.ask.labels) == 1 for j in loaded.judgements)
+
+
+@pytest.mark.parametrize(
+    "head", ["judge verdict,human label", "Judge_Verdict,Human_Label", "verdict,human verdict"]
+)
+def test_verdicts_of_the_judge_and_labels_of_people_are_known_by_their_columns(
+    head: str, tmp_path: Path
+) -> None:
+    loaded = load(tmp_path, f"question,answer,{head}\nwhy?,so,pass,fail\nhow?,thus,fail,fail\n")
+    assert loaded.format == "verdict-label"
+    assert [j.verdict.scores for j in loaded.judgements if j.verdict] == [(1.0,), (0.0,)]
+    assert [one.value for item in loaded.items for one in item.labels] == ["fail", "fail"]
+
+
+def test_an_answer_without_a_model_says_what_to_map(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("q,answer\nwhy?,so\n", encoding="utf-8")
+    mapping = {"q": "instruction", "answer": "response"}
+    with pytest.raises(StudyError, match=pattern("answer", "responses.<model>", "contestant")):
+        load_source(DataSpec("t.csv", mapping=mapping), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -290,3 +290,29 @@ def test_a_mapped_answer_or_score_is_never_ignored(fields: dict[str, str], tmp_p
     row = {"q": "x?", "g": "aa", "l": "bb", "w": "A", "m": "gpt", "n": "llama", "s": "3", "t": "4"}
     with pytest.raises(StudyError, match=pattern("not read here")):
         loaded(table(tmp_path / "t.csv", [row]), mapping={"q": "instruction", **fields})
+
+
+def test_answers_without_model_names_in_both_orders_show_the_order_of_each_verdict(tmp_path):
+    texts = ("answer A", "Lyon")  # a text that is also the name of an answer
+    rows = [{"question": f"Capital {n}?", "answer_a": one, "answer_b": two, "winner": winner,
+             "judge": "j"} for n, winners in enumerate((("a", "answer_a"), ("1", "2"), ("tie", "B")))
+            for (one, two), winner in zip((texts, texts[::-1]), winners, strict=True)]  # fmt: skip
+    guess = guess_mapping(list(rows[0]), rows)
+    assert guess == {
+        "question": "instruction", "answer_a": "response_first", "answer_b": "response_second",
+        "winner": "winner", "judge": "judge",
+    }  # fmt: skip
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=guess)
+    assert [dict(item.responses) for item in found.items] == [
+        {"answer A": "answer A", "answer B": "Lyon"}
+    ] * 3
+    assert [(one.ask.shown, one.verdict.pick) for one in found.judgements] == [
+        (("answer A", "answer B"), 0), (("answer B", "answer A"), 0),
+        (("answer A", "answer B"), 0), (("answer B", "answer A"), 1),
+        (("answer A", "answer B"), "tie"), (("answer B", "answer A"), 1),
+    ]  # fmt: skip
+    named = [{**row, "winner": "answer A"} for row in rows]  # the answer that the row shows first
+    picks = loaded(table(tmp_path / "n.csv", named), mapping=guess).judgements
+    assert {one.verdict.pick for one in picks} == {0}
+    of_others = [{**row, "question": f"{n}"} for n, row in enumerate(rows)]
+    assert "response_first" not in guess_mapping(list(rows[0]), of_others).values()

@@ -22,6 +22,7 @@ from components.results.protocol.tab import VIEW as PROTOCOL
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel
 from metrics.win_rates import length_bins
+from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
@@ -192,8 +193,18 @@ def test_equal_lengths_say_nothing():
 
 def test_raw_and_length_held_equal_stand_side_by_side(won):
     html = wins_length.show_length_controlled(fair(won))
-    assert "Against x" in html and "length held equal" in html
+    assert "against x" in html and "length held equal" in html
     assert "43.2</b>" in html  # y's raw rate: 16 of 37
+
+
+def test_a_rate_with_a_wide_interval_has_no_change(won, monkeypatch):
+    """The change of y, +40.8 points, is shown only if no interval is wider than 50 points."""
+    for low, shown in ((0.5, True), (0.2, False)):
+        held = {"y": Estimate(0.84, low, 0.99, 37)}
+        monkeypatch.setattr(wins_length, "length_controlled_win_rates", lambda *_, held=held: held)
+        monkeypatch.setattr(wins_length, "head_to_head", lambda rows: {
+            "y": {"x": Estimate(0.432, 0.3, 0.6, 37)}})  # fmt: skip
+        assert ("+40.8" in wins_length.show_length_controlled(fair(won))) is shown
 
 
 def test_ties_and_levels_are_there_only_where_judges_have_them(won):

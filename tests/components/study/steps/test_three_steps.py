@@ -21,7 +21,7 @@ from components.study.form.data_step.records_report import comparisons_html, cou
 from components.study.form.data_step.slice_form import filter_text, sample_switch, slice_form
 from components.study.form.data_step.table_columns import missing_roles, roles_html
 from components.study.form.form_rows import judge_form
-from components.study.form.judges import judge_cards
+from components.study.form.judges import judge_cards, test_result_html
 from components.study.form.more_settings import settings_text
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import form_updates
@@ -74,6 +74,8 @@ def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_suc
     other = build_preview(put_value(START_YAML, ("judges",), [{**judge, "seed": 5}]), HERE)
     assert study_steps(other, None, [], {judge_test_entry_name(judge): check})[1].mark == "done"
     assert "dead" in judge_cards(look.lenient_study, tested)
+    told = test_result_html(check)
+    assert re.search(r"ok 0\.0 s", re.sub("<[^>]*>", "", told)), "a gap after the badge"
     assert "dead" not in judge_cards(other.lenient_study, tested)
 
 
@@ -105,6 +107,14 @@ def test_a_filter_that_is_no_mapping_is_an_error_beside_a_form_that_is_still_dra
     assert filter_text(look.lenient_study) == ""
     assert "where" in find_blockers(look)[0].sentence
     assert "coding" not in slice_form(look, FormState())
+
+
+def test_a_mapping_that_cannot_be_read_says_why(tmp_path):
+    (tmp_path / "t.csv").write_text("q,one,won\nwhy?,so,a\n", encoding="utf-8")
+    mapping = {"q": "instruction", "one": "responses.one", "won": "winner"}
+    text = put_value(START_YAML, ("data",), {"source": "t.csv", "mapping": mapping})
+    (first,) = find_blockers(build_preview(text, tmp_path))
+    assert "'one'" in first.sentence and "responses.one" in first.sentence
 
 
 def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
