@@ -43,7 +43,7 @@ def test_a_table_has_the_numbers_of_the_metrics(judged: Store) -> None:
 
 def test_a_caption_defines_only_the_columns_of_its_table(judged: Store) -> None:
     """Without repeats, the table has no noise floor: its empty column is left out."""
-    heads = []
+    heads: list[tuple[str, ...]] = []
     single = [judgement(ask("a"), 0), judgement(ask("a", shown="yx"), 1)]
     judged.save_study(Study("once"), [item("q1", "xy")], (), recorded=single, only_recorded=True)
     for filtered in (scene(judged), FilteredStudy(judged, "once")):

@@ -48,7 +48,9 @@ def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
     ("rate", "text"),
     [(1.0, "over 99 %"), (0.996, "over 99 %"), (0.99, "99 %"), (0.0, "under 1 %"), (0.42, "42 %")],
 )
-def test_an_estimated_rate_is_never_certain(monkeypatch, rate, text) -> None:
+def test_an_estimated_rate_is_never_certain(
+    monkeypatch: pytest.MonkeyPatch, rate: float, text: str
+) -> None:
     monkeypatch.setattr(recommendation, "detection_rate", lambda *_: rate)
     said = power_text(drawn_study(40, 0.3, 0.5).estimate_rules_of_rater(0))
     assert says(said, "found in", text) and ("over" in said) is (rate > 0.99)
