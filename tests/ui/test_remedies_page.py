@@ -54,4 +54,26 @@ def test_on_a_phone_the_narrow_drawing_is_shown_and_nothing_overflows(visit):
     page.wait_for_selector("#eh-rules table")
     assert page.locator("#eh-frontier .eh-only-narrow svg").is_visible()
     assert not page.locator("#eh-frontier .eh-only-wide svg").is_visible()
+    gap, heads = page.evaluate("""() => {
+        const drawn = (one, part) => one.querySelector(part).getBoundingClientRect();
+        const rows = [...document.querySelectorAll("#eh-rules tbody tr")];
+        return [Math.min(...rows.filter(row => row.querySelector(".c3")).map(row =>
+            drawn(row, ".c3 b").left - drawn(row, ".c2").right)), rows.filter(row =>
+            row.matches(".part")).map(row => row.scrollHeight - row.clientHeight)];
+    }""")
+    assert gap >= 8 and heads and max(heads) <= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_stands_beside_the_table_keeps_to_its_panel(visit):
+    page = visit(QUERY)
+    open_fold(page, "Improve the prompt")
+    left = page.evaluate("""() => {
+        const how = document.querySelector(".eh-fold > .eh-kind > .eh > .eh-how");
+        const fold = how.closest(".eh-fold");
+        return how.getBoundingClientRect().left - fold.getBoundingClientRect().left;
+    }""")
+    assert left >= 20
+    open_fold(page, "Decide fewer")
+    chart = page.locator("#eh-risk .eh-only-wide svg")
+    assert chart.bounding_box()["width"] <= 450  # drawn for 400: the text is not enlarged

@@ -106,6 +106,28 @@ def test_all_views_fit_a_phone_with_everything_unfolded(visit, study):
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
 
 
+def test_on_a_phone_wide_tables_scroll_in_their_boxes(visit):
+    """The choices that change a ranking stay, and nine raters have cells as wide as numbers."""
+    demo = "Probe%20set,%20Qwen%201.5B%20judge"
+    page = view(visit, demo, "view=Ranking", width=390)
+    open_folds(page)
+    box = page.locator(".eh-tbl-box:has(> .eh-choices)").first
+    hidden = box.locator(".own").evaluate_all("all => all.filter(one => !one.offsetWidth).length")
+    assert box.locator(".own").count() and not hidden
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page = view(visit, demo, "view=Agreement", width=390)
+    open_folds(page)
+    table = page.locator("#eh-agree table.eh-heat:visible").first
+    over = table.evaluate("""table => {
+        for (const row of table.rows)
+            while (row.cells.length < 10) row.append(row.lastElementChild.cloneNode(true));
+        return [...table.querySelectorAll("td b")].filter(
+            one => one.offsetWidth > one.closest("td").offsetWidth).length;
+    }""")
+    assert over == 0 and page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 MAX_WORDS, MAX_HEIGHT = 350, 1_800
 
 
