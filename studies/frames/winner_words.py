@@ -3,10 +3,12 @@
 from typing import Final, Literal
 
 FIRST: Final = (
-    "first", "a", "model_a", "left", "response_a", "model_1", "output_1", "answer_a", "a>b", "a>>b", "[[a]]",
+    "first", "a", "model_a", "left", "response_a", "model_1", "output_1", "answer_a",
+    "a>b", "a>>b", "[[a]]",
 )  # fmt: skip
 SECOND: Final = (
-    "second", "b", "model_b", "right", "response_b", "model_2", "output_2", "answer_b", "b>a", "b>>a", "[[b]]",
+    "second", "b", "model_b", "right", "response_b", "model_2", "output_2", "answer_b",
+    "b>a", "b>>a", "[[b]]",
 )  # fmt: skip
 TIED: Final = (
     "tie", "draw", "equal", "same", "both", "c", "-", "a=b", "b=a", "[[c]]", "tie (bothbad)",
