@@ -90,7 +90,8 @@ def test_the_methods_paragraph_names_the_filters_and_the_study_of_several_files(
     monkeypatch.setattr(paper_text, "source_name", lambda source: "3-files")
     some = scene(judged, category="maths", contestants=("precise",))
     text = paper_text.methods_paragraph(some)
-    assert says(text, "items of two judges", "maths, precise only") and "3-files" not in text
+    assert says(text, "two judges", "maths, precise only")
+    assert "3-files" not in text
     assert says(show_methods(some), "whole study", "not apply")
     assert not says(show_methods(scene(judged)), "whole study")
 

@@ -294,9 +294,9 @@ def test_a_mapped_answer_or_score_is_never_ignored(fields: dict[str, str], tmp_p
 
 def test_answers_without_model_names_in_both_orders_show_the_order_of_each_verdict(tmp_path):
     texts = ("answer A", "Lyon")  # a text that is also the name of an answer
-    said = (("a", "answer_a"), ("1", "2"), ("tie", "B"))
+    given = (("a", "answer_a"), ("1", "2"), ("tie", "B"))
     rows = [{"question": f"Capital {n}?", "answer_a": one, "answer_b": two, "winner": winner,
-             "judge": "j"} for n, winners in enumerate(said)
+             "judge": "j"} for n, winners in enumerate(given)
             for (one, two), winner in zip((texts, texts[::-1]), winners, strict=True)]  # fmt: skip
     guess = guess_mapping(list(rows[0]), rows)
     assert guess == {
