@@ -19,13 +19,8 @@ from tests.samples import each
 
 NEEDED = {
     "/", "/config", "/static/{path:path}", "/assets/{path:path}", "/favicon.ico", "/theme.css",
-<<<<<<< HEAD
     "/manifest.json", "/robots.txt", "/logout",
     "/gradio_api/app_id", "/gradio_api/info", "/gradio_api/info/",
-=======
-    "/manifest.json", "/robots.txt", "/logout", "/gradio_api/app_id",
-    "/gradio_api/info", "/gradio_api/info/",
->>>>>>> z
     "/gradio_api/file={path_or_url:path}", "/gradio_api/heartbeat/{session_hash}",
     "/gradio_api/queue/data", "/gradio_api/queue/join", "/gradio_api/queue/status",
     "/gradio_api/cancel", "/gradio_api/reset", "/gradio_api/run/{api_name}",
