@@ -155,6 +155,7 @@ class FaultLoop:
                 importlib.import_module(path.removesuffix(".py").replace("/", "."))
         existing = functions_in_memory()
         folder = Path(tempfile.mkdtemp(prefix="probes-"))  # a worker's end would remove another
+        folder.chmod(0o777)  # some tests run as another user
         os.environ[FOLDER_VARIABLE] = str(folder)
         restored = self._plant_probes(existing)
         result = yield
