@@ -163,3 +163,15 @@ def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
         assert says(words, "corrected") is corrected
     assert says(card(160)._order_sentence, "different orders", "unknown")
     assert "one order" not in card(160)._order_sentence
+
+
+@pytest.mark.parametrize("scale", [("1", "2", "3", "4"), ("fail", "pass")])
+def test_unusable_replies_are_in_the_sentences_on_single_answers(scale):
+    """20 answers, of which the last ten, or the last one, have no usable verdict."""
+
+    def told(usable: int) -> str:
+        values = [[float(k % 2 + (len(scale) > 2))] if k < usable else None for k in range(20)]
+        rows = [(f"q{k}", "m", Arrangement(scale), value, False) for k, value in enumerate(values)]
+        return " ".join(PointCard(frame_of(rows, scale=scale)).sentences)
+
+    assert says(told(10), "50", "unusable") and not says(told(20), "unusable")
