@@ -8,6 +8,7 @@ import pytest
 
 from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import load_bias
+from components.results.bias.option_tests import load_option_rows, option_p_values
 from components.results.bias.panels import default_kpis_html
 from components.results.bias.sentences import bias_finding
 from components.results.cards.measure_table import card_measures
@@ -17,7 +18,7 @@ from components.results.cards.sentence_rules import CardSentence, card_sentences
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.remedies.remedy_study import build_remedy_study
 from studies.frames.arrangement import Arrangement
-from tests.metrics.frames import build, pair
+from tests.metrics.frames import build, pair, rotated
 from tests.metrics.labels.test_point_measures import frame_of
 from tests.metrics.position.test_accuracy_lead import judges_with_ties
 from tests.page_words import says
@@ -112,6 +113,23 @@ def test_most_repeats_with_a_memory_are_found():
     assert rules_said(0.6, 120, 40).count("order") <= 2
     independent = rules_said(0.0, 60, 40)
     assert independent.count("order") + independent.count("memory") <= 5
+
+
+def test_the_p_value_of_a_position_among_options_is_that_of_the_view_position():
+    """By the card of a judge of three options, whose calls are made once, or four times with equal
+    replies: repeats of a call add no evidence."""
+    rng = np.random.default_rng(3)
+    rows = [row for k in range(20) for row in rotated(f"q{k}", rng.choice(3, 3, p=(0.5, 0.3, 0.2)))]
+    found = []
+    for repeats in (1, 4):
+        frame = build(row | {"repeat": n} for row in rows for n in range(repeats))
+        (card,) = cards_of(frame).values()
+        study = UnsavedStudy("s", judgements=frame)
+        (p,) = option_p_values(load_bias(study), load_option_rows(study)).values()
+        (line,) = (one for one in card_measures(card) if "Position term" in one.label)
+        assert says(line.description, f"p = {p:.3f}".lstrip("0"))
+        found.append(p)
+    assert 0.001 < found[0] < 1 and found[0] == found[1]
 
 
 def test_a_label_counts_once_however_often_its_answer_is_judged():
