@@ -107,6 +107,25 @@ def test_four_options_by_listing_every_arrangement_of_the_choices():
     assert 0.01 < wanted < 0.2
 
 
+def test_the_exact_test_is_used_up_to_its_number_of_possible_counts(monkeypatch):
+    """The counts are listed here by adding up every choice of one histogram per item."""
+    rng = np.random.default_rng(4)
+    frame = build([row for k in range(5) for row in rotated(f"q{k}", rng.integers(0, 4, 4))])
+    sums = {(0, 0, 0, 0)}
+    for histograms, _ in t._histograms_by_set(t.arrange_order_sets(frame, 4), 4):
+        sums = {
+            tuple(a + b for a, b in zip(one, more, strict=True))
+            for one in sums
+            for more in histograms.tolist()
+        }
+    assert len(sums) > 100
+    for most, exact in ((len(sums), True), (len(sums) - 1, False)):
+        monkeypatch.setattr(t, "MAX_EXACT_STATES", most)
+        found = [one for one, _ in t._histograms_by_set(t.arrange_order_sets(frame, 4), 4)]
+        assert t._exceed_states(found) is not exact
+        assert (t.permutation_test(frame, 4).note == "exact") is exact
+
+
 def test_for_pairs_the_permutation_test_is_the_sign_test():
     # AA 7, BB 2 and consistent pairs: only the nine flips can move, each fair: 2·P(Bin(9,½) ≥ 7).
     frame = patterns({"AA": 7, "BB": 2, "AB": 5})
