@@ -178,7 +178,8 @@ def _consistency_note(card: ReportCard) -> str:
     noise, chance = card.measures["noise_floor"].value, card.chance_consistency
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
     floor = "verdicts were not repeated in the same order" if noise is None else repeats
-    return f"a judge that chooses at random has {share(chance, 0)}; {floor}"
+    random = "a judge that chooses at random, each position equally often, has"
+    return f"{random} {share(chance, 0)}; {floor}"
 
 
 def _own_family_note(card: ReportCard) -> str:
