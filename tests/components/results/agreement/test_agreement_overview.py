@@ -191,6 +191,20 @@ def test_disputes_are_sorted_by_how_informative_they_are(store):
     assert subtitle.startswith("2 cases")
     assert "3 of 3 votes" in html and "1 vote" in html
     assert '"contestant": "x"' in unescape(html)
+    assert says(subtitle, "most judges") and says(html, "2 judges") and "rater" not in html
+
+
+def test_disputes_of_one_judge_are_of_no_majority_and_prompts_are_no_judges(store):
+    for name, raters in (("one", [("a", "p")]), ("prompts", [("a", "p"), ("a", "q")])):
+        sheet = Sheet(name)
+        for rater in raters:
+            sheet.both("q1", rater[0], "yy", rater[1])
+        sheet.votes("q1", ann="x", bob="x").save(store)
+    (one, html), (several, _) = (
+        show_disputes(agreement(store, name), AGAINST_PEOPLE) for name in ("one", "prompts")
+    )
+    assert says(one, "the judge", "people") and "most judge" not in one and says(html, "1 judge")
+    assert says(several, "most prompts")
 
 
 def test_known_answers_are_shown_as_such_and_are_no_people(store):

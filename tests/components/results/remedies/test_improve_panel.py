@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
@@ -28,6 +30,7 @@ from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
+from metrics.estimation.intervals import proportion
 from metrics.summary.alignment.alignment_section import read_alignment_inputs
 from metrics.summary.alignment.prompt_advice import advice_for_few_labels
 from studies.people.label_split import stored_split
@@ -54,6 +57,15 @@ def steps_after(store: Store, name: str) -> list[NextStep]:
     """Next steps that are offered when the run of a study has ended."""
     shown = FilteredStudy(store, name)
     return next_steps(shown, load_bias(shown))
+
+
+def test_a_share_of_one_item_says_that_it_has_no_interval() -> None:
+    one, four = (proportion(np.tile([1.0, 0.0], n), np.repeat(np.arange(n), 2)) for n in (1, 4))
+    card = SimpleNamespace(mistakes=[("rare", one), ("usual", four)], disputed=())
+    told = text_of(str(macros("results/remedies/improve.html").mistakes(card)))
+    rare, usual = told.split("usual")
+    assert says(rare, "no interval", "1 item", "n 2") and "no interval" not in usual
+    assert f"[{100 * four.low:.1f}, {100 * four.high:.1f}], n 8" in usual
 
 
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
