@@ -18,7 +18,7 @@ from evenhand.__main__ import main as command
 from evenhand.nightly import gate_check
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
-from evenhand.nightly.gate_result import _points_text, markdown
+from evenhand.nightly.gate_result import GateResult, StreamCheck, _points_text, markdown
 from evenhand.study_table import as_study
 from metrics.drift.night_scores import Stream
 from studies.domain import Estimate
@@ -337,3 +337,15 @@ def test_the_noise_of_repeats_excuses_flips_on_anchor_items_too(
         stream = Stream("j", prompt, "consistency")
         night: Any = SimpleNamespace(value=value)
         assert gate_check._flips_exceed_noise(study, stream, night) is exceeds
+
+
+def test_a_badge_is_as_wide_as_its_words() -> None:
+    """Seven pixels for each character and twelve for the margins; words in the middle."""
+    for outcome, right in (("ok", 26), ("worse", 47), ("cannot tell", 89)):
+        checks = (StreamCheck(Stream("j", "p", "accuracy"), outcome, ""),)
+        image = ElementTree.fromstring(badge(GateResult("s", checks)))
+        assert image.attrib["width"] == str(47 + right) and image.attrib["height"] == "20"
+        boxes = [one.attrib for one in image if one.tag.endswith("rect")]
+        assert [one["width"] for one in boxes] == ["47", str(right)] and boxes[1]["x"] == "47"
+        words = {one.text: float(one.attrib["x"]) for one in image.iter() if one.text}
+        assert words == {"judge": 23.5, outcome: 47 + right / 2}
