@@ -12,6 +12,7 @@ from metrics.agreement.pairwise_agreement import PeopleVotes
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import no_spread_half_width
 from metrics.estimation.multiple_comparisons import holm_adjust
+from metrics.people.vote_arrays import VotesByPerson
 from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES
 from metrics.people.voter_skill import MAX_PEOPLE, _skill_estimate, voter_skills
 from metrics.people.voters import Voter, drop_voters, measured_voters
@@ -382,3 +383,14 @@ def test_a_skill_that_no_group_changes_may_hide_other_items() -> None:
     got = _skill_estimate(np.array([0.7, 0.7, 0.7]), 30, 12)
     half = no_spread_half_width(12, 0.7)
     assert (got.low, got.high) == pytest.approx((0.7 - half, min(0.7 + half, 1.0)))
+
+
+def test_the_first_answer_is_expected_as_often_as_others_chose_it() -> None:
+    """ann alone saw three answers: 1/3. On q2, two of three others chose x, which ann saw first and
+    dan second; ann's own vote does not count."""
+    rows = [
+        vote("q1", "ann", 0, ("x", "y", "z")), vote("q2", "ann", 1), vote("q2", "bob", 0),
+        vote("q2", "cy", 0), vote("q2", "dan", 0, "yx"),
+    ]  # fmt: skip
+    got = VotesByPerson(build(rows)).expected_first_probability
+    assert got.tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3])
