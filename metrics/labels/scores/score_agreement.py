@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from metrics.estimation import intervals, rare_events
+from metrics.estimation import intervals
 from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
@@ -77,8 +77,6 @@ def _spearman(score: intervals.Floats, label: intervals.Floats) -> float:
 
 
 def _kendall(score: intervals.Floats, label: intervals.Floats) -> float:
-    if np.ptp(score) == 0 or np.ptp(label) == 0:
-        return float("nan")
     return float(stats.kendalltau(score, label).statistic)
 
 
@@ -109,9 +107,8 @@ def _jackknife_score_statistic(
         return replace(found, note="too few items for an interval")
     t = float(intervals.student_t_quantile(groups))
     if uneven.sum() <= 1:
-        unseen = intervals.no_spread_half_width(
-            count, rare_events.finite_distance_to_farther_bound(value, (-1.0, 1.0))
-        )
+        # From the value to the farther one of −1 and 1.
+        unseen = intervals.no_spread_half_width(count, 1 + abs(value))
         half = max(t * _standard_error_from_groups(left), unseen)
         low, high = value - half, value + half
     else:

@@ -84,3 +84,9 @@ def test_unusable_replies_are_a_share_of_all_calls_without_noise():
     rows = [*pair("q1", 0, None), *pair("q2", None, 1, noise=True)]
     got = s.UNUSABLE.of(build(rows))
     assert (got.value, got.n) == (0.5, 2)
+
+
+def test_the_length_of_a_single_verdict_counts():
+    (row, _) = pair("q1", 0, 1, better="y")
+    got = s.PAIR_LENGTH.of(build([{**row, "length": [50, 20], "orders": 1}]))
+    assert (got.value, got.n) == (1.0, 1)

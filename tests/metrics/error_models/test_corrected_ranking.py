@@ -10,6 +10,8 @@ import pytest
 
 from metrics.error_models.corrected_ranking import (
     CorrectedRanking,
+    _newton_step,
+    _VerdictCounts,
     corrected_ranking,
     corrected_ranking_section,
     rank_corrected_for_errors,
@@ -20,7 +22,7 @@ from metrics.ratings.bradley_terry import (
     connected_leaderboards,
 )
 from metrics.remedies.known_winners import DESIGN
-from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from tests.metrics.frames import build, pair
 from tests.soak.coverage_studies import Tally, tolerance
 
@@ -175,6 +177,22 @@ def test_gaps_cover_with_few_labels(labelled: int) -> None:
 def test_gaps_cover_in_a_few_studies() -> None:
     share, ranks = coverage(30, (0.15, 0.25), 5)
     assert share >= 0.6 and ranks >= 0.6, "two misses of five have a probability of 2 %"
+
+
+def test_a_newton_step_by_hand() -> None:
+    """7 wins to 3 at equal strengths: slope 7 − 5 of the gap, curvature 10/4, so a gap of 0.8. No
+    step is longer than 1. In the second round the gap is fitted already: ln(7/3)."""
+    grid = build_order_grid(build(pair("q", 0, 1)))
+    counts = _VerdictCounts(grid, [0], np.array([0]), np.array([1]), 2)
+    at, zero = np.log(7 / 3) / 2, np.zeros((2, 2))
+    theta = np.array([[0, 0], [at, -at]])
+    won, lost = np.array([[4, 3], [7, 0]]), np.array([[1, 2], [0, 3]])
+    step = _newton_step(counts, theta, won, lost, 0.0)
+    assert step == pytest.approx(np.array([[0.4, -0.4], [0, 0]]), abs=1e-6)
+    # With half a win added to both sides: 7.5 − 5.5 over 11/4.
+    assert _newton_step(counts, theta, won, lost, 0.5)[0] == pytest.approx([4 / 11, -4 / 11])
+    far = _newton_step(counts, zero, won * 0 + 7, lost * 0, 0.0)
+    assert far == pytest.approx(np.array([[1, -1], [1, -1]]))
 
 
 if __name__ == "__main__":

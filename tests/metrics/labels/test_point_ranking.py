@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.point_ranking import OWN_LABELS_NOTE, PointRanking, point_rankings
+from metrics.labels.point_ranking import (
+    OWN_LABELS_NOTE,
+    PointRanking,
+    point_ranking_section,
+    point_rankings,
+)
 from studies.frames.frame import SEP, frame_from_rows
 
 PASS_LABELS, SCALE = SEP.join(("fail", "pass")), SEP.join("12345")
@@ -118,3 +123,15 @@ def test_where_a_model_cannot_be_corrected_the_observed_order_is_marked() -> Non
     assert (found.basis, found.may_reverse_ranking) == ("observed pass rate", True)
     smooth = next(one for one in found.models if one.name == "smooth")
     assert smooth.true_rate is not None and smooth.true_rate.value is None
+
+
+def test_the_section_lists_models_best_first_and_needs_two() -> None:
+    rows = [(f"q{k}", who, score + (k % 2)) for k in range(20)
+            for who, score in (("low", 1.0), ("high", 3.0))]  # fmt: skip
+    got = point_ranking_section(frame_of(rows))["j"]["p"]
+    assert got["basis"] == "mean score" and got["errors_differ"] is False
+    assert list(got["models"]) == ["high", "low"]
+    high, low = got["models"].values()
+    assert (high["value"].value, high["ranks"]) == (3.5, [1, 1]) and "behind_first" not in high
+    assert (low["behind_first"].value, low["ranks"]) == (2.0, [2, 2])
+    assert point_ranking_section(frame_of([one for one in rows if one[1] == "low"])) == {}

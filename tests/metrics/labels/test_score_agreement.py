@@ -121,6 +121,13 @@ def test_intervals_of_score_agreement_cover(answers, errors):
     assert {name: share for name, share in got.items() if share < least} == {}
 
 
+def test_correlations_have_95_percent_intervals_and_equal_labels_have_none() -> None:
+    found = score_agreement([1, 2, 3, 4, 5], [1, 3, 3, 2, 5], range(5))
+    assert found.spearman.level == found.kendall.level == found.quadratic_kappa.level == 0.95
+    equal = score_agreement([1, 2, 3, 4], [3, 3, 3, 3], range(4))
+    assert equal.kendall.value is equal.spearman.value is None
+
+
 if __name__ == "__main__":
     print("| answers | " + " | ".join(coverage(8, 0.05, 1)) + " |")
     for count in (8, 15, 30, 100):

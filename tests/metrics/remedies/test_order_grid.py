@@ -180,3 +180,26 @@ def test_a_vote_without_a_verdict_is_no_vote():
     grid = build_order_grid(build(pair("q", 0, 1) + votes))
     assert grid.known_winner.tolist() == [1.0]
     assert grid.votes is not None and grid.votes[0].tolist() == [1.0]
+
+
+def test_a_vote_that_is_part_of_the_majority_is_said() -> None:
+    vote = {"item": "q", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "prompt": "vote"}
+    frame = build([*pair("q", 0, 1, better="y"), vote])
+    for source, said in (("known answers", False), ("people's majority", True)):
+        rules = rules_of_rater(build_order_grid(frame, source=source), 0)
+        notes = {rule.note for rule in rules if rule.id.startswith("ask-people")}
+        assert len(notes) == 1 and ("majority" in notes.pop()) is said
+
+
+def test_juries_that_are_not_shown_have_two_and_three_judges() -> None:
+    """Four equally good judges: with the first, three juries of two and three of three; those of
+    a shown rule are left out."""
+    rows = [
+        one for k in range(6) for j in "abcd" for one in pair(f"q{k}", 0, 1, better="x", judge=j)
+    ]
+    study = build_remedy_study(build(rows))
+    found = study.further_jury_rules(0, [])
+    members = {"".join(sorted(name for name, _ in rule.members)) for rule in found}
+    assert members == {"ab", "ac", "ad", "abc", "abd", "acd"}
+    assert len(found) == 18, "three rules each"
+    assert len(study.further_jury_rules(0, found[:2])) == 16
