@@ -11,6 +11,7 @@ import pytest
 
 from components.charts import figures
 from components.charts.figures import SharePoint, SlotRow
+from components.charts.scatter import ScatterPlot, scatter_figure
 from studies.domain import Estimate
 
 EVIL = '<img src=x onerror="alert(1)"> $x$ %{y} ${z} &lt;'
@@ -187,3 +188,39 @@ def test_the_numbers_of_a_chart_are_its_estimates():
     assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
     curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, limits={"a": 1010.0})
     assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]
+
+
+def test_every_row_of_bars_adds_its_height():
+    """A row of two positions 55 pixels, of more positions 19 for each; 52 for the axes."""
+    share = Estimate(0.5, 0.4, 0.6, 9)
+    for slots, rows, height in ((2, 1, 107), (2, 3, 217), (4, 2, 204), (4, 3, 280)):
+        bars = figures.slot_histogram_figure(
+            [SlotRow(str(k), [share] * slots) for k in range(rows)]
+        )
+        assert bars["layout"]["height"] == height, (slots, rows)
+
+
+def test_the_number_over_a_bar_stands_at_its_end_or_at_the_end_of_its_interval():
+    shares = [Estimate(0.2, 0.1, 0.3, 9), Estimate(0.5, n=1), NOTHING]
+    figure = figures.slot_histogram_figure([SlotRow("j", shares)])
+    numbers = [(note["x"], note["y"]) for note in figure["layout"]["annotations"][:-1]]
+    assert numbers == [(0, 0.3), (1, 0.5)]
+    assert figure["layout"]["yaxis"]["range"] == [0, pytest.approx(0.5 * 1.18)]
+
+
+def test_scatter_plots_fill_their_rows_and_do_not_touch():
+    plot = ScatterPlot([("a", 1, 5), ("b", 2, 7), ("c", 4, 8)], "x", "y", "title")
+    for plots, across in ((2, 2), (3, 3), (5, 3)):
+        figure = scatter_figure([plot] * plots)
+        domains = [figure["layout"][f"xaxis{k or ''}"]["domain"] for k in (0, *range(2, plots + 1))]
+        rows = [figure["layout"][f"yaxis{k or ''}"]["domain"] for k in (0, *range(2, plots + 1))]
+        first, last = domains[0], domains[across - 1]
+        assert first[0] == 0 and last[1] == pytest.approx(1)
+        for one, other in itertools.pairwise(domains[:across]):
+            assert other[0] - one[1] == pytest.approx(0.09)
+            assert other[1] - other[0] == pytest.approx(first[1])
+        assert rows[0][1] == 1 and rows[-1][0] == pytest.approx(0)
+        assert domains[across:] == domains[: plots - across]
+        assert figure["layout"]["height"] == (540 if plots > 3 else 290)
+        gap = 500 * (rows[0][0] - rows[-1][1])
+        assert plots <= 3 or gap == pytest.approx(70)  # pixels, for the titles of the second row

@@ -77,6 +77,16 @@ def test_answers_name_the_number_of_calls(tmp_path):
     assert seen.calls and says(uploads_html(seen), f"{seen.calls} calls")
 
 
+def test_a_judge_can_be_chosen_only_for_answers_whose_calls_can_be_counted(tmp_path):
+    """Answers of two models with verdicts on some: both kinds, and calls for the answers."""
+    seen = replace(see(tmp_path, ANSWER_TABLE), facts={VERDICTS: "2", ANSWERS: "2"}, calls=8)
+    for kind, button in ((VERDICTS, "Show results"), (ANSWERS, "Choose a judge"),
+                         (SCORES, "Name the columns")):  # fmt: skip
+        assert button in uploads_html(replace(seen, chosen=kind))
+    for calls in (0, None):
+        assert "Name the columns" in uploads_html(replace(seen, chosen=ANSWERS, calls=calls))
+
+
 def test_an_unnamed_judge_is_asked_for_and_a_named_one_is_not(tmp_path):
     assert see(tmp_path, PASSES).judge_unnamed
     assert not see(tmp_path, RATED).judge_unnamed

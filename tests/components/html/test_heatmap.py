@@ -175,6 +175,22 @@ def test_both_ends_of_the_scale_are_in_words_and_the_hatch_is_explained_if_there
     assert "5 items or 16 verdicts" in least
 
 
+@pytest.mark.parametrize(
+    ("items", "verdicts", "text"),
+    [(1, 3, "1 item"), (4, 99, "4 items"), (0, 3, "3 verdicts"), (5, 1, "1 verdict"),
+     (5, 8, "40–60"), (0, 8, "40–60"), (0, 0, "40–60")],
+)  # fmt: skip
+def test_a_hatched_cell_says_which_number_is_too_small(items, verdicts, text):
+    """Also in the downloads, without a colour. 0 items or verdicts: their number is unknown."""
+    cells = {("a", "b"): Estimate(0.5, 0.4, 0.6, verdicts, items)}
+    table = matrix_html(["a"], ["b"], cells, CONSISTENCY_SCALE, least=8)
+    assert f"<b>50</b><small>{text}</small>" in table
+    sent = json.loads(html.unescape(re.findall(r'data-heat="([^"]*)"', table)[0]))
+    (cell,) = sent["cells"]
+    assert cell[:7] == ["a", "b", 0.5, 0.4, 0.6, verdicts, items] and cell[-1] == text
+    assert cell[7] == (13 / 20 if text == "40–60" else None)
+
+
 # ------------------------------------------------------- the stylesheet's bins
 
 STOPS = {

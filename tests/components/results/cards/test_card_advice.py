@@ -193,3 +193,13 @@ def test_unusable_replies_are_in_the_sentences_on_single_answers(scale):
         return " ".join(PointCard(frame_of(rows, scale=scale)).sentences)
 
     assert says(told(10), "50", "unusable") and not says(told(20), "unusable")
+
+
+def test_a_card_of_single_answers_shows_the_share_of_unusable_replies():
+    """2 of 8 replies have no verdict; those of noise-floor repeats do not count."""
+    scale = Arrangement(("1", "2", "3"))
+    rows = [(f"q{k}", "m", scale, None if k < 2 else [2.0], False) for k in range(8)]
+    card = PointCard(frame_of([*rows, ("q7", "m", scale, None, True)]))
+    measures = {name: value for name, _, value, _ in card.measures}
+    assert (measures["Unusable replies"].value, measures["Unusable replies"].n) == (0.25, 8)
+    assert measures["Mean score"].value == 2 and "Spearman" not in measures

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,8 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
     for one in results.shown.arrangements:
         assert one.name in html
         assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
+    opened = {unescape(text) for text in re.findall(r'data-select="([^"]*)"', html)}
+    assert opened == {'{"judge": "sim", "prompt": "rubric"}'}
 
 
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:

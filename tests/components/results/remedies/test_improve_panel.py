@@ -41,6 +41,7 @@ from tests.judges.operations.test_align_answers import LenientJudge, passes
 from tests.judges.operations.test_align_answers import write_study as write_answers
 from tests.judges.small_studies import run_through
 from tests.page_words import says, text_of
+from tests.voted_studies import Sheet
 
 
 @pytest.fixture
@@ -215,3 +216,26 @@ def test_trying_candidates_is_the_main_action_until_there_is_advice(lenient_stor
     drawn, again = (str(macros(TEMPLATE).improve(one)) for one in (untried, tried))
     assert "Try candidates" in drawn and "eh-btn primary" in drawn
     assert "Try candidates" in again and "primary" not in again
+
+
+def test_rules_are_written_only_from_mistakes(store: Store) -> None:
+    """40 comparisons in both orders: x is better, and the judge says so in both orders, in one
+    order, in none, or has no usable reply to those that are learned from."""
+    for name, said in (("right", "xx"), ("first", "xy"), ("wrong", "yy")):
+        sheet = Sheet(name)
+        for k in range(40):
+            sheet.both(f"q{k}", "ada", said)
+        sheet.save(store, design={f"q{k}": "x" for k in range(40)})
+        found = build_improve_card(FilteredStudy(store, name))
+        assert found is not None
+        card, learned = found[0], len(found[0].labels.select_items(found[0].split.learn).cases)
+        assert learned == 10  # 30 are held out
+        assert card.mistaken == learned * said.count("y")
+        assert ("Write rules from" in str(macros(TEMPLATE).improve(card))) == ("y" in said)
+    unread = Sheet("unread")
+    for k in range(40):
+        unread.both(f"q{k}", "ada", "??" if f"q{k}" in card.split.learn else "yy")
+    unread.save(store, design={f"q{k}": "x" for k in range(40)})
+    found = build_improve_card(FilteredStudy(store, "unread"))
+    assert found is not None and found[0].split.learn == card.split.learn
+    assert found[0].mistaken == 0 and found[0].mistakes == []
