@@ -10,12 +10,14 @@ from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
     """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
     other order; each of the largest group of contestants connected by battles. None for an order
-    that was not judged."""
+    that was not judged. If no comparison has verdicts in both orders, the two orders hold different
+    comparisons: a difference between them is no effect of the order, and the second is None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     listed = row_selection.first_listed_orders(pairs)  # unusable replies are in the plan too
-    pairs = row_selection.select_picks(
-        pairs[row_selection.columns_with_person_and_question(pairs, columns)]
-    )
+    read = row_selection.select_picks(pairs)
+    pairs = read[row_selection.columns_with_person_and_question(read, columns)]
+    if not row_selection.complete_set_mask(read).any():
+        return largest_leaderboard(pairs), None
     first = pairs["shown"].isin(listed)
     return largest_leaderboard(pairs[first]), largest_leaderboard(pairs[~first])
 

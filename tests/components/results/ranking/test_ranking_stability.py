@@ -9,6 +9,7 @@ import pytest
 from components.results.ranking.computed import Ranking, compute_ranking
 from components.results.ranking.panels import order_comparison_html
 from components.results.ranking.ranking_stability import compare_orders
+from metrics.summary.rating_sections import ratings_by_order_table
 from tests.components.results.ranking.test_ranking_panels import LADDER, battles
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -112,3 +113,15 @@ def test_fitted_rankings():
         "a", "b"
     ) and ranking.second_order.is_significantly_better("b", "a")
     assert compare_orders(ranking).answer == "No"
+
+
+def test_pairs_shown_once_each_are_not_an_effect_of_the_order():
+    rows = []
+    for n in range(40):  # "a" wins wherever it is first, but no item was judged in both orders
+        rows.append(pair(f"q{n}", 0, 0, x="a", y="b", orders=1)[n % 2])
+    ranking = compute_ranking(build(rows), build(rows))
+    told, drawn = compare_orders(ranking).sentence, order_comparison_html(ranking)
+    assert says(told, "Not known", "one order only") and says(drawn, "One order only")
+    assert ratings_by_order_table(build(rows)) == {}
+    both = [one for n in range(40) for one in pair(f"q{n}", 0, 0, x="a", y="b")]
+    assert set(ratings_by_order_table(build(both))) == {"first", "second"}
