@@ -135,3 +135,17 @@ def test_the_section_lists_models_best_first_and_needs_two() -> None:
     assert (high["value"].value, high["ranks"]) == (3.5, [1, 1]) and "behind_first" not in high
     assert (low["behind_first"].value, low["ranks"]) == (2.0, [2, 2])
     assert point_ranking_section(frame_of([one for one in rows if one[1] == "low"])) == {}
+
+
+def test_a_model_whose_answers_are_all_labelled_is_ranked_by_its_labels() -> None:
+    """x: 9 of 12 good, y: 3 of 12. The judge errs on the first two good answers of x."""
+    rows, labels = [], {}
+    for who, good in (("x", 9), ("y", 3)):
+        for k in range(12):
+            labels[f"q{k}", who] = "pass" if k < good else "fail"
+            rows.append((f"q{k}", who, float(k < good and not (who == "x" and k < 2))))
+    found = ranking_of(frame_of(rows, labels, PASS_LABELS))
+    assert found.basis == "true pass rate"
+    assert {one.name: (one.true_rate.value, one.value.value) for one in found.models} == {
+        "x": (0.75, pytest.approx(7 / 12)), "y": (0.25, 0.25),
+    }  # fmt: skip

@@ -7,7 +7,8 @@ import pytest
 
 from metrics.remedies.order_grid import build_order_grid
 from metrics.remedies.recommendation import format_points
-from metrics.remedies.remedy_study import build_remedy_study
+from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
+from metrics.remedies.risk_coverage import graded_curve, votes_curve
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_names import rule_words_of_id
 from metrics.remedies.rule_sets import rules_of_rater
@@ -203,3 +204,16 @@ def test_juries_that_are_not_shown_have_two_and_three_judges() -> None:
     assert members == {"ab", "ac", "ad", "abc", "abd", "acd"}
     assert len(found) == 18, "three rules each"
     assert len(study.further_jury_rules(0, found[:2])) == 16
+
+
+def test_the_risk_curve_is_over_votes_only_without_graded_replies() -> None:
+    def study(**more: object) -> RemedyStudy:
+        rows = [row for k in range(6) for j in "ab"
+                for row in pair(f"q{k}", 0, k % 2, better="x", judge=j, **more)]  # fmt: skip
+        return build_remedy_study(build(rows))
+
+    plain, graded = study(), study(margin=2, prompt="five-level")
+    assert plain.risk_curve(0) == votes_curve(plain.grid, [0, 1])
+    assert [one.margin for one in plain.risk_curve(0)] == [1, 2, 3, 4]
+    assert not plain.has_graded_curve(0) and graded.has_graded_curve(0)
+    assert graded.risk_curve(0) == graded_curve(graded.grid, 0)
