@@ -109,6 +109,8 @@ def test_models_that_no_verdict_connects_are_refused() -> None:
 
 def test_without_labels_there_is_no_section() -> None:
     assert corrected_ranking_section(build(pair("q", 0, 1))) == {}
+    people = build(pair("q", 0, 1, better="x", judge="human:ann"))
+    assert corrected_ranking_section(people) == {}
 
 
 def simulated(

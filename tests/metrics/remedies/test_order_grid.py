@@ -204,6 +204,11 @@ def test_juries_that_are_not_shown_have_two_and_three_judges() -> None:
     assert members == {"ab", "ac", "ad", "abc", "abd", "acd"}
     assert len(found) == 18, "three rules each"
     assert len(study.further_jury_rules(0, found[:2])) == 16
+    shown = [(rule.id, len(rule.members)) for rule in study.rules_shown_for_rater(0)]
+    assert [one for one in shown if one[1] > 1] == [
+        ("round-robin", 2), ("opposite", 2), ("jury-both", 2),
+        ("jury", 3), ("jury-both", 3), ("jury-both", 4),
+    ]  # fmt: skip
 
 
 def test_the_risk_curve_is_over_votes_only_without_graded_replies() -> None:
