@@ -172,3 +172,12 @@ def test_of_two_options_the_share_has_the_interval_of_the_log_odds():
     for end in ("value", "low", "high"):
         assert getattr(share, end) == pytest.approx(1 / (1 + math.exp(-2 * getattr(effect, end))))
     assert (other.low, other.high) == pytest.approx((1 - share.high, 1 - share.low))
+
+
+def test_each_label_counts_the_choices_in_which_it_was_shown():
+    found = fit_choice_model(
+        crossed({(shown, labels): (4 + n, 5) for n, labels in enumerate(("AB", "BA", "BC", "CB"))
+                 for shown in ("xy", "yx")})
+    ).labels  # fmt: skip
+    # In both orders 9 + 10 choices with A and B, 11 + 12 with B and C.
+    assert {label: one.n for label, one in found.items()} == {"A": 38, "B": 84, "C": 46}

@@ -222,3 +222,25 @@ def test_the_risk_curve_is_over_votes_only_without_graded_replies() -> None:
     assert [one.margin for one in plain.risk_curve(0)] == [1, 2, 3, 4]
     assert not plain.has_graded_curve(0) and graded.has_graded_curve(0)
     assert graded.risk_curve(0) == graded_curve(graded.grid, 0)
+
+
+def test_a_judges_verdict_in_an_unknown_order_is_left_out_and_a_vote_is_not() -> None:
+    rows = [*pair("q", 0, 1, better="x"), *pair("r", 0, 1, better="x", orders=0)]
+    vote = {"item": "q", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "orders": 0}
+    grid = build_order_grid(build([*rows, vote]))
+    assert len(grid.items) == 1 and grid.votes is not None
+    assert [one.tolist() for one in grid.votes] == [[1], [0]]
+
+
+@pytest.mark.parametrize(("items", "partners"), [(3, [1]), (4, [])])
+def test_a_judge_that_is_always_better_by_a_half_is_no_partner_from_four_items_on(
+    items: int, partners: list[int]
+) -> None:
+    """The first judge always takes the first answer (credit ½), the second is always right. An
+    unseen item could cost 1: ½ is more than z²/(n + z²) from n = z² = 3.84 on."""
+    rows = [
+        row for k in range(items) for judge, second in (("a", 0), ("b", 1))
+        for row in pair(f"q{k}", 0, second, better="x", judge=judge)
+    ]  # fmt: skip
+    study = build_remedy_study(build(rows))
+    assert study.jury_partners(0) == partners and study.jury_partners(1) == [0]
