@@ -168,8 +168,7 @@ class MeasureCube:
         -> value)."""
         code, _ = self._group_cells((), where or {})
         totals = self._totals[name]
-        selected = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
-        return len(np.unique(totals.item[selected]))
+        return len(np.unique(totals.item[code[totals.cell] >= 0]))
 
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]

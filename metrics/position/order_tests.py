@@ -221,8 +221,6 @@ def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
     rows = row_selection.select_rows(rows, rows["orders"] == orders)
-    if len(rows) == 0:
-        return OrderSetArrays(np.zeros((0, 1), np.int64), np.zeros((0, 1, options), np.int64))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     line = np.argsort(comparison, kind="stable")
     names = row_selection.contestants(rows)

@@ -100,7 +100,7 @@ def _jackknife_score_statistic(
     if not np.isfinite(value):
         return intervals.unknown_estimate(NO_SPREAD_NOTE, "correlation")
     groups = min(count, MAX_GROUPS) if count > 2 else 0
-    group = np.random.default_rng(0).permutation(count)[code] % max(groups, 1)
+    group = np.random.default_rng(0).permutation(count)[code] % MAX_GROUPS
     left = np.array([statistic(score[group != g], label[group != g]) for g in range(groups)])
     found = Estimate(value, None, None, len(score), count, "correlation", 0.95, GROUPED_METHOD)
     if not groups or not np.isfinite(left).all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -109,6 +109,8 @@ def test_models_that_no_verdict_connects_are_refused() -> None:
 
 def test_without_labels_there_is_no_section() -> None:
     assert corrected_ranking_section(build(pair("q", 0, 1))) == {}
+    people = build(pair("q", 0, 1, better="x", judge="human:ann"))
+    assert corrected_ranking_section(people) == {}
 
 
 def simulated(
@@ -193,6 +195,18 @@ def test_a_newton_step_by_hand() -> None:
     assert _newton_step(counts, theta, won, lost, 0.5)[0] == pytest.approx([4 / 11, -4 / 11])
     far = _newton_step(counts, zero, won * 0 + 7, lost * 0, 0.0)
     assert far == pytest.approx(np.array([[1, -1], [1, -1]]))
+
+
+def test_too_many_models_are_left_out_with_the_reason() -> None:
+    names = [f"m{k:02}" for k in range(31)]
+    rows = [
+        row
+        for k, (x, y) in enumerate(pairwise(names))
+        for row in pair(f"q{k}", 0, 1, x=x, y=y, better=x)
+    ]
+    found, fewer = (corrected_ranking(build(some)) for some in (rows, rows[:-2]))
+    assert found is not None and "30" in found.refused and found.labelled_items == 30
+    assert not found.ratings and fewer is not None and len(fewer.ratings) == 30
 
 
 if __name__ == "__main__":

@@ -99,10 +99,11 @@ def test_crossed_letters_tell_a_taste_for_a_letter_from_one_for_a_place() -> Non
 def test_repeats_in_the_same_arrangement() -> None:
     rows = [("q1", "m", UP, [1.0], False), ("q1", "m", UP, [3.0], True),
             ("q2", "m", UP, [2.0], False), ("q2", "m", UP, [2.0], True),
-            ("q3", "m", DOWN, [2.0], False)]  # fmt: skip
+            ("q3", "m", DOWN, [2.0], False),
+            ("q4", "m", DOWN, [2.0], False), ("q4", "m", DOWN, [2.0], True)]  # fmt: skip
     found = point_repeats(frame_of(rows))["j", "p"]
-    assert found.several.value == 0.5
-    assert found.deviation.value == pytest.approx(math.sqrt(2) / 2)
+    assert found.several.value == pytest.approx(1 / 3)
+    assert found.deviation.value == pytest.approx(math.sqrt(2) / 3)
 
 
 def test_reliability_is_the_mean_label_by_score() -> None:

@@ -13,7 +13,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import no_spread_half_width
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.people.vote_arrays import VotesByPerson
-from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES
+from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES, _format_p_value
 from metrics.people.voter_skill import MAX_PEOPLE, _skill_estimate, voter_skills
 from metrics.people.voters import Voter, drop_voters, measured_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
@@ -394,3 +394,9 @@ def test_the_first_answer_is_expected_as_often_as_others_chose_it() -> None:
     ]  # fmt: skip
     got = VotesByPerson(build(rows)).expected_first_probability
     assert got.tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_small_p_values_are_not_written_out():
+    assert [_format_p_value(p) for p in (0.0004, 0.001, 0.0123, 0.5)] == [
+        "p < .001", "p .001", "p .012", "p .500",
+    ]  # fmt: skip

@@ -146,6 +146,9 @@ def test_many_options_are_drawn_not_listed_and_need_randomness():
     assert t.permutation_test(frame, 7).p is None
     got = t.permutation_test(frame, 7, np.random.default_rng(1), rounds=999)
     assert got.p == pytest.approx(0.001)
+    # The same option in all its places: every arrangement is the same.
+    same = build([row for k in range(4) for row in rotated(f"q{k}", [1, 2, 3, 4, 5, 6, 0])])
+    assert t.permutation_test(same, 7, np.random.default_rng(1), rounds=999).p == 1
 
 
 def test_the_null_band_holds_a_fair_judge_and_not_a_biased_one():

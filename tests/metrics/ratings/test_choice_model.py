@@ -158,3 +158,21 @@ def test_the_interval_of_a_place_effect_is_by_items():
     first = fit_choice_model(build(rows)).slots[3][0]
     assert first.low < first.value < first.high
     assert (first.n, first.items) == (60, 20)
+
+
+def test_of_two_options_the_share_has_the_interval_of_the_log_odds():
+    # The log-odds of the first share are γ₀ − γ₁ = 2·γ₀.
+    model = fit_choice_model(duels([("A", "B", 8, 2), ("B", "A", 5, 5)]))
+    (effect, _), (share, other) = model.slots[2], model.share_if_equal[2]
+    for end in ("value", "low", "high"):
+        assert getattr(share, end) == pytest.approx(1 / (1 + math.exp(-2 * getattr(effect, end))))
+    assert (other.low, other.high) == pytest.approx((1 - share.high, 1 - share.low))
+
+
+def test_each_label_counts_the_choices_in_which_it_was_shown():
+    found = fit_choice_model(
+        crossed({(shown, labels): (4 + n, 5) for n, labels in enumerate(("AB", "BA", "BC", "CB"))
+                 for shown in ("xy", "yx")})
+    ).labels  # fmt: skip
+    # In both orders 9 + 10 choices with A and B, 11 + 12 with B and C.
+    assert {label: one.n for label, one in found.items()} == {"A": 38, "B": 84, "C": 46}

@@ -251,3 +251,12 @@ def test_items_are_those_in_which_a_contestant_played() -> None:
     assert dict(zip(battles.names, count_items_played(battles).tolist(), strict=True)) == {
         "A": 2, "B": 1, "C": 1,
     }  # fmt: skip
+
+
+def test_a_rating_of_one_item_has_no_interval_and_that_of_two_has() -> None:
+    one, two = (
+        elo_table(fought([(k, "A", "B", k % 2) for k in range(items)]), rng=rng(), rounds=20)["A"]
+        for items in (1, 2)
+    )
+    assert one.estimate.low is None and "one item" in one.estimate.note
+    assert two.estimate.low is not None and "one item" not in two.estimate.note
