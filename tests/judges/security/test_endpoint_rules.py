@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import re
 import socket
 import zlib
 from collections.abc import Iterator
@@ -145,6 +146,16 @@ def test_a_host_that_only_looks_like_a_listed_one_is_refused(host):
     refusal = pytest.raises(EndpointRefused, match=pattern("not among", "providers"))
     with attempt(SSRF, PUBLIC, host), refusal:
         check_url(f"https://{host}/v1", LISTED)
+
+
+@pytest.mark.parametrize(("hosts", "told"), [(6, []), (7, [1]), (9, [3])])
+def test_a_refusal_names_six_providers_and_counts_the_others(hosts: int, told: list[int]) -> None:
+    rules = EndpointRules(strict=True, hosts=tuple(f"host{k}.org" for k in range(hosts)))
+    with pytest.raises(EndpointRefused) as refused:
+        check_url("https://other.com/v1", rules)
+    said = str(refused.value)
+    assert [k for k in range(hosts) if f"host{k}.org" in said] == list(range(6))
+    assert [int(number) for number in re.findall(r" (\d+) more", said)] == told
 
 
 def test_what_holds_is_read_from_the_environment(monkeypatch):

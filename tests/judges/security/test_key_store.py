@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import gc
 import io
@@ -28,6 +29,7 @@ from judges.security.key_store import (
     RedactingStream,
     SecretKey,
     active_keys,
+    key_forms,
     key_idle_seconds,
     make_expiring_secret_key,
     mask_keys_in_output,
@@ -103,6 +105,49 @@ def test_no_form_of_a_held_key_is_in_a_message(form, before, each_mode):
         assert not any(CANARY[k : k + 8] in told for k in range(len(CANARY) - 7))
     key.discard()
     assert redact_keys(CANARY) == CANARY  # no longer active, and unlike any provider's key
+
+
+def base64_part(key: bytes, shift: int) -> str:
+    """The characters that the base64 of a text with the key has in common with all others with the
+    key at the same offset, modulo 3."""
+    after = -(shift + len(key)) % 3
+    coded = [
+        base64.b64encode(before * shift + key + behind * after).decode()
+        for before in (b"\0", b"\xff") for behind in (b"\0", b"\xff")
+    ]  # fmt: skip
+    return "".join(one[0] for one in zip(*coded, strict=True) if len(set(one)) == 1)
+
+
+@pytest.mark.parametrize("key", ["abcd", "ab+d/%é", "abcdefgh", "a~c?efghi", "a/b+c~?><:", "é" * 9])
+def test_the_forms_of_a_key_are_those_in_which_a_text_may_contain_it(key):
+    """Oracle: what all texts with the key have in common."""
+    raw = key.encode()
+    percent = "".join(f"%{byte:02X}" if byte > 127 or chr(byte) in "%+?><:" else chr(byte)
+                      for byte in raw)  # fmt: skip
+    wanted = {key, percent, percent.replace("/", "%2F"), key.replace("é", "\\xe9")}
+    if len(key) >= 8:
+        wanted |= {raw.hex(), raw.hex().upper()}
+        for shift in range(3):
+            part = base64_part(raw, shift)
+            wanted |= {part, part.replace("+", "-").replace("/", "_")}
+    forms = key_forms(key)
+    assert set(forms) == wanted and len(forms) == len(wanted)
+    assert [len(form) for form in forms] == sorted(map(len, forms), reverse=True)
+    assert key_forms(key[:3]) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "masked"),
+    [
+        ("wxyzv", "a wxyzv b", "a … b"),
+        ("wxyzv", "a xyzv wxyz b", "a xyzv wxyz b"),  # a key of few letters only as a whole
+        ("wxyzvuts", "a wxyzvut xyzvuts b", "a wxyzvut xyzvuts b"),
+        ("wxyzvutsr", "a wxyzvuts b xyzvutsr b", "a … b … b"),
+        ("wxyzvutsr", "xyzvutsr", "…"),
+    ],
+)
+def test_the_parts_of_a_key_have_eight_characters(key, text, masked):
+    assert SecretKey(key).redact(text) == masked.replace("…", KEY_MASK)
 
 
 TEXTS = st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P")), max_size=40)
