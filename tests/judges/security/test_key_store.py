@@ -407,6 +407,23 @@ class FullDisk(io.StringIO):
         self.write("")
 
 
+def test_a_stream_that_masks_keys_writes_and_flushes_the_one_behind_it() -> None:
+    class Paper(io.StringIO):
+        flushed = 0
+
+        def flush(self) -> None:
+            self.flushed += 1
+
+    paper = Paper()
+    stream, key = RedactingStream(paper), SecretKey(CANARY)
+    assert stream.write(f"a {CANARY}\n") == len(CANARY) + 3
+    stream.writelines(["b\n", f"{CANARY} c\n"])
+    stream.flush()
+    assert paper.getvalue() == f"a {KEY_MASK}\nb\n{KEY_MASK} c\n"
+    assert paper.flushed == 1 and stream.writable()
+    key.discard()
+
+
 def test_a_log_that_cannot_be_written_stops_a_command_and_no_server() -> None:
     server, command = RedactingStream(FullDisk(), lossy=True), RedactingStream(FullDisk())
     assert server.write("abc") == 3

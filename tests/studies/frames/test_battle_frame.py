@@ -21,6 +21,6 @@ def test_rows_have_one_code_exactly_if_all_their_values_are_equal(one, other):
     columns = [np.array(one), np.array(other)]
     pairs = list(zip(one, other, strict=True))
     for made in (_group_codes(*columns), _group_codes(*columns[::-1])):
-        assert 0 <= made.min() and made.max() < MAX_SPARE_CODES * 5
+        assert made.min() >= 0 and made.max() < MAX_SPARE_CODES * 5
         equal = [[a == b for b in pairs] for a in pairs]
         assert (made[:, None] == made[None, :]).tolist() == equal
