@@ -29,6 +29,7 @@ from judges.security.key_store import (
     RedactingStream,
     SecretKey,
     active_keys,
+    install_redaction,
     key_forms,
     key_idle_seconds,
     make_expiring_secret_key,
@@ -405,6 +406,47 @@ class FullDisk(io.StringIO):
 
     def flush(self) -> None:
         self.write("")
+
+
+def log_record(message: object, *args: object, exc_info: object = None) -> logging.LogRecord:
+    return logging.LogRecord("n", logging.INFO, "f", 1, message, args, exc_info)  # type: ignore[arg-type]
+
+
+def test_a_record_is_masked_in_each_part_and_else_left_as_it_is():
+    key, number = SecretKey(CANARY), SecretKey("12345678")
+    said = redact_record(log_record("a " + CANARY))
+    assert said.getMessage() == "a " + KEY_MASK and said.args == ()
+    kept = object()
+    said = redact_record(log_record("%s %d %s %s %s", CANARY, 12345678, 0.5, None, kept))
+    assert said.args == (KEY_MASK, 12345678, 0.5, None, kept), "numbers stay numbers"
+    said = redact_record(log_record("%(key)s %(n)d", {"key": CANARY, "n": 7}))
+    assert said.getMessage() == f"{KEY_MASK} 7"
+    try:
+        raise ValueError(CANARY)
+    except ValueError:
+        said = redact_record(log_record("a", exc_info=sys.exc_info()))
+    assert said.exc_info is None
+    assert said.exc_text is not None and said.exc_text.endswith(f"ValueError: {KEY_MASK}")
+    nothing = redact_record(log_record("a", exc_info=(None, None, None)))
+    assert nothing.exc_info == (None, None, None) and nothing.exc_text is None
+    said = log_record("a")
+    said.stack_info = "b " + CANARY
+    assert redact_record(said).stack_info == "b " + KEY_MASK
+    key.discard()
+    number.discard()
+
+
+def test_masking_is_undone_where_it_began():
+    before = logging.getLogRecordFactory(), sys.stdout, sys.stderr
+    undo = install_redaction()
+    try:
+        with mask_keys_in_output([CANARY]):
+            made = logging.getLogRecordFactory()("n", logging.INFO, "f", 1, CANARY, (), None)
+            assert made.getMessage() == KEY_MASK
+        assert isinstance(sys.stdout, RedactingStream) and isinstance(sys.stderr, RedactingStream)
+    finally:
+        undo()
+    assert (logging.getLogRecordFactory(), sys.stdout, sys.stderr) == before
 
 
 def test_a_stream_that_masks_keys_writes_and_flushes_the_one_behind_it() -> None:
