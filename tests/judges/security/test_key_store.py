@@ -190,6 +190,8 @@ def test_what_looks_like_a_key_goes_though_nobody_holds_it():
 def test_lent_keys_are_known_within_the_block_and_not_after_it():
     with mask_keys_in_output([CANARY]):
         assert redact_keys(f"token {CANARY} refused") == f"token {KEY_MASK} refused"
+        lent = [key for key in active_keys() if CANARY in key.whole_forms()]
+    assert lent and all(key.expire_if_idle() for key in lent), "also if somebody holds them"
     assert all(key.expire_if_idle() or CANARY not in key.whole_forms() for key in active_keys())
 
 
