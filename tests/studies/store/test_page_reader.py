@@ -14,6 +14,9 @@ import pytest
 
 from studies.store.recovery.file_header import HEADER_BYTES, parse_header, read_header
 from studies.store.recovery.page_reader import (
+    INDEX_NODE,
+    TABLE_LEAF,
+    TABLE_NODE,
     PageFile,
     Row,
     Unreadable,
@@ -302,3 +305,83 @@ def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):
         found = list(trees.cut_off_rows(["one", "two"]))
     assert {name for name, _ in found} == {"one"}
     assert sorted(row.values[1] for _, row in found) == list(range(100))
+
+
+def second_page(path: Path, start: bytes, at: int, cell: bytes) -> PageFile:
+    """A database whose second page of 512 bytes begins with `start` and has `cell` at `at`; the
+    last 12 bytes of every page are reserved."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size=512")
+        connection.execute("CREATE TABLE notes (a)")
+        connection.commit()
+    content = bytearray(path.read_bytes())
+    content[20] = 12
+    content[512 : 512 + len(start)] = start
+    content[512 + at : 512 + at + len(cell)] = cell
+    path.write_bytes(content)
+    return PageFile(path, None)
+
+
+def page_start(kind: int, *pointers: int) -> bytes:
+    """The header of a page, with 7 as its last child, and the offsets of its cells."""
+    last = struct.pack(">I", 7) if kind in (INDEX_NODE, TABLE_NODE) else b""
+    header = struct.pack(">BHHHB", kind, 0, len(pointers), 0, 0) + last
+    return header + struct.pack(f">{len(pointers)}H", *pointers)
+
+
+@pytest.mark.parametrize(("more", "damaged"), [(0, False), (1, True)])
+def test_a_page_has_as_many_cells_as_it_has_room_for(tmp_path, more, damaged):
+    """A leaf of 512 - 12 bytes has room for 246 offsets after its 8 bytes of header."""
+    start = page_start(TABLE_LEAF, *([600] * (246 + more)))
+    with second_page(tmp_path / "d.db", start, 0, b"") as pages:
+        if damaged:
+            with pytest.raises(Unreadable, match="too many"):
+                pages.btree_page(2)
+        else:
+            page = pages.btree_page(2)
+            assert (page.rows, page.bad_cells) == ((), 246)
+
+
+@pytest.mark.parametrize(("at", "found"), [(12, 0), (15, 0), (17, 0), (18, 1)])
+def test_a_cell_lies_behind_the_offsets_of_all_cells(tmp_path, at, found):
+    """The five offsets of this leaf end at byte 18. Four of them lead out of the page."""
+    start = page_start(TABLE_LEAF, at, *([0xFFFF] * 4))
+    row = bytes([2, 5, 2, 8])  # two bytes of record, row 5, a header of two bytes, the value 0
+    with second_page(tmp_path / "d.db", start, at, row) as pages:
+        page = pages.btree_page(2)
+    assert [(one.rowid, one.values) for one in page.rows] == [(5, (0,))] * found
+    assert page.bad_cells == 5 - found
+
+
+@pytest.mark.parametrize(("at", "children"), [(13, (7,)), (14, (9, 7)), (496, (9, 7)), (497, (7,))])
+def test_a_child_is_named_inside_the_page_and_behind_its_header(tmp_path, at, children):
+    start = page_start(TABLE_NODE, at)
+    with second_page(tmp_path / "d.db", start, at, struct.pack(">I", 9)) as pages:
+        assert pages.btree_page(2).children == children
+
+
+@pytest.mark.parametrize("reserved", [0, 12])
+def test_rows_of_every_length_are_read_where_sqlite_wrote_them(tmp_path, reserved):
+    """A page of 512 bytes keeps records of up to 102 bytes in an index, of up to 477 in a table;
+    of longer ones it keeps a part, and the rest is on overflow pages."""
+    path = tmp_path / "d.db"
+    lengths = [*range(84, 110), *range(465, 480), *range(560, 620, 7), *range(970, 990)]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size=512")
+        connection.commit()
+        connection.execute("VACUUM")
+    content = bytearray(path.read_bytes())
+    content[20] = reserved
+    content[105:107] = struct.pack(">H", 512 - reserved)  # where the cells of the first page begin
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in SCHEMA[:2]:
+            connection.execute(statement)
+        rows = [(n, "x" * length, None) for n, length in enumerate(lengths)]
+        connection.executemany("INSERT INTO notes VALUES (?,?,?)", rows)
+        connection.commit()
+    trees, found = read_trees(path)
+    assert [(row.rowid, *row.values[1:]) for row in found["notes"]] == rows
+    with PageFile(path, None) as pages:
+        indexed = [row.values for row in walk(pages, trees.roots["notes_by_a"])]
+    assert sorted(indexed) == sorted((text, n) for n, text, _ in rows)

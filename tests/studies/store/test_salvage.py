@@ -235,7 +235,9 @@ def test_nothing_to_repair_is_an_error(
     assert len(list(tmp_path.iterdir())) == (content is not None)
 
 
-def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
+def test_a_backup_is_made_while_a_run_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = fill_store(tmp_path / "evenhand.db", asks=50)
     stop = threading.Event()
     written = []
@@ -260,7 +262,10 @@ def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
         thread.join(120)
         store.close()
     assert studies(["backup", str(out), "--store", str(store.path)]) == 2, "no file is replaced"
+    capsys.readouterr()
     assert studies(["backup", "--store", str(store.path)]) == 0
+    (made,) = backup_folder(store.path).glob("manual-*.db")
+    assert capsys.readouterr().err.startswith(f"{made}: {made.stat().st_size:,} bytes")
     assert len(list(backup_folder(store.path).glob("manual-*.db"))) == 1
 
 
