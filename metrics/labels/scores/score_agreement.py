@@ -77,6 +77,8 @@ def _spearman(score: intervals.Floats, label: intervals.Floats) -> float:
 
 
 def _kendall(score: intervals.Floats, label: intervals.Floats) -> float:
+    if len(score) < 2:  # of equal values scipy's coefficient is nan already
+        return float("nan")
     return float(stats.kendalltau(score, label).statistic)
 
 
