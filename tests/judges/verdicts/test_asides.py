@@ -2,7 +2,11 @@
 
 import pytest
 
+from judges.rendering.messages import point_arrangements
+from judges.rendering.prompt import load_prompt
 from judges.verdicts.asides import blank_spans, find_asides
+from judges.verdicts.reply_cleaning import split_reasoning
+from judges.verdicts.verdict import parse_verdict
 
 
 @pytest.mark.parametrize(
@@ -40,3 +44,25 @@ def test_a_span_becomes_one_space() -> None:
     assert blank_spans("(c)", [(0, 3)]) == " "
     assert blank_spans("(c)(d)e", [(0, 3), (3, 6)]) == "  e"
     assert blank_spans("abc", []) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("own", "agrees"),
+    [("Correctness: 3", True), ("Clarity: 2", True), ("Clarity: 3", False), ("Clarity: 1", False)],
+)
+def test_a_level_outside_code_agrees_with_that_of_its_own_criterion(own: str, agrees: bool) -> None:
+    prompt = load_prompt("rubric")
+    (labels,) = point_arrangements(prompt, "ascending")
+    reply = f"{own}\n```\nCorrectness: 3\nCompleteness: 1\nClarity: 2\n```"
+    read = parse_verdict(prompt.verdict, reply, 1, scale=prompt.options, labels=labels)
+    assert (read.verdict is not None) == agrees
+    if read.verdict:
+        assert read.verdict.scores == (2, 3, 1, 2)
+
+
+def test_reasoning_ends_with_its_last_tag() -> None:
+    assert split_reasoning("<think>a<think>b</think> c") == ("a<think>b", "c")
+    assert split_reasoning("a</think>b") == ("a", "b")
+    assert split_reasoning("<think>a<think>b") == ("", "<think>a<think>b")
+    assert split_reasoning("<think>a<think>b", cut_off=True) == ("a<think>b", "")
+    assert split_reasoning("x <think>a</think>b") == ("", "x <think>a</think>b")
