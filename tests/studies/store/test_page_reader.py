@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from studies.store.recovery.backup import find_damage
+from studies.store.recovery.damage import find_fault_or_raise
 from studies.store.recovery.file_header import HEADER_BYTES, parse_header, read_header
 from studies.store.recovery.page_reader import (
     INDEX_NODE,
@@ -23,7 +25,7 @@ from studies.store.recovery.page_reader import (
     _parse_record_values,
     _read_varint,
 )
-from studies.store.recovery.page_trees import PageTrees
+from studies.store.recovery.page_trees import PageTrees, TreeLosses
 from studies.store.recovery.table_shapes import parse_table_shapes
 from studies.store.recovery.wal_check import read_wal, wal_path
 
@@ -284,7 +286,8 @@ def test_a_page_belongs_to_one_tree_of_its_own_kind(database):
         assert list(trees.rows("notes")) == [], "its pages are taken"
 
 
-def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):
+@pytest.mark.parametrize(("lost", "kept"), [("one", "two"), ("two", "one")])
+def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path, lost, kept):
     path, names = tmp_path / "d.db", ("CREATE TABLE one (a TEXT NOT NULL, b INTEGER NOT NULL)",
                                       "CREATE TABLE two (a INTEGER NOT NULL, b TEXT)")  # fmt: skip
     with closing(sqlite3.connect(path)) as connection:
@@ -295,16 +298,33 @@ def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):
         connection.executemany("INSERT INTO two VALUES (?,?)", [(n, f"t{n}") for n in range(100)])
         connection.commit()
     content = bytearray(path.read_bytes())
-    content[512] = 99  # the first page of `one`, after that of the file
+    content[512 if lost == "one" else 1024] = 99  # its first page; `two` has the file's last page
     path.write_bytes(content)
     with PageFile(path, None) as pages:
         trees = PageTrees(pages, parse_table_shapes(names))
         trees.find_roots()
-        assert list(trees.rows("one")) == []
-        assert len(list(trees.rows("two"))) == 100
+        assert list(trees.rows(lost)) == []
+        assert len(list(trees.rows(kept))) == 100
         found = list(trees.cut_off_rows(["one", "two"]))
-    assert {name for name, _ in found} == {"one"}
-    assert sorted(row.values[1] for _, row in found) == list(range(100))
+    assert {name for name, _ in found} == {lost}
+    assert sorted(row.values[lost == "one"] for _, row in found) == list(range(100))
+
+
+def test_a_lost_page_is_taken_to_have_as_many_rows_as_the_others():
+    assert TreeLosses(pages=3, cells=2, read_pages=2, read_rows=8).estimate_rows() == 2 + 3 * 4
+    assert TreeLosses(pages=3, cells=2).estimate_rows() == 2 + 3 * 1
+
+
+def test_the_first_fault_of_a_file_is_one_line(database):
+    assert find_fault_or_raise(database) == "" == find_damage(database)
+    content = bytearray(database.read_bytes())
+    with PageFile(database, None) as pages:
+        leaf = next(n for n in range(pages.count, 1, -1) if n not in pages.free_pages())
+        size = pages.page_size
+    content[(leaf - 1) * size : leaf * size] = b"\x63" * size
+    database.write_bytes(content)
+    fault = find_damage(database)
+    assert fault.strip() and "\n" not in fault and "*" not in fault
 
 
 def second_page(path: Path, start: bytes, at: int, cell: bytes) -> PageFile:
