@@ -152,5 +152,8 @@ def test_the_name_of_a_judge_in_remedies_filters_the_results(handlers: dict[str,
 
     _, judge, *others = clicked(show="always first")
     assert judge.value == "always first"
+    for action in ({"improve": "adopt", "kind": "none such"}, {"use": "none such"}):
+        with pytest.raises(gr.Error):
+            clicked(**action)
     assert clicked() == clicked(pilot="none such") == [gr.skip(), gr.skip(), *others]
     assert others == [gr.skip()] * len(others)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -120,6 +121,12 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
     assert says(unsure, "no significant difference", "person")
     assert says(unsure, "only 55\u202f%", "samples; b", "45\u202f%")
     assert "(judge 60\u202f%, person 60\u202f%)" in unsure
+    cells = {"a": ("ada", "brief"), "b": ("bob", "brief")}
+    assert "**a**" in best_voter_replacement_sentence([one("a", 0.01, 0.99)], cells)
+    several = best_voter_replacement_sentence([one("a", 0, 0.99)], cells | {"b": ("bob", "long")})
+    assert says(several, "**ada**", "prompt **brief**") and "bootstrap" not in several
+    unknown = replace(one("a", 0, 0), best=None)
+    assert "bootstrap" not in best_voter_replacement_sentence([unknown, one("b", 0, 0.4)])
     assert says(
         best_voter_replacement_sentence([one("a", 0.01, 0.99), one("b", 0, 0.01)]),
         "often",

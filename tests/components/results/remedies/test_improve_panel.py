@@ -230,6 +230,7 @@ def test_rules_are_written_only_from_mistakes(store: Store) -> None:
         assert found is not None
         card, learned = found[0], len(found[0].labels.select_items(found[0].split.learn).cases)
         assert learned == 10  # 30 are held out
+        assert card.calls == 2 * 30 and (card.rules, card.writer, card.blocked) == ("", "", "")
         assert card.mistaken == learned * said.count("y")
         assert ("Write rules from" in str(macros(TEMPLATE).improve(card))) == ("y" in said)
     unread = Sheet("unread")

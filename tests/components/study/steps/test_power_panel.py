@@ -143,6 +143,33 @@ def test_the_curve_leads_from_a_third_of_the_questions_to_beyond_four_times_as_m
     )
 
 
+def test_each_mark_of_the_curve_has_its_half_width_and_its_price(store):
+    """Right above its point, the last one to the left of it; no price for the plan itself, nor in
+    the narrow drawing."""
+    found = planned(START_YAML, store)[1]
+    for narrow, drawing in enumerate(curve_html(found).split("</svg>")[:2]):
+        points = re.findall(r'<circle class="([dq])" cx="([\d.]+)" cy="([\d.]+)"', drawing)
+        labels = re.findall(
+            r'<text class="(n|b n)" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(± [^<]*)<',
+            drawing,
+        )
+        assert [point[0] for point in points] == ["d", "q", "q"]
+        assert [(label[0], label[3]) for label in labels] == [
+            ("b n", "start"), ("n", "start"), ("n", "end"),
+        ]  # fmt: skip
+        for (_, x, y), (_, left, base, anchor, text), times in zip(
+            points, labels, (1, 2, 4), strict=True
+        ):
+            assert float(y) - float(base) == pytest.approx(14, abs=0.11)
+            beside = 10 if anchor == "start" else 0
+            assert float(left) - float(x) == pytest.approx(beside, abs=0.11)
+            half = f"± {100 * found.width(items=12 * times).half:.1f}"
+            assert text.startswith(half)
+            assert text.endswith(" now") == (times == 1) and ("," in text) == (
+                times > 1 and not narrow
+            )
+
+
 def test_the_form_shows_the_panel_and_hides_it_while_nothing_can_be_run(store):
     def shown(text: str) -> bool:
         made = form_updates(text, FormState(), {}, "", store)
