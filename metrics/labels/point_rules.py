@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, sum_by_item
+from metrics.estimation.intervals import Floats, Ints, mean_estimate, rare_proportion, sum_by_item
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.option_order import rows_by_rater
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
@@ -226,7 +226,9 @@ def _estimate_point_rule(
     `single`; `tests` is the number of rules that the adjusted interval allows for."""
     kind = verdicts.kind
     value = (
-        proportion(1 - loss, item) if kind == "pass" else verdicts.scale.mean_distance(loss, item)
+        rare_proportion(1 - loss, item)
+        if kind == "pass"
+        else verdicts.scale.mean_distance(loss, item)
     )
     if rule == SINGLE:
         return PointRule(rule, calls, value)

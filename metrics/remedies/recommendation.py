@@ -21,10 +21,10 @@ from metrics.estimation.intervals import (
 )
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.rule_names import rule_instruction, rule_words
+from metrics.remedies.rule_names import rater_words, rule_instruction, rule_words
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, credit_totals
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 
 REPETITIONS: Final = 20
 COIN: Final = 0.5
@@ -86,7 +86,11 @@ def recommend(
     chosen = next((one for one in prices if helped and is_above_zero(one.gain)), None)
     coin = _interval_covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = _advice_text(chosen) if chosen else _no_advice_text(judge, coin, table)
+    sentence = (
+        _advice_text(chosen, grid.raters)
+        if chosen
+        else _no_advice_text(rater_words((judge, prompt), grid.raters), coin, table)
+    )
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
@@ -100,9 +104,9 @@ def _interval_covers(got: Estimate, value: float) -> bool:
     return got.low is None or got.high is None or got.low <= value <= got.high
 
 
-def _advice_text(chosen: PriceGain) -> str:
+def _advice_text(chosen: PriceGain, raters: Sequence[Rater]) -> str:
     return (
-        f"{rule_instruction(chosen.rule)}. Rules chosen in this way gain "
+        f"{rule_instruction(chosen.rule, raters)}. Rules chosen in this way gain "
         f"{gain_text(chosen.gain)} on items not used to choose them."
     )
 

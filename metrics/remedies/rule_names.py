@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from metrics.remedies.rule_sets import Rule
+from studies.domain import Rater
 
 NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -85,9 +86,33 @@ def rule_words_of_id(rule_id: str, judges: Sequence[str]) -> RuleWords:
     return _jury_words(rule_id, judges)
 
 
-def rule_instruction(rule: Rule) -> str:
-    """Return the rule as an instruction: "Ask gpt-4 in both orders and …"."""
-    return rule_words(rule).imperative.format(judge=rule.members[0][0])
+def rule_instruction(rule: Rule, raters: Sequence[Rater]) -> str:
+    """Return the rule as an instruction: "Ask gpt-4 in both orders and …". It names its prompt if
+    the `raters` of the study have several, because a rule is measured with one prompt only."""
+    judge, prompt = rule.members[0]
+    text = rule_words(rule).imperative.format(judge=judge)
+    if rule.id.startswith("prompt:") or not has_several_prompts(raters):
+        return text
+    return f"With the prompt {prompt}, {text[0].lower()}{text[1:]}"
+
+
+def member_words(rule: Rule, raters: Sequence[Rater]) -> str:
+    """Return the judges of a rule, joined; with their prompt if the `raters` of the study have
+    several and the title of the rule does not name it."""
+    named = rule.id.startswith("prompt:")
+    judges = join_names([judge for judge, _ in rule.members])
+    return judges if named else rater_words((judges, rule.members[0][1]), raters)
+
+
+def has_several_prompts(raters: Sequence[Rater]) -> bool:
+    """Whether the judges of a study were asked with more than one prompt."""
+    return len({prompt for _, prompt in raters}) > 1
+
+
+def rater_words(rater: Rater, raters: Sequence[Rater]) -> str:
+    """Return the name of a judge in a sentence, with its prompt if the `raters` have several."""
+    judge, prompt = rater
+    return f"{judge} with the prompt {prompt}" if has_several_prompts(raters) else judge
 
 
 def parameter_of_rule_id(rule_id: str) -> float:

@@ -23,6 +23,7 @@ from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
+from components.results.pass_fail.scores.panels import ONE_ORDER
 from components.results.view import result_view
 from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
@@ -67,8 +68,12 @@ HOW_LABELS: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    """Headline and the sentence below it: what the order changes; for single answers that were
+    judged in one order of options and criteria, that its effect is unknown."""
     if not has_comparisons(filtered):
-        by_order = pass_fail_panels.order_finding(filtered)
+        by_order = pass_fail_panels.order_finding(filtered) or score_panels.order_finding(filtered)
+        if by_order is None and (filtered.measured_judge_rows["options"] == 1).any():
+            return "The effect of the order of options or criteria is unknown.", ONE_ORDER
         return by_order or single_answers_view(filtered).finding(filtered)
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:

@@ -13,8 +13,9 @@ from components.html.tables.range_table import difference_track
 from components.html.templates import macros
 from components.results.contrasts import computed
 from components.results.contrasts.computed import MeasureContrast, PairedSides, is_significant
-from components.results.contrasts.measure_families import CATEGORY_MEASURES
+from components.results.contrasts.measure_families import CATEGORY_MEASURES, QUALITY
 from components.results.contrasts.sides import Side
+from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY, LEAN
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.contrasts import Contrast
@@ -31,9 +32,10 @@ the other below its negative, and the difference is significant."""
 
 
 def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
-    """Headline (the difference in consistency, if it is significant or the flips go toward opposite
-    positions; else the largest significant difference) and the sentence below it (number of
-    significant differences); if nothing can be compared, that fact and the reason."""
+    """Headline and the sentence below it (number of significant differences); if nothing can be
+    compared, that fact and the reason. The headline of QUALITY, which asks who is right, is the
+    difference in agreement, if known. Other headlines: the difference in consistency, if it is
+    significant or the flips go toward opposite positions; else the largest significant one."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = computed.known_differences(pair.family_contrasts(family))
@@ -46,6 +48,9 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
             f" The intervals are widened because A and B were chosen from {len(pair.candidates)} "
             "judges or prompts."
         )
+    right = [line for line in lines if family == QUALITY and line[0].key == AGREEMENT.key]
+    if right:
+        return _difference_sentence(pair, *right[0]), lead
     by_key = {one.key: line for one, line in lines}
     consistency, lean = by_key.get(CONSISTENCY.key), by_key.get(LEAN.key)
     opposite = lean is not None and _have_opposite_leans(lean)
@@ -86,7 +91,15 @@ def _have_opposite_leans(line: Contrast) -> bool:
 def _largest_difference_sentence(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
     if not significant:
         return f"No significant difference between {pair.left.name} and {pair.right.name}."
-    one, line = max(significant, key=lambda line: abs(line[1].raw.value or 0.0))
+    return _difference_sentence(
+        pair, *max(significant, key=lambda line: abs(line[1].raw.value or 0.0))
+    )
+
+
+def _difference_sentence(pair: PairedSides, one: MeasureRecord, line: Contrast) -> str:
+    if not is_significant(line):
+        sides = f"{pair.left.name} and {pair.right.name}"
+        return f"{one.name}: no significant difference between {sides}."
     gap = 100 * (line.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
     if one.key == "win_rate":

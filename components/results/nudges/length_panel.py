@@ -22,7 +22,9 @@ from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 5
-NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
+NO_LENGTHS_TEXT: Final = (
+    "Length effects need pairs of answers of different lengths, with stored texts."
+)
 
 
 @memoise_by_study

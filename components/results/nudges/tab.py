@@ -44,10 +44,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
         return twins[0], f"{twins[1]} {padding}".strip()
     longer = length_preference(filtered.measured_judge_rows)
     if longer.value is None:
-        return (
-            "No nudge can be measured here.",
-            "Length needs pairs of answers with stored texts.",
-        )
+        return ("No nudge can be measured here.", length_panel.NO_LENGTHS_TEXT)
     over = number(100 * (longer.value - 0.5), 0, signed=True)
     title = (
         f"The longer answer wins {share(longer.value, 0)} of verdicts"
@@ -62,10 +59,15 @@ def has_twins(filtered: FilteredStudy) -> bool:
     return bool(twin_panels.twin_effects_by_rater(filtered))
 
 
+def do_lengths_differ(filtered: FilteredStudy) -> bool:
+    """Whether a judge compared two answers of known, different lengths."""
+    return length_preference(filtered.measured_judge_rows).value is not None
+
+
 def draw_length(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the win rate by length ratio; None if the lengths are not known."""
+    """Draw the win rate by length ratio; None if no two answers have known, different lengths."""
     figure = length_panel.length_figure(filtered)
-    if figure is None:
+    if figure is None or not do_lengths_differ(filtered):
         return None
     judges = "judge" if filtered.measured_judge_rows["judge"].nunique() == 1 else "judges"
     keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}, with fit"), ("even", "even")]
@@ -75,8 +77,9 @@ def draw_length(filtered: FilteredStudy) -> Drawn | None:
 
 
 def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
-    """Draw win rates with length held equal; None if the lengths are not known."""
-    if length_panel.judge_and_people_length_effects(filtered)[0] is None:
+    """Draw win rates with length held equal; None if no two answers have known, different
+    lengths."""
+    if not do_lengths_differ(filtered):
         return None
     return length_panel.show_length_controlled(filtered)
 
@@ -99,7 +102,7 @@ LENGTH: Final = Panel(
     "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
     "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
     "padded answers of the probe set separate length from quality.",
-    needs="pairs of answers with stored texts",
+    needs="pairs of answers of different lengths, with stored texts",
     json_keys=(
         "length.judges.bins.*.win_rate",
         "length.judges.odds_ratio",

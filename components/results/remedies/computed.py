@@ -13,7 +13,7 @@ from metrics.remedies.order_identity import OrderPatterns, count_order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import CoveragePoint
-from metrics.remedies.rule_names import join_names
+from metrics.remedies.rule_names import join_names, rater_words
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
 from metrics.summary.study_inputs import read_remedy_inputs
@@ -49,6 +49,11 @@ class RemedyResults:
     @property
     def prompt(self) -> str:
         return self.study.raters[self.rater][1] if self.rater is not None else ""
+
+    @property
+    def rater_words(self) -> str:
+        """Name of the judge in a sentence, with its prompt if the study has several."""
+        return rater_words((self.judge, self.prompt), self.study.raters)
 
     @property
     def winner_source(self) -> str:

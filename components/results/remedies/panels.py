@@ -17,7 +17,7 @@ from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
-from studies.domain import Estimate
+from studies.domain import Estimate, Rater
 from studies.spec.combine_rules import is_combine_rule, parse_remedy
 
 html: Final = macros("results/remedies/remedies.html")
@@ -72,8 +72,8 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     if price:
         paid = count(int(1000 * DEFAULT_BUDGET / price))
         once = f"With one call each, ${DEFAULT_BUDGET:g} pays for {paid} comparisons."
-    parts = (f"For {results.judge}, {reason}.{power}", _usual_rule_text(results), once)
-    title = f"No remedy was shown to help the judge {results.judge}."
+    parts = (f"For {results.rater_words}, {reason}.{power}", _usual_rule_text(results), once)
+    title = f"No remedy was shown to help the judge {results.rater_words}."
     return title, " ".join(filter(None, parts))
 
 
@@ -124,15 +124,12 @@ class Offer:
 
     rule: Rule
     gain: Estimate
+    members: str
+    """Names of the rule's judges, joined to a text, with their prompt if the study has several."""
 
     @property
     def title(self) -> str:
         return rule_names.rule_words(self.rule).title
-
-    @property
-    def members(self) -> str:
-        """Names of the rule's judges, joined to a text."""
-        return _join_rule_judges(self.rule)
 
     @property
     def key(self) -> str:
@@ -158,14 +155,15 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
     words = rule_names.rule_words_of_id(id, judges)
     found = (advice.chosen, results.next_better_costlier_rule)
-    offers = [Offer(one.rule, one.gain) for one in found if one is not None]
+    raters = results.study.raters
+    offers = [
+        Offer(one.rule, one.gain, rule_names.member_words(one.rule, raters))
+        for one in found
+        if one is not None
+    ]
     owned = results.filtered.store.owns(results.filtered.name)
     single = results.rule_estimates[0].agreement
     return html.recommendation(offers, single, owned, used, words.title)
-
-
-def _join_rule_judges(rule: Rule) -> str:
-    return rule_names.join_names([judge for judge, _ in rule.members])
 
 
 # -- budget ----------------------------------------------------------------------------------------
@@ -195,12 +193,16 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
     money = budget if in_dollars else CALLS
     chosen = results.advice.chosen if results.advice else None
     rule = chosen.rule if chosen else None
-    answer = best_rule_sentence(plan, money, results.all_comparisons, rule)
-    steps, notes = list(_list_budget_steps(plan, money)), _unpriced_judges_notes(results, plan)
+    raters = results.study.raters
+    answer = best_rule_sentence(plan, money, results.all_comparisons, rule, raters)
+    steps = list(_list_budget_steps(plan, money, raters))
+    notes = _unpriced_judges_notes(results, plan)
     return html.budget(in_dollars, answer, steps, notes)
 
 
-def _list_budget_steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanStep, str, str, str]]:
+def _list_budget_steps(
+    plan: BudgetPlan, budget: float, raters: Sequence[Rater]
+) -> Iterator[tuple[PlanStep, str, str, str]]:
     """Each step of the plan, the most expensive first, with three texts: the numbers of comparisons
     for which its rule is the best that the budget pays for (such as "101 to 200"), the rule's
     title, and its explanation (the judges, unless the explanation names them)."""
@@ -213,12 +215,16 @@ def _list_budget_steps(plan: BudgetPlan, budget: float) -> Iterator[tuple[PlanSt
         else:
             reach = f"from {start}" if start else "any number"
         above = most
-        words, who = rule_names.rule_words(step.rule), _join_rule_judges(step.rule)
+        words, who = rule_names.rule_words(step.rule), rule_names.member_words(step.rule, raters)
         yield step, reach, words.title, words.explanation if who in words.explanation else who
 
 
 def best_rule_sentence(
-    plan: BudgetPlan, budget: float, needed: int, recommended: Rule | None = None
+    plan: BudgetPlan,
+    budget: float,
+    needed: int,
+    recommended: Rule | None = None,
+    raters: Sequence[Rater] = (),
 ) -> str:
     """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
     no such rule, on the cheapest rule); for a budget in calls, also on the calls of the recommended
@@ -229,7 +235,7 @@ def best_rule_sentence(
 
     affordable = [step for step in plan.steps if step.affordable_comparisons(budget) >= needed]
     step = affordable[-1] if affordable else plan.steps[0]
-    rule, size = rule_names.rule_instruction(step.rule), count(needed, "comparison")
+    rule, size = rule_names.rule_instruction(step.rule, raters), count(needed, "comparison")
     price = 0.0
     if recommended and plan.currency == "calls":
         price = recommended.calls_per_comparison * needed

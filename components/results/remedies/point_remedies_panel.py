@@ -16,6 +16,7 @@ from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_first
 from metrics.labels.point_rules import PointRemedies, point_remedies
+from metrics.remedies.rule_names import rater_words
 from studies.domain import Rater
 
 MAX_TABLES: Final = 6
@@ -93,7 +94,11 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     if not found:
         return put_format_first(filtered, None, (NO_LABELS_TITLE, NO_LABELS))
     (judge, prompt), remedies = next(iter(found.items()))
-    return put_format_first(filtered, (judge, prompt), _finding_of_rater(judge, remedies))
+    return put_format_first(
+        filtered,
+        (judge, prompt),
+        _finding_of_rater(rater_words((judge, prompt), list(found)), remedies),
+    )
 
 
 def _finding_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:

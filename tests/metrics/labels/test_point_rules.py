@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.labels.labelled_rows import pass_fail_rows_by_rater
+from metrics.labels.pass_fail import pass_fail_rates
 from metrics.labels.point_rules import (
     PointRemedies,
     PointRule,
@@ -65,6 +67,19 @@ def test_majority_over_arrangements_by_hand() -> None:
     assert both.gain is not None and both.gain.value == pytest.approx(0.0)
     assert set(found.missing) == {"expected-arrangements", "repeats", "threshold"}
     assert found.advice is None
+
+
+def test_one_call_has_the_interval_of_the_rate_with_the_labels() -> None:
+    # 9 of 12 right. Wilson: [.468, .911]. Three errors are few: the upper limit is that of a
+    # Poisson count of 3, 1 - gammaincinv(3, .05) / 12 = 1 - .8177 / 12 = .932.
+    rows: list[Row] = [(f"q{k:02}", PASSES[0], float(k >= 3), False, None) for k in range(12)]
+    labels = dict.fromkeys((row[0] for row in rows), "pass")
+    frame = frame_of(rows, labels)
+    one = rule(point_remedies(frame)["j", "p"], "single").value
+    assert (one.value, one.low) == (0.75, pytest.approx(0.468, abs=0.001))
+    assert one.high == pytest.approx(0.932, abs=0.001)
+    rate = pass_fail_rates(pass_fail_rows_by_rater(frame)["j", "p"]).agreement
+    assert (rate.low, rate.high) == (one.low, one.high)
 
 
 def test_scores_lose_their_distance_to_the_label() -> None:

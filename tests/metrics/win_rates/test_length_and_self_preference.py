@@ -68,7 +68,10 @@ def test_the_longer_answer_is_counted_where_lengths_differ():
         row["length"] = lengths
     got = length_effects.length_preference(build(rows))
     assert (got.value, got.n) == (pytest.approx(2 / 3), 3)
-    assert length_effects.length_preference(build(pair("q", 0, 0))).note == "no answer lengths"
+    assert (
+        length_effects.length_preference(build(pair("q", 0, 0))).note
+        == length_effects.NO_LENGTHS_NOTE
+    )
 
 
 def test_the_longer_of_equally_good_answers_is_counted_apart():

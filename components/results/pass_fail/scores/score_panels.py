@@ -20,6 +20,16 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return panels.scores_finding(load_scores(filtered))
 
 
+def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+    """Headline and the sentence below it if scores in several orders of options or criteria are
+    known; else None."""
+    results = load_scores(filtered)
+    criteria = results.criteria.get(results.rater or ("", ""))
+    found = (results.order.get(results.rater or ("", "")), criteria and criteria.overall)
+    known = any(one is not None and one.changed.value is not None for one in found)
+    return panels.scores_finding(results) if known else None
+
+
 def labels_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     return panels.labels_finding(load_scores(filtered))
 

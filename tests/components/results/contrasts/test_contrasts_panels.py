@@ -264,6 +264,26 @@ def test_a_headline_without_a_difference_in_consistency_names_the_largest_other_
         assert says(lead, "9 items")
 
 
+@pytest.mark.parametrize(
+    ("family", "shown", "told", "not_told"),
+    [
+        ("Position", True, ["a", "32 points", "b"], "12"),
+        ("Quality", True, ["Agreement", "a", "12 points", "b"], "32"),
+        ("Quality", False, ["Agreement", "no significant difference", "a and b"], "32"),
+    ],
+)
+def test_the_headline_on_who_is_right_is_not_the_consistency(family, shown, told, not_told):
+    low = 0.08 if shown else -0.01
+    gaps = ((CONSISTENCY, Estimate(0.32, 0.2, 0.4, 9, 9)), (AGREEMENT, Estimate(0.12, low, 0.2)))
+    lines = [(one, Contrast(one.key, ("a",), ("b",), gap, gap, 0.6, 0.4)) for one, gap in gaps]
+    pair = SimpleNamespace(
+        problem="", left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"),
+        candidates=("a", "b"), common_item_count=9, family_contrasts=lambda _: lines,
+    )  # fmt: skip
+    title = contrast_finding(pair, family)[0]
+    assert says(title, *told) and not says(title, not_told), title
+
+
 @pytest.mark.parametrize(("value", "more"), [(0.005, "left"), (-0.005, "right"), (0.4, "left")])
 def test_the_more_consistent_side_is_named_for_small_differences_too(value, more):
     one = Estimate(value, value - 0.001, value + 0.001, 9, 9)

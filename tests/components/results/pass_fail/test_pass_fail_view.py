@@ -14,8 +14,10 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection
+from components.results.bias import tab as bias_tab
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
+from components.results.overview import tab as overview_tab
 from components.results.pass_fail import pass_fail_panels as pass_fail_tab
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.panels import (
@@ -80,6 +82,14 @@ def test_agreement_and_kappa_have_their_intervals_in_the_tile_and_the_report(sto
     share = f"[{100 * rates.agreement.low:.1f}, {100 * rates.agreement.high:.1f}]"
     told = str(pass_fail_tab.kpis(FilteredStudy(store, "checks")))
     assert says(told, share, kappa) and kappa in format_rates_for_report(results.shown)
+
+
+def test_position_says_that_the_effect_of_the_order_is_unknown(store: Store) -> None:
+    filtered = FilteredStudy(store, "checks")
+    title, lead = bias_tab.finding(filtered)
+    assert says(title, "order", "unknown") and not says(title, "97")
+    assert says(lead, "No answer", "different orders")
+    assert overview_tab.finding(filtered) == pass_fail_tab.finding(filtered)
 
 
 def test_a_refused_correction_gives_its_reason(store: Store) -> None:

@@ -155,6 +155,25 @@ def test_calls_without_a_reply_are_no_reason_to_change_the_format(prompts, store
         assert [FORMAT_ADVICE in one for one in told] == 2 * [new == "unreadable"]
 
 
+@pytest.mark.parametrize("helped", [True, False])
+def test_advice_names_its_prompt_if_the_study_has_several(helped, store):
+    """With graded replies a biased judge gains from both orders; with letters alone it does not."""
+    first = "label-probability" if helped else "brief-numbers"
+    text = (
+        STUDY if helped else re.sub(r"graded_signal.*\n.*probabilities", "first_bias: 0.5", STUDY)
+    )
+    for name, prompts in (("one", first), ("two", f"{first}, brief-letters")):
+        run_text(store, text.replace("one judge", name).replace("label-probability", prompts))
+        results = load_remedies(filtered := FilteredStudy(store, name, Filter(prompt=first)))
+        chosen = results.advice.chosen is not None
+        assert chosen is helped
+        texts = [" ".join(tab.finding(filtered)), results.advice.sentence, budget_html(results, 40)]
+        texts += [recommendation_panel(results)] * chosen
+        named = ["with the prompt " in text_of(str(one)).lower() for one in texts]
+        assert named == [name == "two"] * len(texts)
+        assert f"prompt {first}" in texts[1] or name == "one"
+
+
 def test_the_prompt_whose_replies_cannot_be_read_is_named(store):
     """Half of the replies to one prompt cannot be read, none of those to the other."""
     rows = [
