@@ -90,3 +90,9 @@ def test_the_length_of_a_single_verdict_counts():
     (row, _) = pair("q1", 0, 1, better="y")
     got = s.PAIR_LENGTH.of(build([{**row, "length": [50, 20], "orders": 1}]))
     assert (got.value, got.n) == (1.0, 1)
+
+
+def test_without_lengths_no_answer_is_long():
+    one = {"item": "q", "shown": ["m"], "pick": None, "status": "ok", "scores": [3.0], "orders": 1}
+    for rows in ([one], []):
+        assert s.ANSWER_LENGTH.of(build(rows)).value is None

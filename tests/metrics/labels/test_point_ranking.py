@@ -159,7 +159,7 @@ def test_limits_of_a_difference_add_up_in_squares_also_at_zero() -> None:
     first = Estimate(0.1, 0.0, 0.3, 20, 10, "share")
     second = Estimate(0.6, 0.4, 0.7, 30, 12, "share")
     got = _independent_gap(first, second)
-    assert got.value == pytest.approx(-0.5) and (got.n, got.items) == (50, 10)
+    assert got.value == pytest.approx(-0.5) and (got.n, got.items, got.level) == (50, 10, 0.95)
     assert got.low == pytest.approx(-0.5 - np.hypot(0.1, 0.1))
     assert got.high == pytest.approx(-0.5 + np.hypot(0.2, 0.2))
     unlimited = _independent_gap(first, replace(second, low=None))
