@@ -352,7 +352,8 @@ def is_quick(name: str, where: str) -> bool:
 
 def fingerprints(store: Store, name: str, quick: bool = False) -> Iterator[tuple[str, str]]:
     """Name and fingerprint of every panel of a study, without a filter; of those in CHANGED also
-    with other settings. With the name OTHER_TABS: of the other tabs. `quick`: what is_quick says."""
+    with other settings. With the name OTHER_TABS: of the other tabs. `quick`: of what `make test`
+    draws."""
     if name == OTHER_TABS:
         drawings = list(draw_other_tabs(store))
     else:

@@ -98,21 +98,16 @@ def plain(markup: object) -> str:
     return re.sub(r"\s+", " ", html.unescape(without))
 
 
-def read_study(whole: FilteredStudy, brief: bool = False) -> PrintedNumbers:
-    """Walk all outlets of a study without filters, and the cards and comparisons of its judges;
-    `brief`: Summary, Agreement, cards and JSON."""
+def read_study(whole: FilteredStudy) -> PrintedNumbers:
+    """Walk all outlets of a study without filters, and the cards and comparisons of its judges."""
     numbers = PrintedNumbers()
     raters = Raters(whole)
-    for view in ("Summary", "Agreement") if brief else offered_views(whole):
+    for view in offered_views(whole):
         _read_view(numbers, view, whole)
     for rater, (judge, prompt) in raters.names.items():
         _read_markup(numbers, f"card of {rater}", show_card(raters, rater), raters, (judge, prompt))
-        if not brief:
-            chosen = FilteredStudy(whole.store, whole.name, Filter(judge=judge, prompt=prompt))
-            _read_view(numbers, "Remedies", chosen, (judge, prompt))
-    _read_json(numbers, report_metrics(whole))
-    if brief:
-        return _normalised(numbers, raters)
+        chosen = FilteredStudy(whole.store, whole.name, Filter(judge=judge, prompt=prompt))
+        _read_view(numbers, "Remedies", chosen, (judge, prompt))
     sides = list(list_sides(whole).items())
     for (name, one), (other, _) in pairwise(sides):
         chosen = FilteredStudy(
@@ -128,6 +123,7 @@ def read_study(whole: FilteredStudy, brief: bool = False) -> PrintedNumbers:
     _read_markup(numbers, "report", re.sub(r'<article class="eh-report">.*?</article>', "", report,
                                            flags=re.S), raters)  # fmt: skip
     _read_papers(numbers, whole, raters)
+    _read_json(numbers, report_metrics(whole))
     _read_library(numbers, whole)
     return _normalised(numbers, raters)
 

@@ -59,7 +59,7 @@ def test_a_second_definition_is_found(
         ),
     )
     monkeypatch.setattr(panels, "flip_share_from_consistency", lambda _: Estimate(0.123, 0.1, 0.2))
-    lines = read_study(voted, brief=True).contradictions
+    lines = read_study(voted).contradictions
     assert {line.split(" / ")[0] for line in lines} == {"agreement", "conflict"}
     (line,) = [one for one in lines if one.startswith("agreement")]
     assert "first" in line and "0.4170" in line and "0.5000" in line
