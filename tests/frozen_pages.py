@@ -23,6 +23,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,8 @@ from tests.judges.small_studies import run_text
 
 ACCEPTED = Path(__file__).with_suffix(".txt")
 """Fingerprints of the panels, as last accepted: one line each."""
+PAPER = "Creation-MMBench on the probe set"
+"""A study with the view Paper."""
 FROZEN = (
     "Probe set, four options",
     "Probe set, Qwen 1.5B judge",
@@ -66,7 +69,7 @@ FROZEN = (
     "Probe set, twins",
     "both",
     "rubrics",
-    "Creation-MMBench on the probe set",
+    PAPER,
     "VisIT-Bench on the probe set",
     awkward_study.NAME,
     awkward_study.SINGLE,
@@ -74,8 +77,10 @@ FROZEN = (
 )
 """Studies whose pages `make test` compares with the accepted ones."""
 OTHER_TABS = "other tabs"
-CHANGED = ("both", "Creation-MMBench on the probe set", awkward_study.NAME)
+CHANGED = ("both", PAPER, awkward_study.NAME)
 """Of these, the studies that are also drawn with other settings."""
+REPORTED = (*CHANGED, "Probe set, four options", "rubrics", awkward_study.SINGLE)
+"""Of these, the studies whose report `make test` draws; `make test-all` draws all."""
 RECORDS = Path(__file__).resolve().parents[2] / "shared" / "data"
 JUDGES = (
     "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
@@ -334,9 +339,21 @@ def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
 # ------------------------------------------------------------------------- fingerprints
 
 
-def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
+def is_quick(name: str, where: str) -> bool:
+    """Whether `make test` draws it: reports of some studies, and other settings; of the study with
+    the view Paper only those of this view, and those beside another judge."""
+    if where.startswith("report of "):
+        return name in REPORTED
+    view, _, setting = where.partition("/")
+    if name != PAPER or not setting:
+        return True
+    return view == "Paper" or setting.startswith("beside ")
+
+
+def fingerprints(store: Store, name: str, quick: bool = False) -> Iterator[tuple[str, str]]:
     """Name and fingerprint of every panel of a study, without a filter; of those in CHANGED also
-    with other settings. With the name OTHER_TABS: of the other tabs."""
+    with other settings. With the name OTHER_TABS: of the other tabs. `quick`: of what `make test`
+    draws."""
     if name == OTHER_TABS:
         drawings = list(draw_other_tabs(store))
     else:
@@ -344,16 +361,27 @@ def fingerprints(store: Store, name: str) -> Iterator[tuple[str, str]]:
         drawings = [*draw_views(whole), *draw_documents(whole)]
         drawings += draw_other_settings(whole) if name in CHANGED else ()
     for where, make in drawings:
-        made = plain(make())
+        if quick and not is_quick(name, where):
+            continue
+        made = make()
         for part, content in made.items() if isinstance(made, dict) else [("", made)]:
-            yield f"{name}: {where}/{part}", fingerprint(content)
+            is_text = isinstance(content, str)
+            found = text_fingerprint(str(content)) if is_text else fingerprint(plain(content))
+            yield f"{name}: {where}/{part}", found
+
+
+@lru_cache(maxsize=1000)
+def text_fingerprint(text: str) -> str:
+    """Fingerprint of HTML or a text. Most panels are the same with other settings."""
+    return fingerprint(plain(text))
 
 
 def fingerprint(content: Any) -> str:
     """Hash of content that does not depend on times, digits behind the fifth, the rounding errors
     of a processor, nor the place of the installed packages."""
     text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
-    text = re.sub(r"/[^' ]*/site-packages", "", text)
+    if "/site-packages" in text:
+        text = re.sub(r"/[^' ]*/site-packages", "", text)
     text = re.sub(r"20\d\d-\d\d-\d\d( \d\d:\d\d UTC)?|\d+\.\d\s(?=m?s\b)", "", text)
     text = re.sub(r"-?\d+(\.\d{5,}(e-\d+)?|\.?\d*e-\d+)|(?<![\d.])-?0\.0\b", _shortened, text)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -379,12 +407,14 @@ def read_accepted() -> dict[str, str]:
     return {where: made for made, _, where in (line.partition(" ") for line in lines)}
 
 
-def changed_panels(store: Store, study: str) -> list[str]:
+def changed_panels(store: Store, study: str, quick: bool = False) -> list[str]:
     """Panels of a study, or of OTHER_TABS, that are not as accepted."""
-    found = dict(fingerprints(store, study))
-    accepted = {
-        where: made for where, made in read_accepted().items() if where.startswith(f"{study}: ")
-    }
+    found = dict(fingerprints(store, study, quick))
+    accepted = {}
+    for where, made in read_accepted().items():
+        name, _, panel = where.partition(": ")
+        if name == study and not (quick and not is_quick(name, panel.rpartition("/")[0])):
+            accepted[where] = made
     return sorted(
         where for where in {**found, **accepted} if found.get(where) != accepted.get(where)
     )

@@ -59,7 +59,7 @@ SUSPICIOUS: Final = 0.005
 a quadratic pattern. Nothing fails by this time alone."""
 HANG_SECONDS: Final = 5.0
 """Seconds of CPU after which one expression counts as hanging; linear ones take below 0.1."""
-WORST_INPUT: Final = 1_000_000 if ALL else 100_000
+WORST_INPUT: Final = 1_000_000 if ALL else 40_000
 MADE_AT_IMPORT: Final = {
     "studies/texts/injection_rules.py",
     "components/layout/glossary.py",

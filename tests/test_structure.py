@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.code_size import measure_code, measure_file
+from tests.code_size import measure_code, measure_file, nodes_of, statements_under
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("evenhand", "app", "components", "judges", "metrics", "studies")
@@ -157,23 +157,6 @@ def tracked_texts() -> dict[str, str]:
         if path.is_file() and b"\0" not in (content := path.read_bytes()):
             texts[name] = content.decode("utf-8", "replace")
     return texts
-
-
-def statements_of(source: str) -> list[ast.AST]:
-    """The module and all its statements, also the inner ones; most nodes of a tree are parts of
-    expressions, which hold neither imports nor classes."""
-    found, todo = [], [ast.parse(source)]
-    while todo:
-        node: ast.AST = todo.pop()
-        found.append(node)
-        for part in ("cases", "handlers", "finalbody", "orelse", "body"):
-            todo.extend(reversed(getattr(node, part, ())))
-    return found
-
-
-@cache
-def nodes_of(source: str) -> tuple[ast.AST, ...]:
-    return tuple(statements_of(source))
 
 
 @cache
@@ -402,8 +385,9 @@ CHECKS = {"raises", "fail", "warns", "assert_allclose", "assert_array_equal", "a
 
 def calls_in(node: ast.AST) -> set[str]:
     """Names of the functions that a piece of code calls or hands on."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    nodes = ast.walk(node)
+    return {getattr(one, "id", getattr(one, "attr", "")) for one in nodes
+            if isinstance(one, ast.Name | ast.Attribute)}  # fmt: skip
 
 
 def test_every_test_asserts_something() -> None:
@@ -411,13 +395,13 @@ def test_every_test_asserts_something() -> None:
     functions = [
         (path, node)
         for path in (ROOT / "tests").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes_of(path.read_text("utf-8"))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
     asserting = CHECKS | {
         node.name
         for _, node in functions
-        if any(isinstance(one, ast.Assert) for one in ast.walk(node))
+        if any(isinstance(one, ast.Assert) for one in statements_under(node))
     }
     others = {node.name: calls_in(node) for _, node in functions if node.name not in asserting}
     while found := {name for name, calls in others.items() if calls & asserting} - asserting:
@@ -472,7 +456,7 @@ def literals_in(node: ast.AST) -> Iterator[str]:
 
 def asserted_in(source: str) -> Iterator[tuple[int, ast.AST]]:
     """(line, expression) of assertions: their tests, and the `match` of expected errors."""
-    for node in statements_of(source):
+    for node in nodes_of(source):
         if isinstance(node, ast.Assert):
             yield node.lineno, node.test
         calls = [item.context_expr for item in getattr(node, "items", ())]

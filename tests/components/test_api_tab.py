@@ -103,6 +103,7 @@ def test_the_examples_of_the_api_page_run(
         assert capsys.readouterr().out.count("\n") >= 2  # a line for each judge at least
 
 
+@pytest.mark.extra
 def test_the_curl_examples_call_every_endpoint(served: tuple[Client, str]) -> None:
     text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```sh\n(.*?)```", text, re.S)

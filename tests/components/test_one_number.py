@@ -43,6 +43,7 @@ def test_a_study_with_votes_prints_each_number_once(voted: FilteredStudy) -> Non
         assert outlet in places, f"{outlet} does not print the agreement; found: {[*places]}"
 
 
+@pytest.mark.extra
 def test_a_second_definition_is_found(
     voted: FilteredStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

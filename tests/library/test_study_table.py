@@ -280,6 +280,7 @@ def test_remedies_name_rules_with_their_price() -> None:
         eh.remedies(small_table().rename(columns={"a": "first", "b": "second", "w": "winner"}))
 
 
+@pytest.mark.extra
 def test_the_larger_recorded_judge_is_right_more_often_with_graded_replies_in_both_orders() -> None:
     """Its replies with one prompt, counted from the file: right
     calls, and comparisons that both orders decide; the mean probability of the two orders is right

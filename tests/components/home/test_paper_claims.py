@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from html import unescape
 
@@ -53,19 +54,19 @@ def test_each_paper_has_two_cards_and_each_card_opens_a_study(demo):
 def test_rates_of_the_larger_judge_are_those_of_a_count_by_hand(demo):
     frame = demo.frame(demo_studies.LARGER_STUDY)
     picks = frame[~frame["noise"] & frame["status"].isin(["ok", "extracted"])]
-    won = picks["first"].astype(str).where(picks["pick"] == 0, picks["second"].astype(str))
-    won = won.where(picks["pick"] != TIE, "tie")
-    good = picks["pick"] == picks["known_answer"]
-    by_pair = picks.assign(won=won, good=good).groupby(
-        ["prompt", "item", "comparison"], observed=True
-    )
-    both = [rows for _, rows in by_pair if len(rows.drop_duplicates("shown")) == 2]
-    same = [rows for rows in both if rows["won"].nunique() == 1 and "tie" not in set(rows["won"])]
-    known = [rows for rows in both if (rows["known_answer"] >= 0).all()]
-    agreed = [rows["good"].all() for rows in same if (rows["known_answer"] >= 0).all()]
+    columns = ("prompt", "item", "comparison", "shown", "first", "second", "pick", "known_answer")
+    by_pair = defaultdict(list)  # (order, winner, position of the better answer, was it chosen)
+    for *pair, shown, first, second, pick, better in zip(*map(picks.get, columns), strict=True):
+        won = "tie" if pick == TIE else (first, second)[pick]
+        by_pair[tuple(pair)].append((shown, won, better, pick == better))
+    both = [rows for rows in by_pair.values() if len({row[0] for row in rows}) == 2]
+    same = [rows for rows in both if len({row[1] for row in rows}) == 1 and rows[0][1] != "tie"]
+    known = [rows for rows in both if all(row[2] >= 0 for row in rows)]
+    agreed = [all(row[3] for row in rows) for rows in same if all(row[2] >= 0 for row in rows)]
     got = one_and_both_order_rates(frame)
     assert got.decided == pytest.approx(len(same) / len(both))
-    assert got.right == pytest.approx(sum(rows["good"].mean() for rows in known) / len(known))
+    right = sum(sum(row[3] for row in rows) / len(rows) for rows in known)
+    assert got.right == pytest.approx(right / len(known))
     assert got.right_when_decided == pytest.approx(sum(agreed) / len(agreed))
     assert f"{100 * got.decided:.0f}" in by_question(demo, "both orders").ours
 

@@ -20,6 +20,7 @@ from components.results.view_drawing import VIEWS, render_view_uncached
 from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, TWINS_STUDY
 from metrics.catalogue.record import DECLARED
 from metrics.summary.measured_study import read_stored_study
+from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -332,7 +333,7 @@ def test_every_key_exists_in_the_json(request, recorded):
 
 @pytest.mark.parametrize("study", ["small", OPTIONS_STUDY])
 def test_a_cell_of_the_position_matrix_names_a_key_that_exists(recorded, study):
-    store, summaries = recorded(study)
+    store, _ = recorded(study)
     filtered = FilteredStudy(store, study)
     frame, bias = filtered.measured_judge_rows, load_bias(filtered)
     named = {}
@@ -340,7 +341,9 @@ def test_a_cell_of_the_position_matrix_names_a_key_that_exists(recorded, study):
         html = unescape(bias_matrix_html(bias, measure, frame=frame)).replace("<wbr>", "")
         named[measure] = set(re.findall(r"JSON: ([^\s\"<]+?)[.\s]*[\s\"<]", html))
     assert not named.get("Lean") and named["Consistency"]
-    whole = summaries.get("")
+    items = sorted(set(store.frame(study)["item"]))[:10]  # keys need no more
+    rows = store.frame(study)
+    whole = summarise_frame(rows[rows["item"].isin(items)], quick=True)
     assert {key for keys in named.values() for key in keys if not is_path(whole, key)} == set()
 
 

@@ -14,6 +14,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
+from components.results.overview.tab import draw_card
 from components.results.ranking.point_ranking_panel import ONE_MODEL
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
@@ -24,7 +25,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.page_words import says
-from tests.samples import ALL, sample
+from tests.samples import sample
 
 POINT_VIEWS = ("Summary", "Position", "Agreement", "Ranking", "Remedies")
 """Views of a study without comparisons."""
@@ -148,7 +149,7 @@ def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
         table = str(draw(store, study, "Summary")["card"])
         assert all(" · ".join(cell) in table for cell in judges) and "eh-report" not in table
         chosen = [FilteredStudy(store, study, Filter(judge=one, prompt=two)) for one, two in judges]
-        return " ".join(str(render_view_uncached(one, "Summary", {})["card"]) for one in chosen)
+        return " ".join(str(draw_card(one)) for one in chosen)
 
     card = cards("passes")
     assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")
@@ -164,6 +165,7 @@ def test_contrasts_compare_pass_rates(store: Store) -> None:
     assert says(scores, "Mean score", "scale")
 
 
+@pytest.mark.extra
 def test_pairs_and_points_in_one_study_have_both(store: Store) -> None:
     ranking = draw(store, "both", "Ranking")
     assert ranking["ranking_of_pairs"] is True and ranking["point_ranking_panel"] is True
@@ -171,7 +173,7 @@ def test_pairs_and_points_in_one_study_have_both(store: Store) -> None:
     assert remedies["remedies_of_pairs"] is True and remedies["point_remedies_panel"] is True
     assert "pass-fail" in str(remedies["point_remedies"])
     assert "score-scale" not in str(remedies["rules"])
-    for view in offered_views(FilteredStudy(store, "both")) if ALL else ():
+    for view in offered_views(FilteredStudy(store, "both")):
         assert "nan" not in words_of(draw(store, "both", view)).split(), view
 
 

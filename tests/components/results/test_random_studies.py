@@ -35,6 +35,7 @@ from studies.sources.load import LoadedSource
 from studies.spec.study import DataSpec
 from studies.store.store import Store
 from tests.frozen_pages import draw_documents, draw_steps, draw_views, plain
+from tests.samples import ALL, sample
 
 NOUNS = (
     "item call judge comparison verdict model prompt vote answer pair battle label point score "
@@ -134,7 +135,7 @@ def texts_in(content: Any) -> Iterator[str]:
             yield from texts_in(part)
 
 
-def check_study(seed: int, folder: Path) -> None:
+def check_study(seed: int, folder: Path, with_report: bool = True) -> None:
     store = Store(folder / f"{seed}.db")
     loaded = random_study(seed)
     try:
@@ -143,7 +144,7 @@ def check_study(seed: int, folder: Path) -> None:
         store.close()
         return
     whole = FilteredStudy(store, "study")
-    drawings = [*draw_views(whole), *draw_documents(whole)]
+    drawings = [*draw_views(whole), *(draw_documents(whole) if with_report else ())]
     raters = sorted({(one.ask.judge, one.ask.prompt) for one in loaded.judgements})[:2]
     filters = [Filter(judge=judge, prompt=prompt) for judge, prompt in raters]
     filters += [Filter(category="x"), Filter(contestants=("bee",)), Filter(judge="nobody")]
@@ -230,9 +231,9 @@ def test_many_random_forms_are_drawn_without_gaps(store: Store) -> None:
         check_form(seed, store)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 6, 9, 33, 215])
+@pytest.mark.parametrize("seed", sample([1, 2, 6, 9, 33, 215], 1, 9, 33, 215))
 def test_random_studies_are_drawn_without_gaps(seed: int, tmp_path: Path) -> None:
-    check_study(seed, tmp_path)
+    check_study(seed, tmp_path, with_report=ALL or seed in (9, 33))
 
 
 @pytest.mark.long

@@ -14,10 +14,10 @@ from components.filtering.raters import Raters
 from components.results.cards.card_html import show_card
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.paper_text import methods_paragraph, paper_tables
-from components.share.report import report_html
+from components.share.report import ReportFigures, report_html, report_sections
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
-from tests.samples import sample
+from tests.samples import ALL, sample
 
 KINDS = {
     "sure": ("accuracy: 1", "brief-letters", "orders: both"),
@@ -73,7 +73,10 @@ def test_everything_can_be_drawn(filtered: FilteredStudy) -> None:
     raters = Raters(filtered)
     for rater in raters.names:
         assert rater.split(",")[0].split(" ")[0] in show_card(raters, rater)
-    assert "tiny" in report_html(filtered.store, "tiny")
+    if ALL:
+        assert "tiny" in report_html(filtered.store, "tiny")
+    else:  # without the numbers as JSON, which the tests of metrics make of little data
+        assert "Report" in report_sections(filtered, ReportFigures())
     assert methods_paragraph(filtered)
     assert all(table.rows for table in paper_tables(filtered).values())
 

@@ -14,6 +14,7 @@ from metrics.win_rates.win_rates import win_rate
 from studies.frames.twin_rows import select_twin_rows
 from studies.store.store import Store
 from tests.page_words import says
+from tests.samples import sample
 from tests.voted_studies import Sheet
 
 NAME = "two judges"
@@ -180,7 +181,7 @@ def test_live_win_rates_have_bounds_valid_at_every_look(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("study", [LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY])
+@pytest.mark.parametrize("study", sample([LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY], TWINS_STUDY))
 def test_the_win_rates_of_a_complete_study_are_those_of_results(demo_store, study):
     drawn = LiveStudy(demo_store, study).figures().wins_figure["table"]["rows"]
     found = {row[0]: row[2] for row in drawn}

@@ -70,7 +70,7 @@ def test_after_a_click_on_pause_only_calls_under_way_arrive(store, tmp_path, mon
             paused.append(server.app.now())
 
         monkeypatch.setattr(Run, "pause", note_pause)
-        run = start_small(engine, store, tmp_path, server, items=2000, concurrency=16)
+        run = start_small(engine, store, tmp_path, server, items=800, concurrency=16)
         until(lambda: server.bill.totals.calls > 60)
         click(url, blocks, "eh-pause", "small", "All")
         assert run.state == "paused"

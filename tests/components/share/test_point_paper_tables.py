@@ -14,13 +14,12 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.report import ReportFigures, report_sections
-from metrics.summary.measured_study import read_stored_study
-from metrics.summary.summary import to_plain_data
 from studies.domain import JudgeSpec
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
+from tests.metrics.frames import json_sections
 from tests.page_words import says
 from tests.samples import sample
 
@@ -70,8 +69,8 @@ def tables_of(store: Store, name: str) -> dict[str, PaperTable]:
 
 @cache
 def json_of(store: Store, name: str) -> dict[str, Any]:
-    found = read_stored_study(store.path, name).summarise([], quick=True)
-    return dict(to_plain_data(found))
+    names = ("pass_fail", "option_order", "scores", "criteria_order")
+    return json_sections(store.frame(name), *names)
 
 
 def text_of(value: float, scale: float, decimals: int) -> str:
@@ -167,6 +166,7 @@ def test_the_methods_paragraph_is_on_single_answers(store: Store) -> None:
     assert "are simulated" in text and "simulated" in scores
 
 
+@pytest.mark.extra
 def test_the_report_has_the_tables_with_their_latex(store: Store) -> None:
     text = str(report_sections(FilteredStudy(store, "checked"), ReportFigures()))
     (row,) = [row for row in tables_of(store, "checked")["Confusion"].rows if row[0] == "strict"]

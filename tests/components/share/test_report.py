@@ -19,7 +19,6 @@ from components.html.markup import escape
 from components.results.bias import tab as bias_tab
 from components.results.overview import tab as summary_tab
 from components.share import report, report_sections
-from components.study.plan.demo_studies import OPTIONS_STUDY
 from judges.rendering.prompt import load_prompt
 from metrics.__main__ import main as metrics_main
 from studies.domain import Ask, Item, Judgement, Verdict
@@ -162,10 +161,14 @@ def test_what_most_people_say_is_not_called_right(store: Store) -> None:
     assert says(known, "Accuracy", "known")
 
 
-def test_its_headline_on_several_options_is_that_of_the_page(demo_store: Store) -> None:
+def test_its_headline_on_several_options_is_that_of_the_page(store: Store) -> None:
     """Both state the result of the test for a position preference."""
-    whole = FilteredStudy(demo_store, OPTIONS_STUDY)
-    title = bias_tab.finding(whole)[0].split(" (p")[0]
+    run_text(store, "name: options\ndata: {source: probe, count: 8}\noptions: rotations\n"
+             "contestants: [precise, padded, flawed, offtopic]\nprompts: [brief-options]\n"
+             "judges: [{name: ada, model: simulated, seed: 1, first_bias: 0.5}]\n")  # fmt: skip
+    whole = FilteredStudy(store, "options")
+    title, _, tested = bias_tab.finding(whole)[0].partition(" (p")
+    assert tested
     assert escape(title) in report_sections._title_section(whole, report_sections.ReportFigures())
 
 

@@ -13,7 +13,6 @@ from components.vote.ballot_form import load_ballot_form
 from judges.rendering.prompt import load_prompt
 from metrics.labels.criterion_agreement import criterion_agreement
 from metrics.labels.label_sections import pass_fail_results, scores_section
-from metrics.summary.summary import summarise_frame
 from studies.domain import FAIL, PASS, Ask, Item, Judgement, Verdict
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
@@ -24,6 +23,7 @@ from studies.spec.study import Study
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import press
 from tests.judges.small_studies import run_text
+from tests.metrics.frames import json_sections
 from tests.page_words import says
 
 CRITERIA = "It names the animal."
@@ -84,7 +84,7 @@ def test_passes_of_people_are_the_labels_of_the_judge(store: Store) -> None:
     assert (rates.confusion.pass_good, rates.confusion.pass_bad) == (3, 2)
     undone = press(store, done, act="undo")
     assert "undone" in undone and len(store.frame("s")) == len(frame) - 1
-    summary = summarise_frame(frame, quick=True)
+    summary = json_sections(frame, "pass_fail")
     assert summary["pass_fail"]["judge"]["pass-fail"]["confusion"]["pass_bad"] == 2
 
 
@@ -141,7 +141,7 @@ def test_levels_of_people_are_compared_with_the_judge_by_criterion(
         {"Correctness": 0.0, "Completeness": 0.5, "Clarity": -0.5}
     )
     assert scores_section(own)["judge"]["rubric"]["bias"].value == pytest.approx(0.0)
-    section = summarise_frame(frame, quick=True)["criteria"]["judge"]["rubric"]
+    section = json_sections(frame, "criteria")["criteria"]["judge"]["rubric"]
     assert section["Clarity"]["mae"]["value"] == pytest.approx(0.5)
     write_export(store, "s", "votes", tmp_path / "votes.csv")
     import_verdicts(store, tmp_path / "votes.csv", "again")

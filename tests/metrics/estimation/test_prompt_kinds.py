@@ -11,7 +11,7 @@ from metrics.summary.summary import summarise_frame
 from metrics.win_rates import counting_rules, win_rates
 from metrics.win_rates.jury import decide_jury
 from studies.frames.battle_frame import frame_from_battles
-from tests.metrics.frames import build, pair
+from tests.metrics.frames import build, json_sections, pair
 
 BOTH = {"prompt": "pairs", "judge": "j"}
 
@@ -92,7 +92,7 @@ def test_reward_and_levels_are_of_five_level_prompts_alone():
 def test_a_five_level_judge_that_never_says_much_still_has_a_reward():
     frame = build(pair("q1", 0, 0, prompt="creation-subjective"))
     assert five_level_mask(frame).all()
-    assert summarise_frame(frame, quick=True)["reward"]["x"]["value"] == 0
+    assert json_sections(frame, "reward")["reward"]["x"]["value"] == 0
 
 
 def test_the_published_leaderboard_is_of_pairwise_prompts_where_there_are_some():
@@ -112,7 +112,7 @@ def test_categories_hold_no_verdict_of_another_protocol():
     rows = [*pair("q1", 0, 1, prompt="arena-hard", category="maths"),
             *pair("q2", 0, "tie", prompt="arena-hard", category="prose"),
             *pair("q1", 1, 0, category="maths", **BOTH)]  # fmt: skip
-    got = summarise_frame(build(rows), quick=True)["creation"]
+    got = json_sections(build(rows), "creation")["creation"]
     assert got["maths"]["x"]["reward"]["value"] == 50
     assert got["prose"]["x"]["reward"]["value"] == 25
 
@@ -123,7 +123,7 @@ def test_alignment_with_people_is_that_of_the_five_level_prompt():
     rows += pair("q1", 1, 0, **BOTH)
     rows += [{"item": "q1", "judge": "human:ann", "prompt": "vote", "shown": ("x", "y"), "pick": 0,
               "margin": 2, "orders": 1}]  # fmt: skip
-    got = summarise_frame(build(rows), quick=True)["agreement"]["alignment"]["j"]
+    got = json_sections(build(rows), "agreement")["agreement"]["alignment"]["j"]
     assert got["dual"]["overall"]["mae"]["value"] == 0
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from metrics.position.position_measures import accuracy
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
-from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests.metrics.frames import json_sections
 
 MAPPING = {"q": "instruction", "one": "first", "two": "second", "won": "winner", "best": "gold"}
 ORDERS = ("xx", "xy", "yy", "x-", "xt", "tt", "--", "y-")
@@ -54,7 +54,7 @@ def test_pairs_in_one_order_have_no_merged_accuracy(store: Store, tmp_path: Path
 
 
 def test_the_summary_names_the_source_of_each(store: Store, tmp_path: Path) -> None:
-    section = summarise_frame(frame_of(store, tmp_path), quick=True)["accuracies"]
+    section = json_sections(frame_of(store, tmp_path), "accuracies")["accuracies"]
     cell = section["recorded"]["recorded"]
     assert set(cell) == set(PRINTED_BY)
     assert "JudgeBench" in cell["orders_merged"]["note"]

@@ -21,7 +21,7 @@ from metrics.win_rates.prediction_powered import corrected_win_rates
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 from tests.metrics.battle_frames import duels
-from tests.metrics.frames import build, pair, rotated
+from tests.metrics.frames import build, json_sections, pair, rotated
 from tests.samples import sample
 
 
@@ -67,7 +67,7 @@ def test_the_grade_has_what_stands_beside_it():
     rows = [row for k in range(3) for row in rotated(f"q{k}", [1, 2, 0])]
     for row in rows:
         row["known_answer"], row["scores"] = row["shown"].index("o0"), [5, 1, 1]
-    parts = summarise_frame(build(rows), rng=rng())["grade"]["j"]["choice"]
+    parts = json_sections(build(rows), "grade")["grade"]["j"]["choice"]
     assert list(parts)[:3] == ["grade", "entropy", "choice"]
     assert (parts["accuracy"]["value"], parts["pooled_entropy"]["value"]) == (1, pytest.approx(1))
     # The first slot has the top grade; o0 stands there in one rotation of three.
@@ -87,10 +87,10 @@ def test_label_probabilities_have_rates_of_their_own():
     rows = pair("q1", 0, 1) + pair("q2", 0, 0)
     for row, p in zip(rows, (0.9, 0.2, 0.6, 0.7), strict=True):
         row["p"] = [p, 1 - p]
-    got = summarise_frame(build(rows), rng=rng())["probability"]
+    got = json_sections(build(rows), "probability")["probability"]
     assert got["win_rate"]["x"]["value"] == pytest.approx((0.9 + 0.8 + 0.6 + 0.3) / 4, abs=1e-6)
     assert got["bradley_terry"]["x"]["value"] > 1000
-    assert "probability" not in summarise_frame(build(pair("q1", 0, 1)), rng=rng(), quick=True)
+    assert not json_sections(build(pair("q1", 0, 1)), "probability")
 
 
 def test_a_gap_without_end_is_printed_as_a_limit():
@@ -193,7 +193,7 @@ def test_agreement_of_every_two_raters_and_of_every_two_voters():
         for who, pick in (("ann", 0), ("bob", 0 if k < 4 else 1)):
             rows.append({"item": f"q{k}", "judge": f"human:{who}", "prompt": "vote",
                          "shown": "xy", "pick": pick, "orders": 1})  # fmt: skip
-    got = summarise_frame(build(rows), quick=True)["agreement"]
+    got = json_sections(build(rows), "agreement")["agreement"]
     assert got["pairs"]["good"]["first"]["share"]["value"] == 0.5
     assert got["pairs"]["good"]["people"]["share"]["n"] == 12
     assert got["voter_pairs"]["human:ann"]["human:bob"]["share"]["value"] == pytest.approx(4 / 6)
@@ -220,22 +220,22 @@ def test_the_authors_grade_is_listed_where_there_are_more_orders_than_options():
     orders = [["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]] * 2
     row = {"item": "q", "prompt": "grade-simple", "orders": 6}
     frame = build([{**row, "shown": one, "pick": k // 2} for k, one in enumerate(orders)])
-    got = summarise_frame(frame, quick=True)["grade"]["j"]["grade-simple"]
+    got = json_sections(frame, "grade")["grade"]["j"]["grade-simple"]
     assert got["entropy"]["value"] == pytest.approx(1)
     assert got["entropy_gradelab"]["value"] == pytest.approx(math.log(3) / math.log(6))
     assert got["choice_gradelab"]["value"] == got["choice"]["value"]
     three = build([{**row, "orders": 3, "shown": one, "pick": 0} for one in orders[:3]])
-    got = summarise_frame(three, quick=True)["grade"]["j"]["grade-simple"]
+    got = json_sections(three, "grade")["grade"]["j"]["grade-simple"]
     assert "entropy_gradelab" not in got
 
 
 def test_the_jury_of_three_judges_is_a_section():
     rows = [row for judge in "abc" for k in range(4) for row in pair(f"q{k}", 0, 1, judge=judge)]
-    found = summarise_frame(build(rows), quick=True)["jury"]
+    found = json_sections(build(rows), "jury")["jury"]
     assert found["panel"] == ["a", "b", "c"] and found["coverage"]["value"] == 1
     assert found["win_rate"]["x"]["value"] == 1 and {"bounds", "without_labels"} <= set(found)
     two = [row for row in rows if row["judge"] != "c"]
-    assert "jury" not in summarise_frame(build(two), quick=True)
+    assert not json_sections(build(two), "jury")
 
 
 def test_win_rates_at_equal_length_have_an_opponent_without_a_baseline_too():
@@ -247,5 +247,5 @@ def test_win_rates_at_equal_length_have_an_opponent_without_a_baseline_too():
         for (x, y), picks in frames.items()
         for row, lengths in zip(pair(f"q{k}", *picks, x=x, y=y), ((9, 5), (5, 9)), strict=True)
     ]
-    section = summarise_frame(build(rows), rng=rng())["length"]
+    section = json_sections(build(rows), "length")["length"]
     assert {name: one["value"] for name, one in section["controlled"].items()} == {"b": 0, "c": 0}

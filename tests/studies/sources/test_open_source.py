@@ -20,6 +20,7 @@ from studies.errors import SourceError, StudyError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.metrics.frames import json_sections
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, said, table
 
@@ -51,7 +52,7 @@ def test_a_folder_of_verdicts_is_a_study_at_once(store: Store, tmp_path: Path) -
     assert position_measures.first_share(machine).value == 0.75
     # ann says y on p2, and so does the judge both times.
     assert (
-        summarise_frame(frame, quick=True)["agreement"]["people"]["gpt"]["agreement"]["value"] == 1
+        json_sections(frame, "agreement")["agreement"]["people"]["gpt"]["agreement"]["value"] == 1
     )
     assert store.items("mine")["p1"].responses == {"x": "sx", "y": "sy, longer"}
 

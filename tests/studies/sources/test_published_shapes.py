@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from metrics.labels.labelled_rows import score_rows_by_rater
-from metrics.summary.summary import summarise_frame
 from studies.__main__ import main as command
 from studies.errors import SourceError, StudyError
 from studies.exchange.export import write_export
@@ -21,6 +20,7 @@ from studies.files.tables import read_table
 from studies.sources.detection.detect import choose_format
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.store.store import Store
+from tests.metrics.frames import json_sections
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, parquet, table, verdicts
 
@@ -379,7 +379,7 @@ def test_ratings_of_several_people_give_one_mean_for_an_answer(tmp_path: Path) -
     mapping = {"doc": "id", "system": "contestant", "rater": "person", "mqm": "score"}
     frame = frame_from_source(loaded(table(tmp_path / "t.csv", rows), mapping=mapping), "s")
     assert set(frame["judge"].astype(str)) == {"human:r1", "human:r2", "human:r3"}
-    means = summarise_frame(frame, quick=True)["ratings"]
+    means = json_sections(frame, "ratings")["ratings"]
     assert (means["x"]["value"], means["y"]["value"]) == (3.0, 5.0)  # means of 2, 3, 4 and 4, 5, 6
     assert means["x"]["n"] == 3, "one for each answer, not for each rater"
 

@@ -43,11 +43,11 @@ def steady_and_not(name: str, items: int = 20, flips: int = 10) -> Sheet:
     return sheet
 
 
-@pytest.fixture
-def scene(store) -> FilteredStudy:
+@pytest.fixture(scope="module")
+def scene(module_store) -> FilteredStudy:
     kinds = {f"q{k:02}": "hard" if k < 12 else "easy" if k < 18 else "rare" for k in range(20)}
-    steady_and_not("contrast").save(store, categories=kinds)
-    return FilteredStudy(store, "contrast")
+    steady_and_not("contrast").save(module_store, categories=kinds)
+    return FilteredStudy(module_store, "contrast")
 
 
 def test_the_steadiest_and_the_least_steady_open_a_study(scene):

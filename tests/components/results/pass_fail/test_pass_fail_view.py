@@ -179,6 +179,7 @@ def test_the_tab_draws_the_view(store: Store) -> None:
     assert says(shown, "never counted", "fail")
 
 
+@pytest.mark.extra
 def test_the_report_has_the_section_and_no_pairs(store: Store, tmp_path: Path) -> None:
     body = str(report_sections(FilteredStudy(store, "checks"), ReportFigures()))
     assert says(body, "passes 97", "good", "39")

@@ -23,7 +23,6 @@ from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
-from metrics.summary.measured_study import read_stored_study
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
@@ -32,6 +31,7 @@ from studies.spec.study import DataSpec, parse_study
 from studies.store.store import Store
 from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
+from tests.metrics.frames import json_sections
 from tests.page_words import says, text_of
 
 JUDGE = "name: sim, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.3"
@@ -104,7 +104,7 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
 
 def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
     html = str(scores_tab.draw_matrix(FilteredStudy(store, "levels")).bodies["score_matrix"])
-    section = read_stored_study(store.path, "levels").summarise([], quick=True)
+    section = json_sections(store.frame("levels"), "score_distribution")
     found = section["score_distribution"]["sim"]["rubric"]["criteria"]
     assert set(found) == {"Correctness", "Completeness", "Clarity"}
     for name, one in found.items():
@@ -117,7 +117,7 @@ def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) ->
 
 def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
     html = str(panels.order_tables(load_scores(FilteredStudy(store, "repeated"))))
-    section = read_stored_study(store.path, "repeated").summarise([], quick=True)["point_repeats"]
+    section = json_sections(store.frame("repeated"), "point_repeats")["point_repeats"]
     found = section["sim"]["score-scale"]["deviation"]
     assert found["value"] > 0 and f"{found['value']:.2f}".lstrip("0") in html
     several = section["sim"]["score-scale"]["several"]
@@ -191,6 +191,7 @@ def test_a_click_opens_all_arrangements_of_an_answer_in_inspect(store: Store) ->
     assert shown.total == 2 * ITEMS, "one line for each answer"
 
 
+@pytest.mark.extra
 def test_the_report_has_the_sections(store: Store) -> None:
     body = str(report_sections(FilteredStudy(store, "rubrics"), ReportFigures()))
     assert "Scores by arrangement" in body and "Agreement with labels" in body

@@ -16,11 +16,11 @@ from components.results.ranking import panels
 from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.sentences import options_finding, ranking_finding
 from components.results.view_drawing import VIEWS, render_view_uncached
-from components.study.plan.demo_studies import OPTIONS_STUDY
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.metrics.frames import build, pair, prd
 from tests.page_words import says
 from tests.voted_studies import save
@@ -278,8 +278,11 @@ def test_without_pairs_the_head_to_head_says_so():
     assert panels.head_to_head_html(empty) == panels.NO_PAIRS_HTML != ""
 
 
-def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel(demo_store):
-    filtered = FilteredStudy(demo_store, OPTIONS_STUDY)
+def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel(store):
+    run_text(store, "name: options\ndata: {source: probe, count: 12}\noptions: rotations\n"
+             "contestants: [precise, padded, flawed, offtopic]\nprompts: [brief-options]\n"
+             "judges: [{name: ada, model: simulated, seed: 1, accuracy: 0.7}]\n")  # fmt: skip
+    filtered = FilteredStudy(store, "options")
     drawn = render_view_uncached(filtered, "Ranking", VIEWS["Ranking"].initial_values(filtered))
     rates = win_rate(filtered.measured_judge_rows)
     (first, best), (second, following), *_ = rates.items()

@@ -70,8 +70,10 @@ from tests.components.written_replies import write_items
 from tests.judges.small_studies import run_text
 from tests.metrics.frames import records
 from tests.page_words import says, text_of
+from tests.samples import sample
 from tests.voted_studies import save
 
+JUDGES = ("gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b")
 STUDY = """
 name: one judge
 data: {source: probe, seed: 1}
@@ -344,16 +346,16 @@ def sends(panel: str, name: str) -> bool:
     return any(name in json.loads(unescape(text)) for text in found)
 
 
-def test_a_reader_is_offered_no_button_that_changes_the_study(prd):
-    reader = ReadOnlyStore(prd.path)
-    view, owned = load_remedies(shown(reader, "gpt-4")), load_remedies(shown(prd, "gpt-4"))
+def test_a_reader_is_offered_no_button_that_changes_the_study(simulated):
+    reader = ReadOnlyStore(simulated.path)
+    view, owned = (load_remedies(FilteredStudy(one, "one judge")) for one in (reader, simulated))
     assert sends(recommendation_panel(owned), "use") and sends(pilots_panel(owned), "pilot")
     assert not sends(recommendation_panel(view), "use")
     assert pilots_panel(view) and not sends(pilots_panel(view), "pilot")
-    prd.set_combine_rule("prd", "pool")
-    used = recommendation_panel(load_remedies(shown(reader, "gpt-4")))
+    simulated.set_combine_rule("one judge", view.advice.chosen.rule.id)
+    used = recommendation_panel(load_remedies(FilteredStudy(reader, "one judge")))
     assert "In use" in used and not sends(used, "use")
-    prd.set_combine_rule("prd", "single")
+    simulated.set_combine_rule("one judge", "single")
     reader.close()
 
 
@@ -533,7 +535,7 @@ def test_a_local_judge_can_judge_any_number(simulated):
     assert says(budget_html(results, 40.0), "any number")
 
 
-@pytest.mark.parametrize("judge", ["gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b"])
+@pytest.mark.parametrize("judge", sample(JUDGES, "gpt-4", "vicuna-13b"))
 def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, judge):
     """All rules of a local judge cost nothing; the budget then names the recommended rule or one
     call, never a rule that is better by luck."""
@@ -560,7 +562,7 @@ def test_rules_that_cannot_be_computed_have_their_reason(prd, simulated):
     assert "need graded replies" in recorded and says(recorded, "Repeats", "three times")
 
 
-@pytest.mark.parametrize("judge", ["gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b"])
+@pytest.mark.parametrize("judge", sample(JUDGES, "gpt-4", "vicuna-13b"))
 def test_texts_of_the_risk_chart_do_not_cover_each_other(prd, judge):
     drawn = risk_chart(load_remedies(shown(prd, judge)))
     for narrow in drawn.split("<svg")[1:]:

@@ -22,15 +22,17 @@ LOG, ITEMS = "judgements.jsonl.gz", "items.jsonl.gz"
 Rows = list[dict[str, Any]]
 
 
-def build_example(out: Path) -> Path:
-    """Run the command of the Makefile's target `board` with another folder."""
+def build_example(out: Path, *files: str) -> Path:
+    """Run the command of the Makefile's target `board` with another folder; in `make test` only
+    with the study files named, if any."""
     recipe = (ROOT / "Makefile").read_text().replace("\\\n", " ")
     found = re.search(r"python -m components (board build .*)", recipe)
     assert found
     words = shlex.split(found[1])
     words[words.index("--out") + 1] = str(out)
-    files = [str(ROOT / one) if one.startswith("assets/") else one for one in words]
-    assert main(files) == 0
+    if files and not ALL:
+        words = [one for one in words if Path(one).suffix != ".yaml" or Path(one).name in files]
+    assert main([str(ROOT / one) if one.startswith("assets/") else one for one in words]) == 0
     return out
 
 

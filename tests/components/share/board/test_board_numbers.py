@@ -25,7 +25,7 @@ RANKER = {"ranking_tau": "tau", "decisiveness": "decisiveness", "model_bias_spre
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    board = build_example(tmp_path_factory.mktemp("numbers") / "board")
+    board = build_example(tmp_path_factory.mktemp("numbers") / "board", "twins.yaml")
     found: list[dict[str, Any]] = json.loads((board / "board.json").read_text())["rows"]
     return found
 
