@@ -42,16 +42,16 @@ def report(data: Any, path: str | Path) -> Path:
             write_report(store, study.name, target)
         finally:
             store.close()
-        return target
-    html = (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(study.name)} · Evenhand</title></head>"
-        f"<body>{JudgeAudit(study)._repr_html_()}</body></html>\n"
-    )
-    try:
-        target.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise errors.build_write_error(target, error) from None
+    else:
+        html = (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            f"<title>{escape(study.name)} · Evenhand</title></head>"
+            f"<body>{JudgeAudit(study)._repr_html_()}</body></html>\n"
+        )
+        try:
+            target.write_text(html, encoding="utf-8")
+        except OSError as error:
+            raise errors.build_write_error(target, error) from None
     return target
 
 

@@ -94,13 +94,12 @@ def _value_or_minus_infinity(value: float | None) -> float:
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
     """Return, for each case, the share of voters who agree with the judge, averaged over the
-    judge's verdicts; nan for cases with fewer than two votes or no verdict.
+    judge's verdicts; nan for cases without a vote or a verdict.
 
     `counts` has the votes, [case, choice] as in `count_votes`; `case` and `choice` are those of
     each verdict of the judge. Leaving out each voter in turn and averaging gives the same share.
     """
-    n = counts.sum(axis=1)
-    agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])
+    agreeing = safe_divide(counts[case, choice + 1], counts.sum(axis=1)[case])
     total = np.bincount(case, agreeing, minlength=len(counts))
     return safe_divide(total, np.bincount(case, minlength=len(counts)))
 

@@ -179,13 +179,13 @@ def equal_verdict_share_matrix(
             both = (grid[i] != NO_CHOICE) & (grid[j] != NO_CHOICE)
             if ties == "drop":
                 both &= (grid[i] >= 0) & (grid[j] >= 0)
-            got = proportion(grid[i][both] == grid[j][both], items[both], note="")
+            got = proportion(grid[i][both] == grid[j][both], items[both])
             table[a][judges[j]] = table[judges[j]][a] = got
     if people and row_selection.people_mask(frame).any():
         for (judge,), got in (
             agreement_with_people_measure(ties).by_cell(GroupedFrame(frame, ["judge"])).items()
         ):
-            if judge in table and got.n:
+            if got.n:
                 table[judge]["people"] = got
                 table.setdefault("people", {})[judge] = got
     return table

@@ -98,10 +98,7 @@ class VotesByPerson:
     @cached_property
     def decisive_known_order_mask(self) -> row_selection.Mask:
         """Mask of the votes that choose one answer (no tie) and whose order is recorded."""
-        known = np.ones(len(self.rows), bool)
-        if "orders" in self.rows:
-            known = (self.rows["orders"] != 0).to_numpy()
-        return known & (self.pick >= 0)
+        return (self.rows["orders"] != 0).to_numpy() & (self.pick >= 0)
 
     @cached_property
     def first_share_by_person(self) -> list[Estimate]:
@@ -110,8 +107,6 @@ class VotesByPerson:
         made = self.estimate_selected_share_by_person(
             (self.pick == 0).astype(np.float64), self.decisive_known_order_mask, ALL_TIES_NOTE
         )
-        if self.rows.empty or "orders" not in self.rows:
-            return made
         unordered = self.votes_per_person((self.rows["orders"] != 0).to_numpy()) == 0
         return [
             unknown_estimate(NO_ORDER_NOTE, "share") if without else estimate

@@ -112,7 +112,7 @@ def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | 
     if not len(reference.item):
         return "no votes and no known better answers"
     pairs = np.intersect1d(mine.pair, reference.pair)
-    low, high = pairs // max(len(names), 1), pairs % max(len(names), 1)
+    low, high = pairs // len(names), pairs % len(names)
     models = np.union1d(low, high)
     if len(models) < LEAST_MODELS:
         return f"fewer than {LEAST_MODELS} models are compared by judge and reference"

@@ -67,6 +67,7 @@ def test_a_drop_is_found_and_said(baseline: Path) -> None:
     assert worse[0].night is not None and (worse[0].night.difference.high or 0) < 0
     text = markdown(result)
     assert "Judge gate: worse" in text and text.count("\n| judge") == 3
+    assert junit(result).startswith("<?xml ")
     suite = ElementTree.fromstring(junit(result))
     assert suite.attrib["failures"] == "1" and len(suite.findall("testcase/failure")) == 1
     assert ElementTree.fromstring(badge(result)).attrib["aria-label"] == "judge: worse"

@@ -157,4 +157,6 @@ def test_the_matrix_of_judges_drops_ties_and_adds_the_people():
     assert (dropped["j"]["k"].value, dropped["j"]["k"].n) == (1, 1)
     assert dropped["j"]["people"].value == 1
     assert "people" not in a.equal_verdict_share_matrix(build(rows), people=False)
+    apart = a.equal_verdict_share_matrix(build([*rows, *pair("q9", 0, 1, judge="l")]))
+    assert set(apart["people"]) == {"j", "k"} and set(apart["l"]) == {"j", "k"}
     assert "people" not in a.equal_verdict_share_matrix(build(pair("q", 0, 1)))

@@ -156,6 +156,17 @@ def test_a_person_in_a_persons_place_has_no_advantage_on_average():
     assert abs(got.advantage.value) < 0.05
 
 
+def test_a_judge_without_a_case_of_two_votes_is_unknown_and_comes_last() -> None:
+    """On q1, j agrees with 2 of 3 people, of whom two in six agree; q2 has a single vote."""
+    rows = [*votes("q1", 0, 0, 1), *votes("q2", 0), *pair("q1", 0, 1), *pair("q2", 1, 0)]
+    rows += pair("q2", 0, 1, judge="a")
+    known, unknown = judges_as_annotators(build(rows), np.random.default_rng(1), rounds=2)
+    assert (known.judge, unknown.judge, known.best, unknown.best) == ("j", "a", None, None)
+    assert (known.with_judge.value, known.with_judge.n) == (pytest.approx(2 / 3), 1)
+    assert known.advantage.value == pytest.approx(2 / 3 - 1 / 3)
+    assert unknown.with_judge.value is None and unknown.advantage.note
+
+
 def test_without_people_nobody_is_replaced_and_nothing_is_zero():
     (got,) = judges_as_annotators(build(pair("q", 0, 1)), np.random.default_rng(1), rounds=1)
     assert got.advantage.value is None and "two people" in got.advantage.note

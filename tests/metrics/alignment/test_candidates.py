@@ -139,6 +139,9 @@ def test_twins_and_calls_stand_in_the_printed_table_and_in_the_json() -> None:
     assert (
         says(printed, "calls", "tokens", "largest twin effect") and "adds twins (crowd)" in printed
     )
+    for number, words in ((1, "once"), (2, "twice"), (3, "3 times")):
+        looked = replace(inputs, split=replace(inputs.split, looks=looks * number))
+        assert f" {words}." in render_candidate_comparison(looked, *found)
     assert "largest twin" not in render_candidate_comparison(
         inputs, replace(result, twins={}), table, advice
     )
@@ -199,6 +202,14 @@ def test_a_candidate_without_usable_replies_is_named_and_never_evidence() -> Non
     assert advice.advice == "do not adopt"
     assert "usable replies" in advice.sentence
     assert table.candidates[0].agreement.value is None
+
+
+def test_without_a_candidate_more_labels_are_advised_without_a_number() -> None:
+    table = compare_candidates(build(verdicts(range(40), "old", "01")), "j", "old", [])
+    assert table is not None and table.items == 40
+    advice = advise(table)
+    assert (advice.advice, advice.prompt) == ("not enough labels", None)
+    assert (advice.others, advice.needed) == ("", None)
 
 
 def test_items_needed_follow_the_square_of_the_gain() -> None:

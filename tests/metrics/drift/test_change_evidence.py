@@ -153,6 +153,17 @@ def test_calls_without_a_verdict_are_no_evidence_of_a_change() -> None:
     assert outcome_scores("agreement", {whole: 3, silent: 1})[whole] == 60
 
 
+def test_nights_without_a_verdict_in_older_files_are_left_out() -> None:
+    said, silent = night_of(one="x", two="?"), night_of(one="?", two="?")
+    data = {
+        "kind": "agreement", "nights": 2, "evidence": [0.5] * len(SHIFTS),
+        "items": {"a": {said: 2, silent: 1}, "b": {silent: 3}}, "single": {"a": said, "b": silent},
+    }  # fmt: skip
+    got = StreamHistory.from_data(data)
+    assert (got.bags, got.single) == ({"a": {said: 2}}, {"a": said})
+    assert got.evidence == ChangeEvidence(2, (0.5,) * len(SHIFTS))
+
+
 def test_a_judge_that_becomes_unreadable_loses_coverage_only() -> None:
     items = [f"q{number}" for number in range(12)]
     good = score_night(build([row for item in items for row in pair(item, 0, 1)]))

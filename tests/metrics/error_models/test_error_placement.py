@@ -107,6 +107,18 @@ def test_a_tie_is_a_pick_in_no_position() -> None:
     assert found.wrong[0].note == FEW_WRONG_NOTE
 
 
+def test_five_wrong_picks_in_a_known_order_are_needed() -> None:
+    rest = [[0] * OPTIONS] * 3
+    five, four = (error_placement(counted([[0, n, 0, 0], *rest], 5), OPTIONS) for n in (5, 4))
+    assert [one.value for one in five.wrong] == [0, 1, 0, 0]
+    assert [one.value for one in five.excess] == pytest.approx([0, 2 / 3, -1 / 3, -1 / 3])
+    assert {one.value for one in (*four.wrong, *four.excess)} == {None}
+    frame = counted([[0, 5, 0, 0], *rest], 5)
+    for left_out in (frame.assign(orders=np.int16(0)), frame.assign(noise=True)):
+        assert sum(error_placement(left_out, OPTIONS).picks) == 0
+    assert error_placement(frame, 3).picks == [0, 0, 0]
+
+
 def test_pairs_have_no_section() -> None:
     rows = [{"item": "q", "shown": ("a", "b"), "pick": 0, "known_answer": 1}]
     assert error_placement_section(build(rows)) == {}

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from metrics.__main__ import main
+from metrics.labels.label_sections import format_pass_shares
 from tests.page_words import says
 
 ESTIMATE_KEYS = {"value", "low", "high", "n", "items", "unit", "level", "method", "note"}
@@ -102,6 +103,13 @@ def test_numbers_give_score_agreement(tmp_path: Path, capsys: pytest.CaptureFixt
     assert cell["within_one"]["value"] == pytest.approx(0.9)
     assert cell["kendall"]["value"] == pytest.approx(stats.kendalltau(scores, labels).statistic)
     assert "pass_fail" not in found
+
+
+def test_shares_that_pass_are_named_for_the_labels_that_occur() -> None:
+    assert says(format_pass_shares(0.8, 0.7), "80 %", "good", "30 %", "bad")
+    assert says(format_pass_shares(0.8, None), "80 %", "good", "no answer", "bad")
+    assert says(format_pass_shares(None, 0.7), "30 %", "bad", "no answer", "good")
+    assert format_pass_shares(None, None) == ""
 
 
 def test_an_unclear_word_is_a_question_on_the_command_line(

@@ -119,6 +119,18 @@ def test_the_groups_together_are_the_whole() -> None:
     assert "by_contestant" not in section  # there is one
 
 
+def test_groups_are_those_of_one_judge_with_a_name() -> None:
+    """Item a has no category, b and c have; b changes by a half, c does not."""
+    frame = frame_of(BY_HAND)
+    category = frame["item"].astype(str).map({"a": "", "b": "x", "c": "y", "d": "y"})
+    frame = frame.assign(category=pd.Categorical(category))
+    groups = pass_by_order_groups(frame, ("j", "p"), "category")
+    assert {name: one.shift.value for name, one in groups.items()} == {"x": 0.5, "y": 0.0}
+    for rater in (("other", "p"), ("j", "other")):
+        assert pass_by_order(frame, rater).shift.value is None
+        assert pass_by_order_groups(frame, rater, "category") == {}
+
+
 def test_an_order_without_its_counterpart_has_no_shift() -> None:
     one = frame_of([("a", PASS_FIRST, 1.0, False), ("b", PASS_FIRST, 0.0, False)])
     assert pass_by_order(one, ("j", "p")).shift.value is None

@@ -123,6 +123,19 @@ def test_reliability_of_pass_uses_the_probability_of_a_pass() -> None:
     assert point.value == pytest.approx(0.7) and point.label.value == 0.75
 
 
+def test_reliability_without_probabilities_is_by_the_share_of_passes() -> None:
+    """Shares 0, 1/2, 4/5 and 1: the fifth bin starts at 4/5. Noise does not count."""
+    shares = {"q0": "0", "q1": "10", "q2": "11110", "q3": "1"}
+    offered = Arrangement(("fail", "pass"))
+    rows = [(item, "m", offered, [float(one)], False) for item, said in shares.items()
+            for one in said]  # fmt: skip
+    rows.append(("q0", "m", offered, [1.0], True))
+    frame = frame_of(rows, {"q0": "fail", "q1": "pass", "q2": "pass", "q3": "fail"})
+    found = reliability_curves(frame)["j", "p"]
+    assert [one.value for one in found] == pytest.approx([0, 0.5, 0.9])
+    assert [(one.label.value, one.label.n) for one in found] == [(0, 1), (1, 1), (0.5, 2)]
+
+
 def test_contradictions_leave_ties_and_equal_scores_apart() -> None:
     pair = f"m{SEP}n"
     scores = {"q1": (3, 1), "q2": (1, 3), "q3": (2, 2), "q4": (3, 1)}

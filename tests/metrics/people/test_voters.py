@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,11 +15,20 @@ from metrics.agreement.pairwise_agreement import PeopleVotes
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import no_spread_half_width
 from metrics.estimation.multiple_comparisons import holm_adjust
-from metrics.people.vote_arrays import VotesByPerson
-from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES, _format_p_value
+from metrics.people.vote_arrays import PeerAgreement, VotesByPerson
+from metrics.people.voter_flags import (
+    MAX_READING_SPEED,
+    MIN_VOTES,
+    _fisher_p,
+    _flag_disagreeing,
+    _flag_inconsistent,
+    _format_p_value,
+    _SidePicks,
+)
 from metrics.people.voter_skill import MAX_PEOPLE, _skill_estimate, voter_skills
 from metrics.people.voters import Voter, drop_voters, measured_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
+from studies.domain import Estimate
 from tests.metrics.frames import build, prd
 from tests.page_words import says
 from tests.samples import examples
@@ -281,8 +293,6 @@ def test_swapping_all_sides_turns_the_bias_and_nothing_else(seed):
 
 
 def test_fishers_test_is_scipys():
-    from metrics.people.voter_flags import _fisher_p
-
     for table in ((3, 10, 9, 10), (0, 5, 5, 5), (10, 10, 2, 10)):
         k, n, rest, m = table
         wanted = stats.fisher_exact([[k, n - k], [rest, m - rest]], alternative="less").pvalue
@@ -394,6 +404,55 @@ def test_the_first_answer_is_expected_as_often_as_others_chose_it() -> None:
     ]  # fmt: skip
     got = VotesByPerson(build(rows)).expected_first_probability
     assert got.tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_first_picks_are_tested_against_the_nearer_of_what_is_expected_and_chance() -> None:
+    """Never the first of three in 12 votes, where 30 % are expected: 2·0.7¹². Ten of 12 are no
+    more than the 90 % expected."""
+    never = _SidePicks(0, 12, 0.3, 1 / 3)
+    assert (never.toward_first, never.reference_share) == (False, 0.3)
+    assert never.p == pytest.approx(2 * 0.7**12)
+    flag = never.flag(0.01)
+    assert flag is not None and says(flag.reason, "later", "12", "12", "70")
+    assert never.flag(0.05) is None and never.flag(None) is None
+    often = _SidePicks(10, 12, 0.9, 0.5)
+    assert (often.toward_first, often.reference_share, often.p) == (True, 0.9, 1.0)
+    # A quarter more than expected is enough, and less is not.
+    assert _SidePicks(9, 12, 0.5, 0.5).flag(0.01) is not None
+    assert _SidePicks(8, 12, 0.5, 0.5).flag(0.01) is None
+    assert _SidePicks(8, 12, 0.25, 0.5).p == pytest.approx(2 * stats.binom.sf(7, 12, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("own", "n", "others", "m", "flagged"),
+    [(0, 5, 1.0, 20, True), (0, 4, 1.0, 20, False), (0, 20, 1.0, 4, False),
+     (0.85, 400, 0.99, 400, False), (0.8, 400, 0.99, 400, True)],
+)  # fmt: skip
+def test_who_changes_more_often_needs_five_repeats_and_a_gap(own, n, others, m, flagged) -> None:
+    voters: Any = SimpleNamespace(
+        consistency_by_person=[Estimate(own, None, None, n), Estimate(others, None, None, m)]
+    )
+    one, other = _flag_inconsistent(voters)
+    assert (one is not None) is flagged and other is None
+
+
+@pytest.mark.parametrize(
+    ("agreed", "n", "pairs", "p"),
+    [(1.2, 10, 10, (2, 10, 9, 10)), (1.2, 10, 9, None), (1.2, 9, 10, None)],
+)
+def test_agreement_is_tested_by_whole_comparisons_in_the_persons_favour(
+    agreed: float, n: int, pairs: int, p: tuple[int, int, int, int] | None
+) -> None:
+    """1.2 of n are counted as 2, the others' 19 of 20 as 9 of 10 pairs."""
+    sums = ([agreed], [n], [19.0], [20], [pairs])
+    peers = PeerAgreement(*(np.array(one) for one in sums))
+    voters: Any = SimpleNamespace(peer_agreement=peers)
+    (flag,) = _flag_disagreeing(voters)
+    if p is None:
+        assert flag is None
+    else:
+        assert flag is not None and flag.p == pytest.approx(_fisher_p(*p))
+        assert says(flag.reason, "12", "10", "95")
 
 
 def test_small_p_values_are_not_written_out():

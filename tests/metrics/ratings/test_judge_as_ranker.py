@@ -20,6 +20,7 @@ from metrics.ratings.judge_as_ranker import (
     kendall_tau_rows,
     symmetric_beta_cdf,
 )
+from studies.frames.frame import TIE
 from tests.metrics.frames import build
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -132,6 +133,31 @@ def test_two_models_or_no_reference_give_no_number() -> None:
         found = measured(frame, frame)
         assert (found.tau.value, found.decisiveness.value) == (None, None)
         assert found.tau.note
+
+
+def ranked(items: int, pick: object = 0) -> RankerMeasures:
+    """A judge and known answers on all pairs of a, b and c: the earlier name is better, but b and c
+    are equally good."""
+    frame = build(
+        [{"item": f"{k}", "shown": shown, "pick": pick,
+          "known_answer": TIE if shown == ("b", "c") else 0}
+         for k in range(items) for shown in (("a", "b"), ("a", "c"), ("b", "c"))]
+    )  # fmt: skip
+    return measured(frame, frame)
+
+
+def test_a_ranking_needs_five_items_a_bound_on_cells_and_different_models(monkeypatch) -> None:
+    # The judge orders all three pairs, the reference two of them: τ-b = 2/√(3·2).
+    monkeypatch.setattr("metrics.ratings.judge_as_ranker.ROUNDS", 3)
+    four, five = ranked(4), ranked(5)
+    assert four.tau.value is None and "5" in four.tau.note
+    assert five.tau.value == pytest.approx(2 / np.sqrt(6))
+    assert five.pairs == (("a", "b", 1.0, 1.0), ("a", "c", 1.0, 1.0), ("b", "c", 0.5, 1.0))
+    tied = ranked(5, "tie")
+    assert (tied.tau.value, tied.tau.unit) == (None, "τ") and len(tied.pairs) == 3
+    for cells, known in ((15, True), (14, False)):
+        monkeypatch.setattr("metrics.ratings.judge_as_ranker.MAX_CELLS", cells)
+        assert (ranked(5).tau.value is not None) is known
 
 
 def test_strengths_of_a_baseline_design_follow_the_rates_against_the_baseline() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,7 @@ def test_an_unknown_price_is_never_free() -> None:
 def test_a_local_judge_pays_for_any_number() -> None:
     plan = plan_of([CHEAP, DEAR], {("j0", "p"): 0.0, ("j1", "p"): 0.02})
     assert plan.steps[0].cost == 0 and math.isinf(plan.steps[0].affordable_comparisons(40))
+    assert replace(plan.steps[0], cost=0.1).affordable_comparisons(0.3) == 3  # 2.9999… in floats
 
 
 def test_without_known_answers_there_is_no_plan() -> None:

@@ -10,7 +10,12 @@ from scipy.stats import binom
 
 from metrics.error_models.certified_share import certify_share
 from metrics.remedies.decision_rules import calibrated_call, send_share_to_people
-from metrics.remedies.effective_votes import effective_votes
+from metrics.remedies.effective_votes import (
+    effective_votes,
+    mean_error_correlation,
+    votes_from_correlation,
+)
+from metrics.remedies.order_grid import build_order_grid
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve
@@ -169,6 +174,33 @@ def test_asking_twice_gains_exactly_what_the_identity_says():
     gain = count_order_patterns(study.grid, 0).gain
     assert found["pool"].difference.value == pytest.approx(gain, abs=1e-12)
     assert found["agree"].difference.value == pytest.approx(-gain, abs=1e-12)
+
+
+def test_patterns_of_two_orders_by_hand():
+    """x is better. Of 8 comparisons, both orders are right in 1 and wrong in 1, 1 flips, 1 has two
+    ties; 3 have a tie and a right verdict, 1 a tie and a wrong one: (3 − 1)/4/8."""
+    picks = [(0, 1), (1, 0), (0, 0), ("tie", "tie"), (0, "tie"), ("tie", 1), (0, "tie"), (1, "tie")]
+    rows = [row for k, both in enumerate(picks) for row in pair(f"q{k}", *both, better="x")]
+    found = count_order_patterns(build_order_grid(build(rows)), 0)
+    assert (found.same_right, found.same_wrong, found.opposite, found.tie_twice) == (1, 1, 1, 1)
+    assert (found.tie_once_right, found.tie_once_wrong, found.comparisons) == (3, 1, 8)
+    assert found.gain == 1 / 16
+
+
+def test_votes_from_a_correlation_by_hand():
+    # 3/(1 + 2r); below r = −1/4 the divisor stays ½.
+    got = votes_from_correlation(3, np.array([0.0, 1.0, 0.5, -0.25, -1.0]))
+    assert got.tolist() == pytest.approx([3, 1, 1.5, 6, 6])
+
+
+def test_the_correlation_of_errors_is_the_mean_over_pairs_of_judges():
+    errors = np.array([[0.0, 1.0, 0.5, 1.0], [0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.5, 0.0]])
+    products = [errors[0] * errors[1], errors[0] * errors[2], errors[1] * errors[2]]
+    totals = np.concatenate([errors, errors**2, products, np.ones((1, 4))]).sum(axis=1)
+    found = np.corrcoef(errors)
+    assert float(mean_error_correlation(totals, 3)) == pytest.approx(
+        (found[0, 1] + found[0, 2] + found[1, 2]) / 3
+    )
 
 
 def test_effective_votes_of_judges_with_opposite_errors_are_in_their_interval():

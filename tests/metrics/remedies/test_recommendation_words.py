@@ -7,7 +7,15 @@ import pytest
 from scipy.stats import norm
 
 from metrics.remedies import recommendation
-from metrics.remedies.recommendation import detection_rate, gain_text, power_text
+from metrics.remedies.recommendation import (
+    _held_out_credit,
+    _interval_covers,
+    detection_rate,
+    gain_text,
+    gains_by_price,
+    power_text,
+    random_halves,
+)
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair
@@ -30,6 +38,8 @@ def drawn_study(items: int, ties: float, right: float, seed: int = 2) -> RemedyS
 
 def test_a_gain_is_written_with_its_interval_and_as_that_of_the_choice() -> None:
     assert gain_text(Estimate(0.046, -0.012, 0.08)) == "+4.6 points [−1.2, 8.0]"
+    for low, high in ((None, 0.08), (0.012, None)):
+        assert gain_text(Estimate(0.046, low, high)) == "+4.6 points"
     advice = drawn_study(200, 0.5, 0.95).advice(0)
     assert advice.chosen is not None
     assert says(advice.sentence, "add up", "in this way", gain_text(advice.chosen.gain))
@@ -64,3 +74,28 @@ def test_the_detection_rate_is_that_of_a_normal_estimate() -> None:
         got = detection_rate(raw, adjusted, gain)
         assert got == pytest.approx(norm.sf(2.5 - gain / error), abs=1e-3)
     assert detection_rate(Estimate(0.0, 0.0, 0.0, 9, 9), adjusted, 0.02) is None
+    assert detection_rate(raw, Estimate(0.0), 0.02) is None
+    assert detection_rate(Estimate(0.0, None, 0.1, 9, 9), adjusted, 0.02) is None
+
+
+def test_a_price_needs_two_rules_and_the_credit_is_that_of_other_items() -> None:
+    """The second rule, at price 2, gains 1 on each of ten items with two comparisons."""
+    credits = np.stack([np.zeros(10), np.ones(10)], axis=1)
+    count, rng = np.full(10, 2.0), np.random.default_rng(0)
+    ((price, place, gain, held),) = gains_by_price(credits, count, [1.0, 2.0], rng)
+    assert (price, place, gain.value, gain.n) == (2.0, 1, 0.5, 20)
+    assert held == pytest.approx(np.ones(10))
+    # Rule 0 is best on 30 halves, rule 1 on 10; each item is outside of half of both.
+    best = np.repeat([0, 1], [30, 10])
+    outside = np.stack([np.arange(40) % 2, 1 - np.arange(40) % 2], axis=1).astype(float)
+    credit = np.array([[1.0, 10.0], [2.0, 20.0]])
+    assert _held_out_credit(credit, best, outside) == pytest.approx(
+        [(15 * 1 + 5 * 10) / 20, (15 * 2 + 5 * 20) / 20]
+    )
+    assert random_halves(5, rng).sum(axis=1).tolist() == [2] * 20
+
+
+def test_an_agreement_without_an_interval_may_be_that_of_a_coin() -> None:
+    intervals = [(0.5, 0.7), (0.51, 0.7), (0.3, 0.5), (0.3, 0.49), (None, 0.7), (0.6, None)]
+    covered = [_interval_covers(Estimate(0.5, low, high), 0.5) for low, high in intervals]
+    assert covered == [True, False, True, False, True, True]

@@ -199,6 +199,7 @@ def test_agreement_of_every_two_raters_and_of_every_two_voters():
     assert got["voter_pairs"]["human:ann"]["human:bob"]["share"]["value"] == pytest.approx(4 / 6)
     assert got["among_people"]["pair"]["share"]["value"] == pytest.approx(4 / 6)
     assert set(got["annotators"]) == {"good", "first"}
+    assert "alignment" not in got, "no verdict is much better"
 
 
 def test_position_has_order_effect_and_bounds_and_precision_is_there():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -190,6 +191,16 @@ def test_the_own_family_term_is_recovered_from_a_panel():
     got = self_preference.own_family_term(panel(0.8, {"a": "f", "b": "g", "c": "z"}))
     assert got.low < 0.8 < got.high
     assert says(got.note, "not adjusted", "quality")
+
+
+def test_a_tie_counts_as_half_a_win_and_half_a_loss():
+    """The same term from each verdict twice, with a win and a loss in place of a tie."""
+    frame = panel(0.8, {"a": "f", "b": "z"}, n=40)
+    tied = np.arange(len(frame)) % 4 == 0
+    parts = [frame.assign(pick=np.where(tied, pick, frame["pick"])) for pick in (TIE, 0, 1)]
+    one = self_preference.own_family_term(parts[0]).value
+    two = self_preference.own_family_term(pd.concat(parts[1:], ignore_index=True)).value
+    assert one == pytest.approx(two, abs=1e-9) and abs(one) > 0.1
 
 
 def test_people_are_of_no_family_that_wrote_an_answer():

@@ -105,6 +105,35 @@ def test_items_that_only_the_judge_or_only_outsiders_saw_change_nothing():
     assert got.excess == common.excess and got.excess.items == 40
 
 
+def judged(item: str, judge: str, family: str, pick, people=None):
+    """One verdict on g against c, by people too if `people` is a slot."""
+    row = {"item": item, "shown": "gc", "families": "GC", "orders": 1}
+    votes = [] if people is None else [{"judge": "human:a", "family": "", "pick": people}]
+    return [row | one for one in (*votes, {"judge": judge, "family": family, "pick": pick})]
+
+
+def test_the_excess_is_the_rate_of_the_judge_minus_the_mean_rate_of_the_others():
+    """Of four items g wins 3 with its own judge, 1 and 2 with the others: 3/4 − 3/8."""
+    picks = {"jG": "0001", "jC": "0111", "jN": "0011"}
+    rows = [row for judge, slots in picks.items() for k, slot in enumerate(slots)
+            for row in judged(f"q{k}", judge, judge[1], int(slot))]  # fmt: skip
+    got = own_family_excess(build(rows))["jG"]
+    assert (got.own.value, got.others.value, got.excess.value) == (0.75, 0.375, 0.375)
+    assert got.own.low < 0.75 < got.own.high and got.others.low < 0.375 < got.others.high
+    assert got.own.low >= 0 and got.others.low >= 0
+
+
+def test_an_outsider_must_see_both_sides_of_the_votes():
+    """People prefer g on four items, c on four. jG agrees on 3 and on 1 (3/4 − 1/4), jN on 2 and 2
+    (0). jC saw only items of the first kind, so that its preference for g is unknown."""
+    picks = {"jG": "00010001", "jN": "00110011", "jC": "0001"}
+    rows = [row for judge, slots in picks.items() for k, slot in enumerate(slots)
+            for row in judged(f"q{k}", judge, judge[1], int(slot),
+                              k // 4 if judge == "jG" else None)]  # fmt: skip
+    got = own_family_excess(build(rows))["jG"].people_excess
+    assert (got.value, got.n) == (0.5, 8)
+
+
 def test_without_an_outsider_there_is_no_excess():
     rows = pair("q", 0, 1, family="f", families=("f", "g"))
     (got,) = own_family_excess(build(rows)).values()

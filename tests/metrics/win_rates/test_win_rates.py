@@ -241,6 +241,9 @@ def test_graded_replies_decide_where_hard_verdicts_cancel():
     frame = build(rows)
     assert win_rates.win_rate(frame, "majority")["x"].value == 0.5
     assert win_rates.win_rate(frame, "graded")["x"].value == 1.0
+    for with_x_first, with_y_first, won in ((0.8, 0.9, 0), (0.9, 0.8, 1)):  # .6 − .8 and .8 − .6
+        rows[0]["p"], rows[1]["p"] = ((p, 1 - p) for p in (with_x_first, with_y_first))
+        assert win_rates.win_rate(build(rows), "graded")["x"].value == won
     plain = build(pair("q", 0, "tie"))  # not graded: as majority
     assert win_rates.win_rate(plain, "graded")["x"].value == 1.0
 
