@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from judges.judge_errors import UnknownFormat
+from judges.verdicts.markers import find_json_values
 from judges.verdicts.verdict import (
     ParsedVerdict,
     marker_span,
@@ -233,3 +234,10 @@ def test_an_object_whose_first_part_ends_between_two_values_is_read_whole() -> N
     reply = f'{{"scores": [{values}1], "winner": "B"}}'
     verdict = parse_verdict("json-winner", reply).verdict
     assert verdict is not None and verdict.pick == 1
+
+
+def test_an_object_is_read_whatever_the_end_of_its_first_part_cuts() -> None:
+    """A text, a word, a number, or a space between them."""
+    for length in range(1_100):
+        text = f'{{"why": "{"x" * length}", "sure": false, "n": 12, "winner": "B"}}'
+        assert find_json_values(text, "winner") == [["B"]], length
