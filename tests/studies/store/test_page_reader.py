@@ -418,5 +418,9 @@ def test_rows_on_the_first_and_the_last_page_without_a_tree_are_found(tmp_path):
     with PageFile(path, None) as pages:
         assert pages.count == 3, "the list of tables, and a page for each table"
         trees = PageTrees(pages, parse_table_shapes(SCHEMA))
-        found = [(name, row.values) for name, row in trees.cut_off_rows(["notes", "pairs"])]
+        found, again = (
+            [(name, row.values) for name, row in trees.cut_off_rows(["notes", "pairs"])]
+            for _ in range(2)
+        )
     assert found == [("notes", (None, "a", "b")), ("pairs", (1, "k", 2.5))]
+    assert again == [], "each page belongs to one tree"
