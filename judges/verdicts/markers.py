@@ -47,26 +47,26 @@ _HIGHER: Final = re.compile(
 _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|fewer)(?!\w)")
 
 
-def preferred_side(between: str) -> int | None:
-    """Return which of two labels the text between them (in lower case) prefers: 0 the first
-    (`beats`), 1 the second (`loses to`), None neither (`or`, `is not better than`).
+def prefers_first(between: str) -> bool | None:
+    """Return whether the text between two labels (in lower case) prefers the first (`beats`) to the
+    second (`loses to`); None if it prefers neither (`or`, `is not better than`).
 
-    Any other text gives 1, since the last label in a reply counts as its verdict.
+    Any other text prefers the second, since the last label in a reply counts as its verdict.
     """
     if len(between) > _MAX_LENGTH:
-        return 1
+        return False
     if _NO_CHOICE.fullmatch(between) or _CONDITION.match(between):
         return None
     if _FIRST_PREFERRED.fullmatch(between):
-        return 0
+        return True
     if _SECOND_PREFERRED.fullmatch(between) or _SENTENCE_END.search(between):
-        return 1
+        return False
     if not _COMPARISON.search(between):
-        return 1
+        return False
     higher, lower = _HIGHER.search(between), _LOWER.search(between)
     if _NEGATION.search(between) or bool(higher) == bool(lower):
         return None
-    return 0 if higher else 1
+    return bool(higher)
 
 
 NO_MARKER: Final = "no marker"
@@ -221,10 +221,10 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
         return None
     match = two[-1]
     if len(two) == 2 and len({found[1].replace(" ", "") for found in two}) == 2:
-        chosen = preferred_side(text[two[0].end() : match.start()])
-        if chosen is None:
+        first = prefers_first(text[two[0].end() : match.start()])
+        if first is None:
             return Brackets(None, match.span())
-        if chosen == 0:
+        if first:
             return Brackets(two[0][1], two[0].span())
     return Brackets(match[1] if match[2] == "]]" else None, match.span())
 

@@ -306,7 +306,7 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 def append_page_votes_to_plan(connection: sqlite3.Connection, study: str) -> None:
     """Append votes cast on the page to a saved study's plan; leave out votes on texts that the
     study no longer has."""
-    cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
+    cast = [b for b in read_ballots(connection, study) if b.key]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)
     for ballot in cast:
@@ -322,7 +322,7 @@ def rekey_votes(connection: sqlite3.Connection, study: str, new_name: str) -> No
     """Give the votes cast on the page of `study` the keys that they have in a study named
     `new_name`; without this, saving the renamed study would leave them out. Votes on texts that the
     study no longer has keep their keys."""
-    cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
+    cast = [b for b in read_ballots(connection, study) if b.key]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     for ballot in cast:
         item = items.get(ballot.item)
@@ -363,7 +363,7 @@ def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ball
     """Count the orders in which the voter voted on the comparison of the ballot, and store the
     number as `orders` in each of these votes."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
-    cast = [b for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
+    cast = [b for b in mine if b.key and b.names == ballot.names]
     orders = len({b.shown for b in cast})
     for one in cast:
         connection.execute(

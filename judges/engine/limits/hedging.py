@@ -55,7 +55,7 @@ async def race_with_hedge(
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
     if one.done() or not budget.take_hedge():
-        return first, await _await_or_cancel(one)
+        return first, await one
     second = make_second()
     two = asyncio.create_task(second.run_hedge())
     try:
@@ -85,14 +85,6 @@ async def _wait_until_slow(call: asyncio.Task[Any], slow: asyncio.Event) -> None
         raise
     finally:
         waiting.cancel()
-
-
-async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
-    try:
-        return await call
-    except asyncio.CancelledError:
-        call.cancel()
-        raise
 
 
 def _continue_in_background(

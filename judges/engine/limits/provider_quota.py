@@ -24,9 +24,7 @@ class QuotaBucket:
         self._start_times: list[float] = []
 
     def record_start(self, now: float) -> None:
-        if math.isfinite(self._left):
-            self._refill(now)
-            self._left -= 1
+        self._left -= 1
         self._start_times.append(now)
         if len(self._start_times) > MAX_START_TIMES:
             del self._start_times[: MAX_START_TIMES // 2]
@@ -41,16 +39,10 @@ class QuotaBucket:
     def next_start(self, now: float) -> float:
         """Return the earliest time at which the provider is expected to accept another request, at
         most MAX_WAIT seconds from now; 0 if a request may be sent now."""
-        if not math.isfinite(self._left):
+        if math.isinf(self._refill_rate):
             return 0.0
-        self._refill(now)
+        self._left += (now - self._updated) * self._refill_rate
+        self._updated = now
         if self._left >= 1:
             return 0.0
         return now + min(MAX_WAIT, (1 - self._left) / self._refill_rate)
-
-    def _refill(self, now: float) -> None:
-        if math.isinf(self._refill_rate):
-            self._left = math.inf
-        else:
-            self._left += (now - self._updated) * self._refill_rate
-        self._updated = now

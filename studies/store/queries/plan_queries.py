@@ -234,12 +234,13 @@ def count_pair_multi_and_strong_verdicts(store: StoreFile, study: str) -> tuple[
     """Count judgements of judges other than people: on pairs, on more answers, and with a margin
     above 1."""
     row = store.read(
-        "SELECT sum(length(p.shown) - length(replace(p.shown, ?, '')) = 1), "
-        "sum(length(p.shown) - length(replace(p.shown, ?, '')) > 1), sum(j.margin > 1) "
+        "SELECT count(*) FILTER (WHERE length(p.shown) - length(replace(p.shown, ?, '')) = 1), "
+        "count(*) FILTER (WHERE length(p.shown) - length(replace(p.shown, ?, '')) > 1), "
+        "count(*) FILTER (WHERE j.margin > 1) "
         f"FROM plan p JOIN judgements j USING(key) WHERE p.study={STUDY_ID} AND p.judge NOT LIKE ?",
         (SEP, SEP, study, f"{HUMAN_PREFIX}%"),
     ).fetchone()
-    return row[0] or 0, row[1] or 0, row[2] or 0
+    return int(row[0]), int(row[1]), int(row[2])
 
 
 def count_items_judges_people_prompts(store: PlanQueries, study: str) -> list[int]:

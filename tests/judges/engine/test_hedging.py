@@ -78,11 +78,12 @@ class TimedCall:
         self.seconds, self.outcome, self.slow_after_seconds = seconds, outcome, slow_after_seconds
         self.slow_event = asyncio.Event()
         self.attempt: int | None = 1
-        self.abandoned = self.lost = False
+        self.abandoned = self.lost = self.ended = False
 
     async def run(self):
         asyncio.get_running_loop().call_later(self.slow_after_seconds, self.slow_event.set)
         await asyncio.sleep(self.seconds)
+        self.ended = True
         return self.outcome
 
     run_hedge = run
@@ -101,6 +102,8 @@ def run_race(first: TimedCall, second: TimedCall, calls: int = 100):
         budget = HedgeBudget(calls)
         won, outcome = await race_with_hedge(first, lambda: second, budget, left.append)
         await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks()) == 1, "nothing is left waiting"
         return won, outcome, budget.hedges
 
     return (*run_virtual(main), len(left))
@@ -109,7 +112,7 @@ def run_race(first: TimedCall, second: TimedCall, calls: int = 100):
 def test_the_first_answer_wins():
     slow, quick = TimedCall(0.5, "slow"), TimedCall(0.05, "quick")
     assert run_race(slow, quick) == (quick, "quick", 1, 1)
-    assert slow.abandoned
+    assert slow.abandoned and slow.ended, "it is billed, so its answer is awaited"
     slow, slower = TimedCall(0.1, "slow"), TimedCall(0.5, "slower")
     assert run_race(slow, slower) == (slow, "slow", 1, 1)
     assert slower.abandoned
@@ -126,3 +129,50 @@ def test_a_quick_call_or_an_empty_budget_starts_no_second_one():
     assert run_race(quick, never) == (quick, "quick", 0, 0)
     slow = TimedCall(0.2, "slow")
     assert run_race(slow, never, calls=49) == (slow, "slow", 0, 0)
+
+
+@pytest.mark.parametrize("loser", ["first", "second"])
+def test_a_loser_that_was_not_sent_is_cancelled(loser):
+    first = TimedCall(0.5 if loser == "first" else 0.1, "one")
+    second = TimedCall(0.05 if loser == "first" else 0.5, "two")
+    lost = first if loser == "first" else second
+    lost.attempt = None
+    run_race(first, second)
+    assert lost.abandoned and not lost.ended
+
+
+@pytest.mark.parametrize("attempt", [1, None])
+def test_of_two_answers_at_the_same_moment_the_first_counts_and_a_sent_second_is_recorded(attempt):
+    slow, second = TimedCall(0.5, "slow"), TimedCall(0.49, "second")
+    second.attempt = attempt
+    assert run_race(slow, second) == (slow, "slow", 1, 0)
+    assert slow.ended and second.ended and not second.abandoned
+    assert second.lost == (attempt is not None)
+
+
+@pytest.mark.parametrize(("calls", "after"), [(100, 0.005), (100, 0.1), (0, 0.1)])
+def test_a_race_that_is_cancelled_cancels_its_calls(calls, after):
+    """Before the first call is slow, with two calls under way, and with a slow call alone."""
+    first, second = TimedCall(0.5, "one"), TimedCall(0.5, "two")
+
+    async def main() -> None:
+        race = race_with_hedge(first, lambda: second, HedgeBudget(calls), pytest.fail)
+        task = asyncio.create_task(race)
+        await asyncio.sleep(after)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(1)
+
+    run_virtual(main)
+    assert not first.ended and not second.ended
+
+
+def test_of_fifty_calls_one_may_be_made_twice():
+    budget = HedgeBudget(49)
+    assert not budget.take_hedge() and budget.hedges == 0
+    taken = []
+    for _ in range(101):
+        budget.calls += 1
+        taken += [budget.calls] * budget.take_hedge()
+    assert taken == [50, 100, 150] and budget.hedges == 3

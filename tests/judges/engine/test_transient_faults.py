@@ -126,6 +126,15 @@ def test_long_prompts_are_compared_with_long_prompts():
     assert durations.slow_after_seconds(1_500) == 4.0
 
 
+def test_prompts_from_2048_to_8191_characters_are_compared_with_each_other():
+    durations = CallDurations()
+    for length, seconds in ((2_047, 1.0), (2_048, 2.0), (8_191, 2.0), (8_192, 3.0)):
+        for _ in range(10):
+            durations.record(seconds, length)
+    found = [durations.slow_after_seconds(length) for length in (1_000, 3_000, 8_000, 9_000)]
+    assert found == [4, 8, 8, 12]
+
+
 # --- whole runs against the loopback server -----------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from components.inspect.load_comparison import _rebuild_sent_messages, stored_pr
 from judges.engine.public_engine import PublicEngine, RunLimits
 from judges.engine.run import Run
 from judges.judge_errors import PlanError
+from judges.models.interface import JudgeCall
 from judges.money.host_key import (
     CallReservation,
     HostKey,
@@ -27,7 +28,9 @@ from judges.money.host_key import (
     off_switch_file,
 )
 from judges.planning.plan import load_stored_plan, make_plan, plan_for_current_visitor, save_plan
-from studies.domain import Ask, Price
+from judges.rendering.messages import PromptInputs
+from judges.rendering.prompt import load_prompt
+from studies.domain import Ask, Item, JudgeSpec, Price
 from studies.errors import AccessDenied, EvenhandError
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import Visitor, as_visitor, new_secret, visitor_from_secret
@@ -448,3 +451,140 @@ def test_the_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.key_env, found.endpoint, found.day_usd) == (KEY, "https://h.test/v1", 3.0)
     assert list(found.prices) == ["gpt-4o-mini"]
     assert found.run_usd <= found.visitor_usd <= found.day_usd
+
+
+# ------------------------------------------------------------- the reservations of single calls
+
+
+MOST = (4 + 16) * 3e-6 + 50 * 8e-6
+"""Four bytes and a message, written to the cache, and 50 tokens of reply: 460 millionths."""
+FOUR_BYTES: Any = {"role": "user", "content": "abcd"}
+
+
+def costed_call() -> JudgeCall:
+    item = Item("q", "?", {"x": "1", "y": "2"})
+    inputs = PromptInputs(item, ("x", "y"), ("1", "2"), ("A", "B"))
+    judge = JudgeSpec("j", "judge", "https://a.org", max_tokens=50)
+    return JudgeCall("k", judge, load_prompt("brief-letters"), inputs, [FOUR_BYTES], {})
+
+
+def allowance_of(store: Store, visitor: str = "ann", run: str = "r", **caps: float) -> RunAllowance:
+    async def write(work: Any) -> Any:
+        return store.writer.run(work)
+
+    return RunAllowance(
+        store.path, lent("https://a.org", **caps), visitor, run, "judge", write, lambda: DAY - 1
+    )
+
+
+def booked(store: Store) -> list[tuple[Any, ...]]:
+    return list(store.read("SELECT day, visitor, run, reserved, spent FROM allowance ORDER BY id"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        ({"endpoint": "https://a.org/v1/"}, ""),
+        ({"endpoint": "https://a.org/v2"}, "https://a.org/v1 only"),
+        ({"api_key_env": "ANOTHER"}, "names a variable"),
+        ({"model": "dear"}, "judge only"),
+        ({"extra_body": {"n": 2}}, "extra_body"),
+    ],
+)
+def test_the_key_is_for_one_variable_endpoint_and_list_of_models(
+    changes: dict[str, Any], told: str
+) -> None:
+    judge = replace(JudgeSpec("j", "judge", "https://a.org/v1", KEY), **changes)
+    found = lent("https://a.org/v1").refusal_reason(judge)
+    assert told in found and bool(found) == bool(told)
+    assert bool(lent("https://a.org/v1").refusal_reason(judge, sees=True)), "no price of images"
+
+
+@pytest.mark.parametrize(
+    ("cap", "visitor", "run", "counts"),
+    [
+        ("run_usd", "ann", "r", True),
+        ("run_usd", "ann", "another", False),
+        ("visitor_usd", "ann", "another", True),
+        ("visitor_usd", "bob", "another", False),
+        ("day_usd", "bob", "another", True),
+    ],
+)
+def test_the_last_call_may_reach_its_cap_and_none_may_pass_it(
+    store: Store, cap: str, visitor: str, run: str, counts: bool
+) -> None:
+    first = allowance_of(store, **{cap: 2 * MOST})
+    other = allowance_of(store, visitor, run, **{cap: 2 * MOST})
+
+    async def reserve() -> list[bool]:
+        calls = (first, first, other)
+        return [isinstance(await one.reserve(costed_call()), int) for one in calls]
+
+    made = asyncio.run(reserve())
+    assert made == [True, True, not counts]
+    assert [row[:3] for row in booked(store)[:2]] == [("1970-01-01", "ann", "r")] * 2
+    assert [row[3] for row in booked(store)] == pytest.approx([MOST] * sum(made))
+
+
+def test_a_settled_call_counts_what_it_cost_and_a_released_one_nothing(store: Store) -> None:
+    async def act() -> None:
+        paid = allowance_of(store)
+        for cost, billed in ((0.0001, True), (None, True), (0.0001, False)):
+            call = CallReservation()
+            assert not call.is_reserved
+            assert await call.reserve_or_stop_reason(paid, costed_call()) == ""
+            assert call.is_reserved and not paid.has_no_open_calls
+            await call.settle(paid, cost, billed=billed)
+            assert not call.is_reserved and paid.has_no_open_calls
+
+    asyncio.run(act())
+    assert [row[3:] for row in booked(store)] == [
+        (pytest.approx(MOST), 0.0001),
+        (pytest.approx(MOST), None),
+    ]
+
+
+def test_a_refused_call_waits_for_one_in_flight_and_alone_it_stops_the_judge(store: Store) -> None:
+    async def act() -> None:
+        paid = allowance_of(store, run_usd=1.5 * MOST)
+        first, second = CallReservation(), CallReservation()
+        assert await first.reserve_or_stop_reason(paid, costed_call()) == ""
+        assert await second.reserve_or_stop_reason(paid, costed_call()) == "", "first may cost less"
+        assert not second.is_reserved
+        waiting = asyncio.create_task(second.release_or_await_dollars(paid))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await first.settle(paid, MOST, billed=True)
+        await asyncio.wait_for(waiting, 60)
+        assert "this run" in await second.reserve_or_stop_reason(paid, costed_call())
+        await asyncio.wait_for(second.release_or_await_dollars(paid), 60)  # nothing to wait for
+
+    asyncio.run(act())
+
+
+def test_a_call_that_is_not_made_gives_its_dollars_back(store: Store) -> None:
+    async def act() -> None:
+        paid, call = allowance_of(store, run_usd=MOST), CallReservation()
+        for _ in range(2):
+            assert await call.reserve_or_stop_reason(paid, costed_call()) == ""
+            await call.release_or_await_dollars(paid)
+            assert not call.is_reserved and paid.has_no_open_calls
+        await CallReservation().release_or_await_dollars(None)
+        assert await call.reserve_or_stop_reason(None, costed_call()) == "" and not call.is_reserved
+
+    asyncio.run(act())
+    assert booked(store) == []
+
+
+def test_the_owner_switches_the_key_off_by_a_file_or_a_variable(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid = allowance_of(store)
+    off_switch_file(store.path).touch()
+    assert "switched off" in str(asyncio.run(paid.reserve(costed_call())))
+    off_switch_file(store.path).unlink()
+    monkeypatch.setenv("EVENHAND_HOUSE_OFF", "1")
+    assert "switched off" in str(asyncio.run(paid.reserve(costed_call())))
+    monkeypatch.setenv("EVENHAND_HOUSE_OFF", "0")
+    assert isinstance(asyncio.run(paid.reserve(costed_call())), int) and not paid.has_no_open_calls

@@ -24,6 +24,7 @@ from judges.security.key_consents import (
     KeyDestination,
     TypedKey,
     confirm_judge_keys,
+    key_destination_of,
     listed_destinations,
     origin_of,
     parse_typed_keys,
@@ -396,3 +397,37 @@ def test_given_consents_reach_no_other_variable_and_no_other_host():
     for variable, url in ((VARIABLE, "https://api.openai.com/v1"), ("HOUSE_KEY", "https://b/v1")):
         with pytest.raises(ConsentNeeded):
             lent.require_consent(JudgeSpec("j", "m", url, api_key_env=variable))
+
+
+# ---- single rules ---------------------------------------------------------------------------
+
+
+def test_a_judge_without_a_variable_sends_none():
+    with_variable = JudgeSpec("j", "m", "http://h/v1", VARIABLE)
+    assert key_destination_of(with_variable) == KeyDestination(VARIABLE, "http://h")
+    assert key_destination_of(JudgeSpec("j", "m", "http://h/v1")) is None
+    assert key_destination_of(JudgeSpec("j", "simulated", "", VARIABLE)) is None
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "hosts: {A: b}", "variables: [A]"])
+def test_providers_without_variables_are_an_error(tmp_path, text):
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(PlanError, match=pattern("p.yaml", "variables")):
+        listed_destinations(tmp_path / "p.yaml")
+
+
+def test_the_variable_of_a_provider_is_for_its_host_by_https(tmp_path):
+    (tmp_path / "p.yaml").write_text("variables: {A_KEY: a.example, B_KEY: b.example}")
+    assert listed_destinations(tmp_path / "p.yaml") == {
+        KeyDestination("A_KEY", "https://a.example"),
+        KeyDestination("B_KEY", "https://b.example"),
+    }
+
+
+@pytest.mark.parametrize("named", ["", "relative"])
+def test_without_an_absolute_folder_of_settings_consents_are_in_the_home_folder(
+    tmp_path, monkeypatch, named
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", named)
+    assert user_consents().path == tmp_path / ".config" / "evenhand" / FILE

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from judges.judge_errors import UnknownFormat
+from judges.verdicts.markers import find_json_values, last_brackets
 from judges.verdicts.verdict import (
     ParsedVerdict,
     marker_span,
@@ -233,3 +234,17 @@ def test_an_object_whose_first_part_ends_between_two_values_is_read_whole() -> N
     reply = f'{{"scores": [{values}1], "winner": "B"}}'
     verdict = parse_verdict("json-winner", reply).verdict
     assert verdict is not None and verdict.pick == 1
+
+
+def test_an_object_is_read_whatever_the_end_of_its_first_part_cuts() -> None:
+    """A text, a word, a number, or a space between them."""
+    for length in range(1_100):
+        text = f'{{"why": "{"x" * length}", "sure": false, "n": 12, "winner": "B"}}'
+        assert find_json_values(text, "winner") == [["B"]], length
+
+
+@pytest.mark.parametrize(("length", "chosen"), [(160, "a"), (161, "b")])
+def test_a_comparison_of_two_labels_has_at_most_160_characters(length: int, chosen: str) -> None:
+    between = f" is better than {'x' * (length - 17)} "
+    found = last_brackets(f"[[a]]{between}[[b]]")
+    assert len(between) == length and found is not None and found.content == chosen

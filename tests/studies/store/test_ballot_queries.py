@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,8 +13,20 @@ from studies.errors import StudyError
 from studies.frames.frame import SEP
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
-from studies.store.ballot_queries import Ballot, VotingRules, ballot_from_row, orders_seen, voter_id
+from studies.store.ballot_queries import (
+    Ballot,
+    VotingRules,
+    append_vote_ask,
+    ballot_from_row,
+    orders_seen,
+    put_ballot,
+    update_order_counts,
+    voter_id,
+)
+from studies.store.queries.plan_queries import count_pair_multi_and_strong_verdicts
+from studies.store.rows import put_judgement
 from studies.store.store import Store
+from tests.studies.small_items import ask, judged, planned
 
 BALLOT = Ballot("human:ann", 3, "q1", ("x", "y"), "pair", "random")
 
@@ -57,3 +71,55 @@ def test_a_voter_has_a_name_of_one_to_sixty_characters() -> None:
 
 def test_a_study_that_is_not_there_has_no_plan(store: Store) -> None:
     assert store.plan_sha("none") == ""
+
+
+def test_the_orders_of_a_comparison_are_stored_with_each_of_its_votes(store: Store) -> None:
+    store.save_study(Study("s"), [Item("q1", "why?", {"x": "so", "y": "thus", "z": "hence"})], ())
+    shown = {"a": "xy", "b": "yx", "c": "xy", "d": "xz", "": "yx"}  # the last is open
+    ballots = [
+        replace(BALLOT, position=n, key=key, shown=tuple(names), state="voted" if key else "open")
+        for n, (key, names) in enumerate(shown.items())
+    ]
+
+    def write(connection: sqlite3.Connection) -> None:
+        for ballot in ballots:
+            put_ballot(connection, "s", ballot)
+            if ballot.key:
+                append_vote_ask(connection, "s", ask(ballot.key, shown="xy", orders=7))
+        update_order_counts(connection, "s", ballots[0])
+
+    store.writer.run(write)
+    rows = store.read("SELECT key, orders FROM plan").fetchall()
+    assert dict(rows) == {"a": 2, "b": 2, "c": 2, "d": 7}
+
+
+@pytest.mark.parametrize(
+    ("rule", "low", "high", "step"),
+    [("votes", 1, 1000, 1), ("repeats", 0.0, 0.5, 0.01), ("each", 0, 1_000_000, 1)],
+)
+def test_a_voting_rule_has_a_least_and_a_greatest_value(
+    rule: str, low: float, high: float, step: float
+) -> None:
+    for value in (low, high):
+        values: dict[str, Any] = {rule: value}
+        assert getattr(VotingRules(**values), rule) == value
+    for value in (low - step, high + step):
+        with pytest.raises(StudyError):
+            VotingRules(**{rule: value})
+
+
+def test_verdicts_on_pairs_on_more_answers_and_with_a_margin_are_counted(store: Store) -> None:
+    widths = {"a": "xy", "b": "yx", "c": "xyz", "d": "x", "e": "xy", "f": "xy"}
+    asks = [ask(key, shown=shown) for key, shown in widths.items()]
+    asks.append(ask("g", judge="human:ann"))
+    texts = {"x": "so", "y": "thus", "z": "hence"}
+    store.save_study(Study("s"), [Item("q1", "why?", texts)], planned(*asks))
+    assert count_pair_multi_and_strong_verdicts(store, "s") == (0, 0, 0), "no verdict yet"
+
+    def write(connection: sqlite3.Connection) -> None:
+        for one in (*asks[:5], asks[6]):  # f has no verdict
+            margin = {"b": 2, "d": 3, "g": 2}.get(one.key, 1)
+            put_judgement(connection, replace(judged(one), verdict=Verdict(0, margin)))
+
+    store.writer.run(write)
+    assert count_pair_multi_and_strong_verdicts(store, "s") == (3, 1, 2)

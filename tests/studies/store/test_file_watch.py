@@ -153,6 +153,21 @@ def test_on_a_disk_without_locks_the_file_is_restored_at_once(tmp_path, monkeypa
     assert [one.name for one in tmp_path.iterdir()] == ["small.db"]
 
 
+def test_who_waits_for_another_process_finds_the_file_that_it_restored(tmp_path, monkeypatch):
+    path = tmp_path / "small.db"
+    lock = tmp_path.joinpath("small.db.restoring").open("ab")
+    assert try_lock(lock)
+
+    def restore_meanwhile(seconds):
+        path.write_text("restored by another process")
+        lock.close()
+
+    monkeypatch.setattr(database, "time", SimpleNamespace(sleep=restore_meanwhile))
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        assert not restore_deleted_file(connection, path)
+    assert path.read_text() == "restored by another process"
+
+
 def test_a_file_that_another_process_restored_is_not_touched(store):
     saved(store)
     log = store.path.with_name(store.path.name + "-wal")

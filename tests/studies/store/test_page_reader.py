@@ -405,3 +405,22 @@ def test_rows_of_every_length_are_read_where_sqlite_wrote_them(tmp_path, reserve
     with PageFile(path, None) as pages:
         indexed = [row.values for row in walk(pages, trees.roots["notes_by_a"])]
     assert sorted(indexed) == sorted((text, n) for n, text, _ in rows)
+
+
+def test_rows_on_the_first_and_the_last_page_without_a_tree_are_found(tmp_path):
+    path = tmp_path / "d.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(SCHEMA[0])
+        connection.execute("INSERT INTO notes VALUES (5, 'a', 'b')")
+        connection.execute(SCHEMA[2])
+        connection.execute("INSERT INTO pairs VALUES ('k', 1, 2.5)")
+        connection.commit()
+    with PageFile(path, None) as pages:
+        assert pages.count == 3, "the list of tables, and a page for each table"
+        trees = PageTrees(pages, parse_table_shapes(SCHEMA))
+        found, again = (
+            [(name, row.values) for name, row in trees.cut_off_rows(["notes", "pairs"])]
+            for _ in range(2)
+        )
+    assert found == [("notes", (None, "a", "b")), ("pairs", (1, "k", 2.5))]
+    assert again == [], "each page belongs to one tree"

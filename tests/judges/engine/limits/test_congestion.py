@@ -75,10 +75,27 @@ def test_ten_refusals_among_the_latest_32_calls_are_persistent():
     assert window.shows_rate_limit
     window.record(False)
     assert not window.shows_rate_limit, "the first refusal is 33 calls ago"
+
+
+def test_after_a_rate_was_measured_refusals_are_counted_anew():
+    window = RefusalWindow()
     for _ in range(10):
         window.record(True)
+    assert window.shows_rate_limit
     window.clear()
     assert not window.shows_rate_limit
+
+
+def test_a_call_counts_as_earlier_once_it_leaves_the_window():
+    window = RefusalWindow()
+    window.record(True)
+    for _ in range(31):
+        window.record(False)
+    assert (window._calls_before, window._refusals_before) == (50, 1), "only the assumed ones"
+    window.record(False)
+    assert (window._calls_before, window._refusals_before) == (51, 2)
+    window.record(False)
+    assert (window._calls_before, window._refusals_before) == (52, 2)
 
 
 def test_where_refusals_are_usual_more_of_them_are_needed():
@@ -114,3 +131,30 @@ def test_trial_calls_are_made_one_at_a_time_until_four_were_accepted():
     trials.start()
     trials.stop()
     assert not trials.may_start
+
+
+def window_after_a_useless_decrease() -> CongestionWindow:
+    """A window after 5 of 16 calls failed at a limit of 4, and then again at 2.8."""
+    window = CongestionWindow()
+    limits = [window.record(failed, 4.0) for failed in [False] * 11 + [True] * 5]
+    assert limits[-1] == pytest.approx(2.8)
+    limits = [window.record(failed, 2.8) for failed in [True] * 5 + [False] * 11]
+    assert limits == [2.8] * 15 + [4.0], "restored after 16 calls"
+    assert window.noise_share == 5 / 16
+    return window
+
+
+def test_failures_that_stay_after_a_decrease_are_expected_from_then_on():
+    window = window_after_a_useless_decrease()
+    for _ in range(9):  # 30 % and 31 % of 16 calls are 9.8: the calls before no longer count
+        assert window.record(True, 4.0) == 4
+    assert window.record(True, 4.0) == pytest.approx(2.8)
+
+
+def test_expected_failures_become_fewer_by_an_eighth_of_the_difference():
+    window = window_after_a_useless_decrease()
+    for windows in (1, 2):
+        for _ in range(16):
+            assert window.noise_share == pytest.approx(5 / 16 * (7 / 8) ** (windows - 1))
+            window.record(False, 4.0)
+    assert window.noise_share == pytest.approx(5 / 16 * (7 / 8) ** 2)

@@ -10,7 +10,7 @@ import pytest
 
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
-from judges.engine.limits.turn_queue import TurnQueue
+from judges.engine.limits.turn_queue import MAX_REMEMBERED_RUNS, TurnQueue
 from judges.engine.run_state import RunSettings
 from judges.planning.plan import save_plan
 from tests.judge_server import Fault, JudgeServer, Limiter, at
@@ -407,3 +407,105 @@ def test_runs_that_wait_take_turns_and_within_a_run_the_first_comes_first():
         return woken
 
     assert in_loop(act) == ["b1", "c1", "a1", "a2", "a3"]
+
+
+def test_a_run_that_was_just_woken_waits_for_the_others():
+    async def act() -> list[str]:
+        queue = TurnQueue()
+        waiting = {name: queue.add(name[0]) for name in ("a1", "a2", "b1", "b2")}
+        woken = []
+        while queue:
+            queue.wake_next()
+            woken += [name for name, one in waiting.items() if one.done() and name not in woken]
+        return woken
+
+    assert in_loop(act) == ["a1", "b1", "a2", "b2"]
+
+
+def test_of_many_runs_those_with_the_latest_turns_are_remembered():
+    async def act() -> list[bool]:
+        queue = TurnQueue()
+        for run in (0, *range(1, MAX_REMEMBERED_RUNS), 0, "new"):
+            queue.record_turn(run)  # run 1 is forgotten, so that its next turn is its first
+        waiting = [queue.add(0), queue.add(2), queue.add(1)]
+        queue.wake_next()
+        queue.wake_next()
+        return [one.done() for one in waiting]
+
+    assert in_loop(act) == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("wait", "rate", "cooldown"),
+    [(None, 0.85 * 16, 0.5), (0.25, 0.85 * 16, 0.25), (1.6, 0.85 * 10, 1.6), (4.0, 0.85 * 4, 4.0)],
+)
+def test_ten_refusals_limit_the_rate_to_85_percent_of_all_calls_in_one_wait(wait, rate, cooldown):
+    async def act() -> EndpointLimiter:
+        gate = EndpointLimiter(16, Clock())
+        began = [await gate.acquire(never) for _ in range(10)]
+        for start in began:
+            assert start is not None and gate.rate_estimate.rate is None
+            gate.release(start, neutral=True, limited=True, wait=wait)
+        return gate
+
+    gate = in_loop(act)
+    assert gate.rate_estimate.rate == pytest.approx(rate)
+    assert gate.cooldown_left == pytest.approx(cooldown), "one wait, though ten were told to wait"
+    assert not gate._refusals.shows_rate_limit, "counted anew"
+
+
+@pytest.mark.parametrize(
+    ("started", "last", "ends", "trial", "waits"),
+    [
+        (99.5, 99.0, 105.0, False, False),  # rare, and of no trial: only this call waits
+        (99.5, 99.0, 105.0, True, True),  # a refused trial
+        (99.5, 99.0, 100.0, True, False),  # the wait is over
+        (99.0, 99.0, 105.0, False, True),  # of the burst in which the wait began
+        (99.5, -499.9, 105.0, False, False),
+        (99.5, -500.0, 105.0, False, True),  # the first in ten minutes
+    ],
+)
+def test_all_calls_wait_for_a_first_refusal_its_burst_and_a_refused_trial(
+    started, last, ends, trial, waits
+):
+    gate = EndpointLimiter(8, Clock())
+    gate._last_refusal, gate._pace.cooldown_start, gate._pace.cooldown_end = last, 99.0, ends
+    if trial:
+        gate._trials.start()
+    gate._record_refusal(started, True, 50.0)
+    assert gate.cooldown_left == (50 if waits else ends - 100)
+    assert gate._trials.active == (last == -500 or (trial and not waits))
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "rate", "cooling", "woken"),
+    [(0, None, False, 4), (3, None, False, 1), (4, None, False, 0), (0, 50.0, False, 1),
+     (0, None, True, 1)],
+)  # fmt: skip
+def test_no_more_calls_are_woken_than_may_start(in_flight, rate, cooling, woken):
+    async def act() -> int:
+        gate = EndpointLimiter(4, Clock())
+        gate.in_flight, gate.rate_estimate.rate = in_flight, rate
+        if cooling:
+            gate._trials.start()
+            gate._pace.cooldown_end = 105.0
+        waiting = [gate._waiters.add(None) for _ in range(6)]
+        gate._wake_next()
+        return sum(one.done() for one in waiting)
+
+    assert in_loop(act) == woken
+
+
+def test_the_timer_stands_at_the_earliest_time_asked_for():
+    async def act() -> list[float]:
+        gate, loop, timers = EndpointLimiter(4), asyncio.get_running_loop(), []
+        for seconds in (5.0, 9.0, 2.0):
+            gate._wake_later(seconds)
+            assert gate._timer is not None
+            timers.append(gate._timer)
+        assert [timer.cancelled() for timer in timers] == [True, True, False]
+        await asyncio.sleep(3)
+        assert gate._timer is None
+        return [timer.when() - loop.time() for timer in timers]
+
+    assert in_loop(act) == pytest.approx([2.0, 2.0, -1.0])
