@@ -62,7 +62,7 @@ test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 attacks: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m tests.attacks $(ARGS)
 
-# Faults planted in a copy of the code, one at a time, and those that no test finds; about 20 minutes.
+# Faults planted in the code in memory, one at a time, and those that no test finds; about 15 minutes.
 mutants: $(VENV)/.dev $(VENV)/.weights
 	@$(BIN)/python -m tests.mutants $(ARGS)
 

@@ -3,7 +3,7 @@ the next step."""
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -18,11 +18,14 @@ from components.study.plan.cost_preview import count_asks_and_noise_repeats
 from components.study.plan.study_preview import build_preview, load_records, read_data_spec
 from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
 from studies.errors import EvenhandError, SourceError
+from studies.sources.detection.mapping_guess import find_unused_winners
 from studies.sources.load import LoadedSource
+from studies.spec.keys import DATA
 
 html: Final = macros("home/home.html")
 VERDICTS, ANSWERS, PASS_FAIL, SCORES = "Verdicts", "Answers", "Pass or fail", "Scores"
 KINDS: Final = (VERDICTS, ANSWERS, PASS_FAIL, SCORES)
+UNKNOWN: Final = "known once the columns are named"
 UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
 """Names that a judge gets if its file does not name it."""
 
@@ -40,6 +43,8 @@ class SeenData:
     calls: int | None = None
     """Judge calls that answers without verdicts would need; None if they cannot be counted."""
     judge_unnamed: bool = False
+    unread_column: str = ""
+    """Column that has verdicts or labels by its name, and no meaning yet."""
     chosen: str = ""
     """Kind that the visitor chose instead of the one seen."""
 
@@ -85,7 +90,15 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
         facts,
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
+        _find_unread_column(text, folder) if next(iter(facts)) == ANSWERS else "",
     )
+
+
+def _find_unread_column(text: str, folder: Path) -> str:
+    study = read_lenient_study(text, folder)
+    table, mapping = source_table(study), study.value_in_file(*DATA.mapping)
+    mapping = mapping if isinstance(mapping, Mapping) else {}
+    return find_unused_winners(table.columns, mapping) if table is not None else ""
 
 
 def _is_by_person(judgement: Judgement) -> bool:
@@ -144,6 +157,10 @@ def uploads_html(seen: SeenData) -> Markup:
         told = f"{count(seen.calls, 'call')} with one prompt; none is made before you press Run."
     else:
         button, told = "Name the columns", "You say what each column means. No call is made."
-    cards = [(name, seen.facts.get(name, "not seen"), name == seen.kind) for name in KINDS]
+    absent = dict.fromkeys(KINDS, "not seen" if seen.facts else UNKNOWN)
+    if seen.unread_column:
+        absent[VERDICTS] = f"column {seen.unread_column}: {UNKNOWN}"
+    facts = absent | seen.facts
+    cards = [(name, facts[name], name == seen.kind) for name in KINDS]
     took = f"{count(seen.rows, 'row')}, {number(seen.seconds, 1)} s"
     return html.seen(seen.files, took, cards, button, told)

@@ -142,9 +142,8 @@ class _MatrixOptions:
     def has_too_small_sample(self, estimate: Estimate) -> bool:
         """Whether the estimate has too few items or verdicts for a coloured cell; False if it has
         no value."""
-        if estimate.value is None:
-            return False
-        return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
+        few = 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
+        return few and estimate.value is not None
 
 
 def _download_data(

@@ -1,6 +1,7 @@
 """Load the data of the Inspect tab from the store: a page of the list, the opened comparison."""
 
 import base64
+import contextlib
 import mimetypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -200,7 +201,7 @@ def _load_comparison_detail(
         line=line,
         item=item,
         answers=tuple((who, _answer_text(item, who, other)) for who in line.model_names),
-        images=item_images(study, item),
+        images=item_images(store, name, item),
         orders=_load_orders(store, study, judgements, _items_by_id(item, other)),
         flipped=bool(index.flipped[line.at]),
         simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
@@ -260,7 +261,8 @@ def _rebuild_sent_messages(
     request = store.request(ask.key)
     if request is None or prompt is None:
         return SentMessages(note=NOT_RECORDED)
-    plan = Plan(study, tuple(items.values()), (prompt,), _image_folder(study) or Path())
+    folder = _image_folder(store, study.name) or Path()
+    plan = Plan(study, tuple(items.values()), (prompt,), folder)
     try:
         call = render_call(plan, ask, items)
     except (EvenhandError, KeyError, StopIteration) as error:
@@ -301,17 +303,19 @@ def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
     return {REFERENCE: item.reference, **item.responses, **item.twins}.get(who)
 
 
-def _image_folder(study: Study) -> Path | None:
-    """Folder to which image paths are relative; None if the data file is missing."""
-    try:
-        path = source_path(study.data, study.folder)
-        return image_folder(study.data, study.folder) if path.exists() else None
-    except EvenhandError:
-        return None
+def _image_folder(store: Store, study: str) -> Path | None:
+    """Folder to which image paths are relative; None if the data file is missing. The data file is
+    in the folder of the study's owner, or, after a run by command, in the current folder."""
+    data = store.study(study).data
+    with contextlib.suppress(EvenhandError):
+        for folder in (store.folder_of(study), Path()):
+            if source_path(data, folder).exists():
+                return image_folder(data, folder)
+    return None
 
 
-def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
-    folder = _image_folder(study)
+def item_images(store: Store, study: str, item: Item | None) -> tuple[ItemImage, ...]:
+    folder = _image_folder(store, study)
     return tuple(load_image(path, folder) for path in (item.images if item else ()))
 
 

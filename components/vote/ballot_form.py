@@ -210,7 +210,7 @@ def build_ballot_content(
 ) -> BallotContent:
     """The content of a ballot as the voter sees it; with the reference answer if `form.reference`
     is set, unless the ballot is a verification or shows that answer anyway."""
-    images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
+    images = item_images(store, study, item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     if ballot.mode in ("pass", "score"):
         criteria = form.criteria

@@ -136,8 +136,8 @@ def _refuse_night_with_few_verdicts(study: JudgedStudy, readable: float) -> None
     for judge, prompt in pairs:
         own = ((machine["judge"] == judge) & (machine["prompt"] == prompt)).to_numpy()
         shares.append((float(usable[own].mean()), judge, f"{judge} · {prompt}"))
-    planned = max(study.measured.planned or 0, len(machine))
-    shares.append((float(usable.sum()) / planned if planned else 0.0, "", "the whole night"))
+    planned = max(study.measured.planned or 1, len(machine))
+    shares.append((float(usable.sum()) / planned, "", "the whole night"))
     share, judge, name = min(shares, key=lambda one: one[0])
     if share < readable:
         cause = causes.get(judge) or ("" if judge else next(iter(causes.values()), ""))

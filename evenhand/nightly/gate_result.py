@@ -116,7 +116,7 @@ def _check_row(check: StreamCheck) -> str:
         return f"| {_escape_cell(check.title)} | {_escape_cell(reason)} | | | | | |"
     got = night.difference
     shown = _points_text(got.value)
-    if got.low is not None and got.high is not None:
+    if got.low is not None:
         shown += f" [{_points_text(got.low)}, {_points_text(got.high)}]"
     evidence = f"{night.strength:.3g} of {check.threshold:,.0f}"
     cells = (

@@ -123,7 +123,7 @@ def kappa_with_people_measure(ties: TieRule = "keep") -> Measure:
 
 def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
     """Return the tally whose statistic is Cohen's κ of the picks `a` and `b` (slot, or TIE)."""
-    size = max(int(a.max(initial=0)), int(b.max(initial=0))) + 2
+    size = int(np.concatenate([a, b]).max(initial=0)) + 2
     columns = [(a + 1 == i) & (b + 1 == j) for i in range(size) for j in range(size)]
 
     def kappa(totals: Floats) -> Floats:

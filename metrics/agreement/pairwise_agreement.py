@@ -387,7 +387,7 @@ def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for gap in range(1, int(np.bincount(case).max(initial=0)) if len(case) else 1):
+    for gap in range(1, int(np.bincount(case).max(initial=0))):
         same = case[gap:] == case[:-gap]
         first.append(order[:-gap][same])
         second.append(order[gap:][same])
@@ -403,7 +403,7 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
     own = counts[votes.case]
     own[np.arange(len(own)), votes.choice + 1] -= 1
     selected = own.sum(axis=1) > 0
-    top = own.max(axis=1, keepdims=True, initial=0)
+    top = own.max(axis=1, keepdims=True)
     most = np.where((own == top).sum(axis=1) == 1, own.argmax(axis=1) - 1, TIE)
     note = "" if selected.any() else SINGLE_VOTES_NOTE
     return pair_agreement(votes.choice[selected], most[selected], votes.item[selected], note)
@@ -417,7 +417,7 @@ def _agreement_with_absolute_majority(votes: PeopleVotes) -> Estimate:
     others[np.arange(len(others)), votes.choice + 1] -= 1
     total = others.sum(axis=1)
     answers = others[:, 1:]
-    selected = (total > 1) & (2 * answers.max(axis=1, initial=0) > total)
+    selected = (total > 1) & (2 * answers.max(axis=1) > total)
     choice, best = votes.choice[selected], answers[selected].argmax(axis=1)
     credit = np.where(choice == TIE, 0.5, choice == best)
     return proportion(credit, votes.item[selected], note="" if len(choice) else NO_OTHERS_NOTE)

@@ -218,12 +218,13 @@ FLIPS: Final = declare_of_both_orders(
 )
 CHANCE_CONSISTENCY: Final = declare_of_both_orders(
     key="chance",
-    name="Chance consistency",
+    name="Consistency expected from own shares",
     definition="comparisons in which verdicts drawn at random, with the judge's own shares of "
     "positions and ties, are the same in every order",
     how="For a pair: t² + 2·f·s from the shares of ties (t), first (f) and second (s). "
-    "Comparisons of N options in N orders count; if N differs, those of the smallest N. "
-    "Interval: jackknife over items.",
+    "Comparisons of N options in N orders count; if N differs, those of the smallest N. The page "
+    "compares consistency with another number: that of random verdicts without a preference for a "
+    "position, ½ for pairs without ties. Interval: jackknife over items.",
     paths=position_json_paths("chance"),
     measure=measures.EXPECTED_CONSISTENCY,
 )
@@ -231,14 +232,14 @@ CONSISTENCY_KAPPA: Final = declare_of_both_orders(
     key="kappa",
     name="Consistency above chance, κ",
     short="κ",
-    definition="consistency corrected for chance: (consistency − chance)/(1 − chance)",
+    definition="(consistency − c)/(1 − c), with the consistency c expected from own shares",
     paths=position_json_paths("kappa"),
     unit="kappa",
     style="decimal",
     neutral=0.0,
     better="high",
     measure=measures.CONSISTENCY_KAPPA,
-    how=f"On the comparisons of “Chance consistency”. {JACKKNIFE_INTERVAL}",
+    how=f"On the comparisons of “{CHANCE_CONSISTENCY.name}”. {JACKKNIFE_INTERVAL}",
 )
 STABILITY: Final = declare_of_position(
     key="stability",

@@ -168,8 +168,7 @@ class MeasureCube:
         -> value)."""
         code, _ = self._group_cells((), where or {})
         totals = self._totals[name]
-        selected = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
-        return len(np.unique(totals.item[selected]))
+        return len(np.unique(totals.item[code[totals.cell] >= 0]))
 
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
@@ -226,9 +225,9 @@ def exceeds_block_size(frame: pd.DataFrame) -> bool:
     Only frames of pairs with a categorical item column are counted in blocks; with more than two
     options some measures need all items of a cell at once.
     """
-    if len(frame) <= BLOCK_ROWS or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
-        return False  # blocks can be merged only if they share the item codes
-    return bool((frame["options"] == 2).all())
+    # Blocks can be merged only if they share the item codes.
+    shared = isinstance(frame["item"].dtype, pd.CategoricalDtype)
+    return shared and len(frame) > BLOCK_ROWS and bool((frame["options"] == 2).all())
 
 
 class _ItemBlock(GroupedFrame):
@@ -282,8 +281,7 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
         np.concatenate([getattr(part, name) for part in parts]) for name in ("cell", "item", "sums")
     )
     order = np.argsort(cell * items + item, kind="stable")
-    first = parts[0]
-    return _MeasureTotals(first.measure, cell[order], item[order], sums[order], first.statistic)
+    return replace(parts[0], cell=cell[order], item=item[order], sums=sums[order])
 
 
 def _sum_rows_of_equal_cell_and_item(

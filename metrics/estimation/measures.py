@@ -296,7 +296,7 @@ def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
     present, code = integer_codes.unique_codes(key)
     sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]
-    return present // max(items, 1), present % max(items, 1), np.stack(sums, axis=1)
+    return *np.divmod(present, items), np.stack(sums, axis=1)
 
 
 def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:

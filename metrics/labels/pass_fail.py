@@ -273,7 +273,7 @@ def _equal_shares_p_value(by_contestant: Sequence[Floats]) -> float | None:
         table = np.asarray([[shares.sum(), len(shares) - shares.sum()] for shares in groups])
         if len(groups) == 2:
             return float(stats.fisher_exact(table)[1])
-        return float(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")[1])
+        return float(stats.chi2_contingency(table, lambda_="log-likelihood")[1])
     if len(values) > MAX_PERMUTED:
         return float(stats.f_oneway(*groups)[1])
     starts = np.cumsum([0, *(len(shares) for shares in groups[:-1])])

@@ -116,9 +116,9 @@ class VerificationArrays:
     @cached_property
     def answer_codes(self) -> tuple[intervals.Ints, int]:
         """Code of the verified answer in each verification, and the number of different answers."""
-        whole = self.item * max(len(self.contestants), 1) + self.contestant
-        present, code = np.unique(whole, return_inverse=True)
-        return code.astype(np.int64), len(present)
+        whole = np.stack([self.item, self.contestant])
+        present, code = np.unique(whole, axis=1, return_inverse=True)
+        return code.ravel().astype(np.int64), present.shape[1]
 
     @cached_property
     def verifier_agreement(self) -> VerifierAgreement:

@@ -49,8 +49,6 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
 def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
     """Count the replies for a tie (column 0) and for each contestant, in each order of each
     comparison: [order, choice]; `order` is the code of each row's order and comparison."""
-    if len(rows) == 0:
-        return np.zeros((0, 1))
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)
     chosen = row_selection.chosen_contestants(rows, names)

@@ -2,7 +2,7 @@
 only."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
@@ -22,6 +22,9 @@ from studies.frames.frame import TIE
 MAX_EXACT_STATES: Final = 100_000
 """Maximum number of histograms (possible slot counts) in the exact permutation test; with more,
 random draws are used."""
+
+MAX_STATE_BITS: Final = 2**27
+"""Maximum number of bits (16 MB) in which the possible slot counts are marked."""
 
 MAX_EXACT_FLIPS: Final = 10_000
 """Maximum number of flips for which the sign test by items is exact; with more, a normal
@@ -218,8 +221,6 @@ def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
     rows = row_selection.select_rows(rows, rows["orders"] == orders)
-    if len(rows) == 0:
-        return OrderSetArrays(np.zeros((0, 1), np.int64), np.zeros((0, 1, options), np.int64))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     line = np.argsort(comparison, kind="stable")
     names = row_selection.contestants(rows)
@@ -286,10 +287,13 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
     base = sets.choice.size + 1
     if base**options > 2**62:
         return None
+    by_set = list(_histograms_by_set(sets, options))
+    if _exceed_states([one for one, _ in by_set]):
+        return None
     place = base ** np.arange(options, dtype=np.int64)
     keys: Ints = np.zeros(1, np.int64)
     mass: Floats = np.ones(1)
-    for histograms, weights in _histograms_by_set(sets, options):
+    for histograms, weights in by_set:
         added = ((histograms @ place)[:, None] + keys).ravel()  # sorted runs: soon in order
         line = np.argsort(added, kind="stable")
         added = added[line]
@@ -299,6 +303,24 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
         if len(keys) > MAX_EXACT_STATES:
             return None
     return (keys[:, None] // place % base).astype(np.float64), mass
+
+
+def _exceed_states(histograms: Sequence[Ints]) -> bool:
+    """Whether adding up one row of each table can give more than MAX_EXACT_STATES sums. A sum is a
+    bit of an integer, so that this takes a fraction of the time that the probabilities would."""
+    least = np.array([one.min(axis=0) for one in histograms])
+    spans = sum(int((one - low).max()) for one, low in zip(histograms, least, strict=True)) + 1
+    if spans ** (histograms[0].shape[1] - 1) > MAX_STATE_BITS:
+        return False  # unknown: the bits would need too much memory
+    radix = spans ** np.arange(histograms[0].shape[1] - 1)  # the last count follows from the others
+    reached = 1
+    for one, low in zip(histograms, least, strict=True):
+        before, reached = reached, 0
+        for shift in ((one - low)[:, :-1] @ radix).tolist():
+            reached |= before << shift
+        if reached.bit_count() > MAX_EXACT_STATES:
+            return True
+    return False
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:

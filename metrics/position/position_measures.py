@@ -217,13 +217,12 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
     """Count pairs read in both orders ("pairs"), "flips", flips "toward_first" and "toward_second",
     and pairs with the same slot picked twice ("first_twice", "second_twice")."""
     sets = two_order_sets(GroupedFrame(frame))
-    flips = ~sets["consistent"].to_numpy()
     lean = sets["lean"].to_numpy()
     return {
         "pairs": len(sets),
-        "flips": int(flips.sum()),
-        "toward_first": int((flips & (lean > 0)).sum()),
-        "toward_second": int((flips & (lean < 0)).sum()),
+        "flips": int((lean != 0).sum()),
+        "toward_first": int((lean > 0).sum()),
+        "toward_second": int((lean < 0).sum()),
         "first_twice": int((lean == 2).sum()),
         "second_twice": int((lean == -2).sum()),
     }

@@ -65,7 +65,7 @@ def flip_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def two_order_sets(evidence: GroupedFrame) -> pd.DataFrame:
-    """Complete order sets of pairs in exactly two orders."""
+    """Complete order sets of pairs in exactly two orders: `lean` is 0 exactly without a flip."""
     sets = evidence.order_sets
     return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
 
@@ -73,19 +73,19 @@ def two_order_sets(evidence: GroupedFrame) -> pd.DataFrame:
 def primacy_tally(evidence: GroupedFrame) -> MeasureTally:
     """Count the pairs that flip toward the first slot, out of all pairs in two orders."""
     sets = two_order_sets(evidence)
-    return build_tally(sets, (sets["lean"] > 0) & ~sets["consistent"], 1)
+    return build_tally(sets, sets["lean"] > 0, 1)
 
 
 def recency_tally(evidence: GroupedFrame) -> MeasureTally:
     """Count the pairs that flip toward the second slot, out of all pairs in two orders."""
     sets = two_order_sets(evidence)
-    return build_tally(sets, (sets["lean"] < 0) & ~sets["consistent"], 1)
+    return build_tally(sets, sets["lean"] < 0, 1)
 
 
 def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
     """Score each pair: +1 for a flip toward the second slot, −1 toward the first, 0 for no flip."""
     sets = two_order_sets(evidence)
-    return build_tally(sets, -np.sign(sets["lean"]) * ~sets["consistent"], 1)
+    return build_tally(sets, -np.sign(sets["lean"]), 1)
 
 
 def picks_with_known_answer(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:

@@ -101,14 +101,14 @@ def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
 def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
     """Return, for each group of rows (a set of trials), the slot counts, and how often the most
     chosen option was chosen."""
-    width = int(rows["options"].max()) if len(rows) else 1
+    width = int(rows["options"].to_numpy().max(initial=1))
     pick = rows["pick"].to_numpy().astype(np.int64)
     slots = np.bincount(group * width + pick, minlength=groups * width).reshape(groups, width)
-    names = row_selection.contestants(rows) if len(rows) else []
+    names = row_selection.contestants(rows)
     option = row_selection.chosen_contestants(rows, names)
-    votes, counts = np.unique(group * max(len(names), 1) + option, return_counts=True)
+    votes, counts = np.unique(group * len(names) + option, return_counts=True)
     most = np.zeros(groups, np.int64)
-    np.maximum.at(most, votes // max(len(names), 1), counts)
+    np.maximum.at(most, votes // len(names), counts)
     return slots.astype(np.float64), most.astype(np.float64)
 
 

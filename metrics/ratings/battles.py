@@ -133,12 +133,8 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
     """List the categories that occur in the columns, sorted; categories that a filtered frame no
     longer uses are left out."""
-    found: set[str] = set()
-    for column in columns:
-        codes = column.cat.codes.to_numpy(np.int64)
-        counts = np.bincount(codes + 1, minlength=1)[1:]
-        found.update(str(name) for name in column.cat.categories[np.flatnonzero(counts)])
-    return tuple(sorted(found))
+    used = (name for column in columns for name in row_selection.used_categories(column))
+    return tuple(sorted({str(name) for name in used}))
 
 
 def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:

@@ -29,12 +29,17 @@ def connected_component_codes(counts: PairCounts, *, strong: bool) -> Ints:
     (a tie is a win for both). The maximum-likelihood fit is finite exactly if all are strongly
     connected (Ford 1957).
     """
+    return graph_components(win_graph(counts), strong=strong)
+
+
+def win_graph(counts: PairCounts) -> npt.NDArray[np.bool_]:
+    """Mask [i, j]: whether i has a win over j; a tie is a win for both."""
     models = len(counts.names)
     won, lost = counts.wins_low > 0, counts.wins_high > 0
     graph = np.zeros((models, models), bool)
     graph[counts.low[won], counts.high[won]] = True
     graph[counts.high[lost], counts.low[lost]] = True
-    return graph_components(graph, strong=strong)
+    return graph
 
 
 def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:

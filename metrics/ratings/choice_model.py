@@ -22,7 +22,6 @@ from metrics.ratings import bradley_terry_fit, conditional_logit
 from metrics.ratings.battles import Floats, Ints, dense_codes
 from metrics.ratings.conditional_logit import (
     PSEUDO_COUNT,
-    LikelihoodRatioTest,
     LogitFit,
     LogitProblem,
     Mask,
@@ -57,8 +56,6 @@ class ChoiceModel:
     slots: dict[int, tuple[Estimate, ...]] = field(default_factory=dict)
     share_if_equal: dict[int, tuple[Estimate, ...]] = field(default_factory=dict)
     labels: dict[str, Estimate] = field(default_factory=dict)
-    slot_test: LikelihoodRatioTest | None = None
-    label_test: LikelihoodRatioTest | None = None
     log_likelihood: float | None = None
     regularised: bool = False
     note: str = ""
@@ -225,21 +222,9 @@ def _fit_choice_design(layout: _ChoiceDesign, note: str) -> ChoiceModel:
         slots=effects,
         share_if_equal=shares,
         labels=_label_effects(layout, fitted),
-        slot_test=_effect_test(layout, fitted, "slot"),
-        label_test=_effect_test(layout, fitted, "label"),
         log_likelihood=fitted.log_likelihood,
         regularised=fitted.regularised,
         note=note,
-    )
-
-
-def _effect_test(layout: _ChoiceDesign, fitted: LogitFit, kind: str) -> LikelihoodRatioTest | None:
-    """Test that all effects of this kind (slot or label) are zero; None if they are not fitted."""
-    columns = layout.columns(kind)
-    return (
-        conditional_logit.likelihood_ratio_test(layout.problem, fitted, columns)
-        if len(columns)
-        else None
     )
 
 

@@ -293,7 +293,6 @@ def _strength_basis(data: Battles) -> Floats:
 def _has_both_orders(data: Battles, judge: int) -> bool:
     """Whether judge number `judge` has verdicts on some pair in both orders."""
     own = data.judge == judge
-    models = len(data.names)
-    there = data.first[own] * models + data.second[own]
-    back = data.second[own] * models + data.first[own]
-    return bool(np.isin(there, back).any())
+    shown = np.zeros((len(data.names), len(data.names)), bool)
+    shown[data.first[own], data.second[own]] = True
+    return bool((shown & shown.T).any())

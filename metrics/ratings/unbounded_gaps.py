@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from metrics.estimation.row_selection import Mask
 from metrics.ratings.battles import Floats, Ints, PairCounts
-from metrics.ratings.bradley_terry_fit import connected_component_codes, fit_strengths
+from metrics.ratings.bradley_terry_fit import connected_component_codes, fit_strengths, win_graph
 
 LOWER_TAIL: Final = 0.025
 """Error probability of a lower limit: that of one end of a two-sided 95 % interval."""
@@ -33,11 +33,7 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
     """Mask [i, j]: whether a chain of wins leads from i to j; a tie counts as a win in both
     directions."""
     models = len(counts.names)
-    graph = np.zeros((models, models), bool)
-    won, lost = counts.wins_low > 0, counts.wins_high > 0
-    graph[counts.low[won], counts.high[won]] = True
-    graph[counts.high[lost], counts.low[lost]] = True
-    reached, beats = np.eye(models, dtype=bool), sparse.csr_array(graph)
+    reached, beats = np.eye(models, dtype=bool), sparse.csr_array(win_graph(counts))
     for start in range(models):
         reached[start, breadth_first_order(beats, start, return_predecessors=False)] = True
     return reached

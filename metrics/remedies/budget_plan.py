@@ -182,7 +182,7 @@ def _is_next_step(study: RemedyStudy, option: _PlanOption, last: _PlanOption) ->
     is the rule recommended for the judge whose single call is the last step."""
     if option.advised is not None and option.advised == _rater_of_single_call(study, last):
         return True
-    return is_above_zero(_mean_credit(study, option.credits - last.credits, (-1.0, 1.0)))
+    return is_above_zero(_mean_credit(study, option.credits - last.credits))
 
 
 def _rater_of_single_call(study: RemedyStudy, option: _PlanOption) -> int | None:
@@ -197,7 +197,7 @@ def _estimate_steps(study: RemedyStudy, steps: Sequence[_PlanOption]) -> Iterato
     after one call of the same judge has the gain of the recommendation."""
     before: _PlanOption | None = None
     for step in steps:
-        agreement = _mean_credit(study, step.credits, (0.0, 1.0))
+        agreement = _mean_credit(study, step.credits, 0.0)
         gain = None if before is None else _gain_of_step(study, step, before)
         yield PlanStep(step.rule, step.cost, agreement, gain)
         before = step
@@ -208,7 +208,7 @@ def _gain_of_step(study: RemedyStudy, step: _PlanOption, before: _PlanOption) ->
         chosen = study.advice(step.advised).chosen
         assert chosen is not None
         return chosen.gain
-    return _mean_credit(study, step.credits - before.credits, (-1.0, 1.0))
+    return _mean_credit(study, step.credits - before.credits)
 
 
 def _has_price(rule: Rule, costs: Mapping[Rater, float]) -> bool:
@@ -219,9 +219,10 @@ def _cost_per_comparison(rule: Rule, costs: Mapping[Rater, float]) -> float:
     return sum(costs[rater] * calls for rater, calls in rule.calls.items())
 
 
-def _mean_credit(study: RemedyStudy, values: Floats, bounds: tuple[float, float]) -> Estimate:
+def _mean_credit(study: RemedyStudy, values: Floats, lowest: float = -1.0) -> Estimate:
     """Estimate the mean of credits (or of their differences) over comparisons; `values` are their
-    sums by item, `bounds` the smallest and largest possible mean."""
+    sums by item, `lowest` the smallest possible mean."""
     count = study.comparisons_by_item
     sums = np.stack([values, count], axis=1)
+    bounds = (lowest, 1.0)
     return jackknife_estimate(sums, first_over_last, study.grid.size, "share", bounds, effect=1.0)

@@ -120,7 +120,7 @@ def read_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
     gap = (one - two)[known]
     gap = np.divide(gap, total, out=np.zeros_like(total), where=total > 0)
     low, high = np.minimum(first, second)[known], np.maximum(first, second)[known]
-    keys = (item_code[known] * (len(names) + 1) + low) * (len(names) + 1) + high
+    keys = (item_code[known] * len(names) + low) * len(names) + high
     battles = extract_battles(row_selection.select_rows(rows, known))
     return StyleData(battles, gap, keys, item_code[known])
 

@@ -58,12 +58,12 @@ class PlannedWidth:
 def assumed_components(size: StudySize, correlation: float) -> VarianceComponents:
     """Return assumed variance components: verdicts on one item correlate by `correlation`, all
     other variance is noise."""
-    finest = frozenset((ITEM, JUDGE, PROMPT, ORDER))
+    levels = dict.fromkeys((ITEM, JUDGE, PROMPT, ORDER), 1)
     return VarianceComponents(
-        {ITEM: 1, JUDGE: 1, PROMPT: 1, ORDER: 1},
+        levels,
         {
             frozenset((ITEM,)): correlation * VERDICT_VARIANCE,
-            finest: (1 - correlation) * VERDICT_VARIANCE / size.opponents,
+            frozenset(levels): (1 - correlation) * VERDICT_VARIANCE / size.opponents,
         },
         repeat=None,
         repeats=float(size.opponents),

@@ -42,6 +42,12 @@ JUDGEMENT_COLUMNS: Final = (
 REPLY_COLUMNS: Final = "reply, reasoning, detail, top"
 """Columns of a judgement with long texts, which queries for frames do not read."""
 STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
+LAST_USED: Final = (
+    "max(s.updated, "
+    "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
+    "COALESCE((SELECT max(done) FROM ballots WHERE study=s.id), 0))"
+)
+"""SQL expression: time at which the study in the row `s` was last saved, run or voted on."""
 SELECT_JUDGEMENTS: Final = (
     f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM plan p "
     "JOIN judgements j USING(key) JOIN replies r USING(key)"

@@ -25,7 +25,7 @@ from studies.store.queries.plan_queries import PlanQueries
 from studies.store.queries.prompt_queries import PromptQueries
 from studies.store.queries.run_queries import PastRun as PastRun
 from studies.store.queries.run_queries import RunQueries, delete_runs
-from studies.store.rows import PromptText, RequestRecord, put_study_text
+from studies.store.rows import LAST_USED, PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
 from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
 
@@ -45,6 +45,7 @@ class StudySummary:
     name: str
     recorded: bool
     updated: float
+    """Time at which the study was last saved, run or voted on."""
     _count: Callable[[], Counter[str]]
 
     @cached_property
@@ -138,8 +139,10 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return self.writer.run(write_study_and_plan)  # type: ignore[no-any-return]
 
     def studies(self) -> list[StudySummary]:
-        """List the studies of the store, the last saved first."""
-        rows = self.read("SELECT name, recorded, updated FROM studies ORDER BY updated DESC")
+        """List the studies of the store, the last saved, run or voted on first."""
+        rows = self.read(
+            f"SELECT name, recorded, {LAST_USED} AS used FROM studies s ORDER BY used DESC"
+        )
         return [
             StudySummary(
                 name,

@@ -18,8 +18,10 @@ from evenhand.__main__ import main as command
 from evenhand.nightly import gate_check
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
 from evenhand.nightly.gate_outputs import badge, junit
-from evenhand.nightly.gate_result import _points_text, markdown
+from evenhand.nightly.gate_result import GateResult, StreamCheck, _points_text, markdown
 from evenhand.study_table import as_study
+from metrics.drift.change_evidence import ChangeEvidence
+from metrics.drift.night_history import NightComparison
 from metrics.drift.night_scores import Stream
 from studies.domain import Estimate
 from studies.errors import StudyError
@@ -337,3 +339,34 @@ def test_the_noise_of_repeats_excuses_flips_on_anchor_items_too(
         stream = Stream("j", prompt, "consistency")
         night: Any = SimpleNamespace(value=value)
         assert gate_check._flips_exceed_noise(study, stream, night) is exceeds
+
+
+def test_a_badge_is_as_wide_as_its_words() -> None:
+    """Seven pixels for each character and twelve for the margins; words in the middle."""
+    for outcome, right in (("ok", 26), ("worse", 47), ("cannot tell", 89)):
+        checks = (StreamCheck(Stream("j", "p", "accuracy"), outcome, ""),)
+        image = ElementTree.fromstring(badge(GateResult("s", checks)))
+        assert image.attrib["width"] == str(47 + right) and image.attrib["height"] == "20"
+        boxes = [one.attrib for one in image if one.tag.endswith("rect")]
+        assert [one["width"] for one in boxes] == ["47", str(right)] and boxes[1]["x"] == "47"
+        words = {one.text: float(one.attrib["x"]) for one in image.iter() if one.text}
+        assert words == {"judge": 23.5, outcome: 47 + right / 2}
+
+
+def test_a_single_call_with_a_verdict_is_a_readable_night() -> None:
+    study = as_study(night(1, items=1).iloc[:1])
+    gate_check._refuse_night_with_few_verdicts(
+        replace(study, measured=replace(study.measured, planned=None)), 1.0
+    )
+
+
+def test_a_difference_is_shown_with_its_interval_if_it_has_one() -> None:
+    def row(low: float | None, high: float | None) -> str:
+        found = NightComparison(
+            0.8, 0.75, Estimate(0.05, low, high, 20, 12), 0.1, ChangeEvidence(), 3.21
+        )
+        check = StreamCheck(Stream("j", "p", "accuracy"), "ok", "same", found, 40.0)
+        return markdown(GateResult("s", (check,))).splitlines()[-1]
+
+    assert "| 80.0 % | 75.0 % | +5.0 [+1.0, +9.0] | 12 | 3.21 of 40 |" in row(0.01, 0.09)
+    assert "| +5.0 | 12 |" in row(None, None)

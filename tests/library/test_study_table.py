@@ -16,8 +16,9 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand import page_views
+from evenhand import page_views, remedy_rates
 from evenhand.recorded_demo import demo_study
+from evenhand.table_input import as_table
 from metrics.__main__ import main as metrics_command
 from metrics.labels.label_sections import pass_fail_section
 from metrics.ratings.battles import battles_from_codes, extract_battles
@@ -362,3 +363,21 @@ def test_columns_may_be_numbered_and_control_characters_reach_no_terminal() -> N
     found = eh.study(pd.DataFrame(rows), **roles)  # type: ignore[arg-type]
     assert found.frame["item"].nunique() == 6
     assert "judges: j\\x1b[31m" in repr(found) and "\x1b" not in str(eh.remedies(found))
+
+
+class OtherTable:
+    """A table of a library that is known only by its method `to_pandas`."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        return pd.DataFrame({"winner": ["x"]}, index=pd.Index(["q1"], name="item"))
+
+
+def test_a_table_that_can_become_one_of_pandas_is_read() -> None:
+    assert as_table(OtherTable()).to_dict("records") == [{"item": "q1", "winner": "x"}]
+
+
+def test_names_in_a_table_of_remedies_are_inert() -> None:
+    table = pd.DataFrame([dict.fromkeys(remedy_rates.COLUMNS, 0.5)]).assign(judge="<script>")
+    html = remedy_rates.RemedyComparison({}, table, "<b>")._repr_html_()
+    assert "<script" not in html and "&lt;script&gt;" in html and "&lt;b&gt;" in html
+    assert "0.500" in html

@@ -16,6 +16,7 @@ from components.html.format import count
 from components.html.panel import empty_state
 from components.html.templates import macros
 from components.results.agreement.computed import Agreement
+from components.results.bias.sentences import row_noun
 from metrics.agreement.majority_agreement import CASE_KEY, NO_CHOICE, majority_choices
 from metrics.estimation import row_selection
 from metrics.estimation.row_selection import Ints
@@ -40,11 +41,12 @@ _CASE_COLUMNS: Final = (
 """Columns of the frame that this module reads; dropping the others saves memory."""
 MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
-    AGAINST_PEOPLE: ("People prefer", "most judges prefer a different answer than people do"),
-    AGAINST_KNOWN: ("Answer known to be better", "most judges prefer a worse answer"),
+    AGAINST_PEOPLE: ("People prefer", "{who} a different answer than people do"),
+    AGAINST_KNOWN: ("Answer known to be better", "{who} a worse answer"),
     JUDGES_SPLIT: ("People prefer", "judges or prompts disagree with each other"),
     PEOPLE_SPLIT: ("People's votes", "people disagree with each other"),
 }
+"""Kind of dispute -> head of a column, and the kind in words ({who}: the raters with a verb)."""
 REFERENCES: Final = {AGAINST_KNOWN: "known", PEOPLE_SPLIT: "votes"}
 """Kind of dispute -> what its list shows beside the judges' verdicts, if not people's majority."""
 html: Final = macros("results/agreement/people.html")
@@ -207,11 +209,15 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
     MAX_DISPUTES most informative ones; if there are none, an empty subtitle and the reason."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
+    cells = [data.raters.names[name] for name in data.raters.filtered_rater_names]
+    noun = row_noun(cells)
+    who = f"the {noun} prefers" if len(cells) == 1 else f"most {noun}s prefer"
+    title, words = KIND_TITLES[kind][0], KIND_TITLES[kind][1].format(who=who)
     if not found:
         if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.raters.has_people:
             reason = "There are no votes yet. Vote on the Vote tab, or load data with votes."
         else:
-            reason = f"These filters leave no pair of answers on which {KIND_TITLES[kind][1]}."
+            reason = f"These filters leave no pair of answers on which {words}."
         return "", empty_state("Nothing to list.", reason)
     top = found[:MAX_DISPUTES]
     filtered = data.raters.filtered
@@ -222,10 +228,9 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
         if len(one.names) == 2:
             select |= {"contestant": one.names[0], "against": one.names[1]}
         rows.append((one, shorten_question(questions.get(one.item) or one.item), select))
-    title, words = KIND_TITLES[kind]
     reference = REFERENCES.get(kind, "people")
     subtitle = f"{count(total, 'case')}: {words}; most informative first"
-    return subtitle, html.disputes(title, rows, reference, TIE_NAME)
+    return subtitle, html.disputes(title, rows, reference, TIE_NAME, noun)
 
 
 def shorten_question(question: str) -> str:

@@ -109,9 +109,9 @@ EVENNESS_RULE: Final = (
 )
 
 
-TestedBand = tuple[tuple[float, float] | None, float | None]
-"""The chance band of the entropy as (low, high), and the p-value of the permutation test; None for
-each that is unknown."""
+TestedEntropy = tuple[float | None, tuple[float, float] | None, float | None]
+"""The entropy of the tested choices, its chance band as (low, high), and the p-value of the
+permutation test; None for each that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ def compute_evenness(
     sets together. Cells without an entropy or chance band are left out."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
-    tested: dict[CellKey, TestedBand] = {
-        (row.judge, row.prompt): (row.null_band, row.permutation.p) for row in fitted
+    tested: dict[CellKey, TestedEntropy] = {
+        (row.judge, row.prompt): (row.entropy, row.null_band, row.permutation.p) for row in fitted
     }
     by_prompt = _compute_evenness_by_cell(rows, ["judge", "prompt"], options, tested)
     found = (by_prompt, _compute_evenness_by_cell(rows, ["judge"], options, {}))
@@ -185,13 +185,12 @@ def _adjust_evenness(
 
 
 def _compute_evenness_by_cell(
-    rows: pd.DataFrame, columns: list[str], options: int, tested: Mapping[CellKey, TestedBand]
+    rows: pd.DataFrame, columns: list[str], options: int, tested: Mapping[CellKey, TestedEntropy]
 ) -> dict[CellKey, Evenness]:
     found: dict[CellKey, Evenness] = {}
     for key, part in rows.groupby(columns, observed=True, sort=False):
         cell = tuple(str(name) for name in key)
-        band, p = tested.get(cell) or _test_slot_evenness(part, options)
-        entropy = tested_slot_entropy(part, options)
+        entropy, band, p = tested.get(cell) or _test_slot_evenness(part, options)
         shares = [one.value or 0.0 for one in slot_shares(part, options)]
         if entropy is None or band is None:
             continue
@@ -200,7 +199,8 @@ def _compute_evenness_by_cell(
     return found
 
 
-def _test_slot_evenness(part: pd.DataFrame, options: int) -> TestedBand:
+def _test_slot_evenness(part: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
     p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
-    return entropy_null_band(part, rng, options, BAND_ROUNDS), p
+    band = entropy_null_band(part, rng, options, BAND_ROUNDS)
+    return tested_slot_entropy(part, options), band, p

@@ -31,11 +31,7 @@ STATISTIC_NAMES: Final = {
     "sign": "flips toward first",
 }
 NOTE_TEXTS: Final = {"exact": "exact test", "normal": "test with a normal approximation"}
-OPTION_TEST_NAMES: Final = {
-    "permutation": "Permutation",
-    "slot": "Position effects, LR test",
-    "label": "Label effects, LR test",
-}
+OPTION_TEST_NAMES: Final = {"permutation": "Permutation"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +67,15 @@ def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionM
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
-    """Test results for N options by judge and prompt: permutation and likelihood-ratio tests."""
+    """Test results for N options by judge and prompt."""
     found = []
     for row in sort_option_rows(rows, bias):
         slots = row.model.slots.get(bias.options, ())
-        tests = {
-            "permutation": row.permutation,
-            "slot": _likelihood_ratio_test(row.model.slot_test, row.model.note),
-            "label": _likelihood_ratio_test(row.model.label_test, row.model.note),
-        }
         name, select = bias.names[row.judge, row.prompt], {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n
-        found.append(OrderTestRow(name, n, _entropy_band_text(row), tests, select))
+        found.append(
+            OrderTestRow(name, n, _entropy_band_text(row), {"permutation": row.permutation}, select)
+        )
     return found
 
 
@@ -93,12 +86,6 @@ def _entropy_band_text(row: OptionModelRow) -> str:
         return DASH
     low, high = (number(end, 3) for end in row.null_band)
     return f"{number(row.entropy, 3)} : {low} to {high}"
-
-
-def _likelihood_ratio_test(test: Any, note: str) -> OrderTest:
-    if test is None:
-        return OrderTest("LR", None, None, None, 0, note)
-    return OrderTest("LR", test.statistic, test.p, test.df)
 
 
 # ------------------------------------------------------------------------ the table

@@ -283,11 +283,11 @@ TESTS: Final = Panel(
     "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
     "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
     "Permutation: the choices of a comparison are exchanged over its orders, which has no "
-    "effect if only content counts; exact for pairs, 999 draws among N options. LR: "
-    "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
-    "entropy is shown with the middle 95 % of its permutation values.\n\nEach p is adjusted "
-    "by Holm's method over the rows of its column. All filters share the 5 % error rate: p is "
-    "also divided by the share that the present filter gets (0.79 without a filter).",
+    "effect if only content counts; exact for pairs, 999 draws among N options. Repeated "
+    "replies count once, by the most frequent choice. Among N options the entropy is shown with "
+    "the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over the "
+    "rows of its column. All filters share the 5 % error rate: p is also divided by the share "
+    "that the present filter gets (0.79 without a filter).",
     json_keys=("position.*.*.tests.*.p",),
 )
 LABELS: Final = Panel(

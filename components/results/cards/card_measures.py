@@ -160,16 +160,15 @@ class CardMeasures:
         return fit_choice_model(self.rows, min_options=self.options)
 
     @cached_property
-    def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
+    def position_term(self) -> tuple[Estimate, Estimate, str]:
         """Effect of a position (for pairs: the first; for N options: the one preferred most), as
-        (effect in logits, share of verdicts that it would win among equally good answers, p-value,
-        name of the position). Estimates without a value and p-value None if it is unknown; for
-        pairs, there is no p-value."""
+        (effect in logits, share of verdicts that it would win among equally good answers, name of
+        the position). Estimates without a value if it is unknown."""
         if self.compares_pairs:
             pairs = self.fitted_position_model
             gamma = pairs.gamma.get(self.rater, unknown_estimate("no usable verdict", "logit"))
             equal = pairs.first_if_equal.get(self.rater, unknown_estimate(gamma.note, "share"))
-            return gamma, equal, None, "first"  # its test ignores items, unlike its interval
+            return gamma, equal, "first"
         model = self.fitted_choice_model
         terms = model.slots.get(self.options, ())
         if not terms:
@@ -177,11 +176,10 @@ class CardMeasures:
                 "the effect of the position cannot be separated from the quality of the answers"
             )
             none = unknown_estimate(note, "logit")
-            return none, none, None, "first"
+            return none, none, "first"
         top = max(range(len(terms)), key=lambda slot: round(terms[slot].value or 0.0, 12))
-        p = model.slot_test.p if model.slot_test else None
         name = ORDINALS[top] if top < len(ORDINALS) else slot_name(top)
-        return terms[top], model.share_if_equal[self.options][top], p, name
+        return terms[top], model.share_if_equal[self.options][top], name
 
     @cached_property
     def unusable(self) -> Estimate:

@@ -142,7 +142,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == "first_share":
         return {"note": f"no preference is {share(even, 0)}"}
     if key in ("position_term", option_records.SLOT_EFFECTS.key):
-        term, equal, p, position = card.position_term
+        (term, equal, position), p = card.position_term, card.facts["lean_p"]
         among = "two" if card.compares_pairs else str(card.options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
         p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
@@ -178,7 +178,8 @@ def _consistency_note(card: ReportCard) -> str:
     noise, chance = card.measures["noise_floor"].value, card.chance_consistency
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
     floor = "verdicts were not repeated in the same order" if noise is None else repeats
-    return f"a judge that chooses at random has {share(chance, 0)}; {floor}"
+    random = "a judge that chooses at random, each position equally often, has"
+    return f"{random} {share(chance, 0)}; {floor}"
 
 
 def _own_family_note(card: ReportCard) -> str:

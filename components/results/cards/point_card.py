@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
+from components.results.cards.sentence_rules import NO_VERDICT
 from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import records_reading_texts
@@ -93,15 +94,18 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts and the effect of the order, and advice; without a
-        usable reply, that fact and advice."""
+        """Sentences on the judge's verdicts, on unusable replies as in the card of pairs, on the
+        effect of the order, and advice; without a usable reply, that fact and advice."""
         if not self.usable_replies:
             return [
                 f"None of this judge's {count(len(self.rows_without_noise_repeats), 'reply')} "
                 "has a verdict.",
                 "Read the replies: this judge may not be able to use the prompt's verdict format.",
             ]
-        return [self._quality_sentence, self._order_sentence, self._advice]
+        told = [self._quality_sentence, self._order_sentence, self._advice]
+        if NO_VERDICT.applies({"unusable": self.unusable.value}):
+            told.insert(1, NO_VERDICT.text.format(unusable=share(self.unusable.value, 0)))
+        return told
 
     @property
     def _quality_sentence(self) -> str:

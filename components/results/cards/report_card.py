@@ -38,7 +38,7 @@ class ReportCard(CardMeasures):
         """The preferred position in words, such as "first": by flips for pairs ("first" if they are
         balanced), by the choice model for more options."""
         if not self.compares_pairs:
-            return self.position_term[3]
+            return self.position_term[2]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
     @property

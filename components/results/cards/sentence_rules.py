@@ -269,6 +269,9 @@ RULE_GROUPS: Final = {
 fewer than 5 items are too few for a claim, fewer than 20 comparisons unless a test is significant;
 the level of tests is 5 %."""
 
+NO_VERDICT: Final = RULE_GROUPS["quality"][0]
+"""The rule on unusable replies."""
+
 
 @dataclass(frozen=True, slots=True)
 class CardSentence:

@@ -24,11 +24,13 @@ NOBODY: Final = "none"
 HOW_COMPARED: Final = (
     "Paired by item, so the difficulty of an item cancels: `d = measure(A) − measure(B)` on the "
     "items both sides have. Interval: jackknife over items, times the 95\u202f% quantile of the "
-    "largest |t| of all measures shown, from 1,000 bootstrap rounds over items (max-t): all "
-    "intervals hold together. With more than two judges (or prompts), all pairs of them count, "
-    "because the two shown were chosen among them. Categories are adjusted as a family of their "
-    "own; those with fewer than five items have no interval.\n\nNo significant difference: the "
-    "interval covers 0. This does not prove equality; consider the width of the interval."
+    "largest |t| of the measures of all views, from 1,000 bootstrap rounds over items (max-t; with "
+    "twins, Bonferroni): all hold together, and a difference has one interval in all views. Win "
+    "rates of the models are adjusted for each other. With more than two judges (or prompts), all "
+    "pairs of them count, because the two shown were chosen among them. Categories are adjusted as "
+    "a family of their own; those with fewer than five items have no interval.\n\n"
+    "No significant difference: the interval covers 0. This does not prove equality; consider the "
+    "width of the interval."
 )
 _CATEGORY_MEASURE: Final = {
     measure_families.QUALITY: RECORDS["agreement"].name,

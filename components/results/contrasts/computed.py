@@ -13,7 +13,14 @@ from scipy.stats import norm
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.contrasts.measure_families import NUDGES, family_measures, twin_measure
+from components.results.contrasts.measure_families import (
+    COMPARISONS,
+    FAMILIES,
+    NUDGES,
+    TWINS,
+    family_measures,
+    twin_measure,
+)
 from components.results.contrasts.sides import (
     SIDE_CELLS,
     Side,
@@ -21,11 +28,13 @@ from components.results.contrasts.sides import (
     stack_candidates,
     stack_sides,
 )
+from metrics.catalogue.label_records import SINGLE_ANSWERS
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation import contrasts as paired
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.measures import CellKey as Group
+from metrics.summary.contrast_families import WIN_RATES
 from metrics.twins.twin_effects import compare_twins_of_sides
 from studies.domain import Estimate
 
@@ -109,36 +118,44 @@ class PairedSides:
         return row_selection.contestants(row_selection.select_picks(self.frame))
 
     @cached_property
-    def _family_contrasts_cache(self) -> dict[str, list[MeasureContrast]]:
-        """Cache of `family_contrasts`: name of a family -> its contrasts; empty at first."""
+    def _contrasts_cache(self) -> dict[str, list[MeasureContrast]]:
+        """Cache of `_adjust_together`: name of a family -> its contrasts; empty at first."""
         return {}
 
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
-        """Differences, left minus right side, of all measures of the family `name`. Intervals are
-        adjusted for the whole family and, with more than two candidates, for the choice of the two
-        sides. In the family Nudges, each kind of twins that both sides judged, such as padding, is
-        a measure too; with twins, the adjustment is Bonferroni's."""
-        if name not in self._family_contrasts_cache:
-            by_people = Raters(self.filtered).known_answer_source == "people"
-            compared = family_measures(name, self.contestants, by_people)
-            twins = self._twin_totals if name == NUDGES else {}
-            if twins:
-                pairs = math.comb(len(self.candidates), 2)
-                critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
-            else:
-                critical = self._selection_quantile(compared)
-            lines = self._compute_contrasts(compared, ["side"], [SIDE_CELLS], critical)
-            rng = np.random.default_rng(SEED)
-            found = paired.estimate_contrast_family(
-                list(twins.values()), rng, min_critical=critical
-            )
-            records = map(twin_measure, twins)
-            moved = [
-                (one, clip_or_remove_interval(line))
-                for one, line in zip(records, found, strict=True)
-            ]
-            self._family_contrasts_cache[name] = [*moved, *lines]
-        return self._family_contrasts_cache[name]
+        """Differences, left minus right side, of the measures of the family `name`; in the family
+        Nudges, each kind of twins that both sides judged, such as padding, is a measure too.
+        Intervals are adjusted for the measures of all views (those of win rates, and of single
+        answers: for each other), so that a difference has the same interval in every view."""
+        together = name if name in (WIN_RATES, SINGLE_ANSWERS) else COMPARISONS
+        if together not in self._contrasts_cache:
+            self._contrasts_cache[together] = self._adjust_together(together)
+        found = self._contrasts_cache[together]
+        if together == name:
+            return found
+        shown = {one.key for one in FAMILIES[name]} | ({TWINS.key} if name == NUDGES else set())
+        return [line for line in found if line[0].key in shown]
+
+    def _adjust_together(self, name: str) -> list[MeasureContrast]:
+        """Differences in all measures of the family `name` (and in the twins, for COMPARISONS),
+        adjusted for the family and, with more than two candidates, for the choice of the two
+        sides; with twins, the adjustment is Bonferroni's."""
+        by_people = Raters(self.filtered).known_answer_source == "people"
+        compared = family_measures(name, self.contestants, by_people)
+        twins = self._twin_totals if name == COMPARISONS else {}
+        if twins:
+            pairs = math.comb(len(self.candidates), 2)
+            critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
+        else:
+            critical = self._selection_quantile(compared)
+        lines = self._compute_contrasts(compared, ["side"], [SIDE_CELLS], critical)
+        rng = np.random.default_rng(SEED)
+        found = paired.estimate_contrast_family(list(twins.values()), rng, min_critical=critical)
+        moved = [
+            (one, clip_or_remove_interval(line))
+            for one, line in zip(map(twin_measure, twins), found, strict=True)
+        ]
+        return [*moved, *lines]
 
     @cached_property
     def _twin_totals(self) -> dict[str, paired.PairedTotals]:

@@ -28,6 +28,8 @@ def _list_family_records(name: str) -> tuple[MeasureRecord, ...]:
 POSITION: Final = "Position"
 QUALITY: Final = "Quality"
 NUDGES: Final = "Nudges"
+COMPARISONS: Final = "All measures of comparisons"
+TWINS: Final = records.RECORDS["twin_preference"]
 FAMILIES: Final[dict[str, tuple[MeasureRecord, ...]]] = {
     **{
         name: _list_family_records(name)
@@ -35,11 +37,16 @@ FAMILIES: Final[dict[str, tuple[MeasureRecord, ...]]] = {
         if name != SINGLE_ANSWERS
     },
     NUDGES: tuple(one for one in _list_family_records(BEHAVIOUR) if one.question == "nudges"),
+    COMPARISONS: tuple(
+        _rename_if_times_100(one)
+        for one in records.RECORDS.values()
+        if set(one.families) - {SINGLE_ANSWERS}
+    ),
     WIN_RATES: (),
     SINGLE_ANSWERS: _list_family_records(SINGLE_ANSWERS),
 }
-"""Family -> measures. For "Win rates" the tuple is empty: `family_measures` builds one measure for
-each model of the study."""
+"""Family -> measures. COMPARISONS has those of all families of comparisons. For "Win rates" the
+tuple is empty: `family_measures` builds one measure for each model of the study."""
 CATEGORY_MEASURES: Final = {
     one.name: one for one in (*FAMILIES[BEHAVIOUR], *FAMILIES[SINGLE_ANSWERS])
 }
@@ -63,8 +70,7 @@ def twin_measure(family: str) -> MeasureRecord:
     """The effect of a family of twins beyond its floor (effect of a change that cannot matter), as
     a measure that two sides are compared by."""
     words = twin_families.FAMILIES[family].words
-    record = records.RECORDS["twin_preference"]
-    return replace(record, name=f"Twin {family}", definition=f"{words}; minus the floor")
+    return replace(TWINS, name=f"Twin {family}", definition=f"{words}; minus the floor")
 
 
 def family_measures(

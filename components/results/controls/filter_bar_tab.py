@@ -58,7 +58,7 @@ def _build_filter(name: str) -> gr.Dropdown:
         [] if several else known,
         value=[] if several else known[0],
         multiselect=several,
-        label=name.capitalize(),
+        label="Models" if several else name.capitalize(),
         visible=name != "suspects",
         show_label=False,
         container=False,

@@ -129,7 +129,8 @@ CONTROLLED: Final = Panel(
     "difference of the two lengths, sd its standard deviation. The win rate "
     "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
     "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
-    "sandwich estimator, clustered by item.",
+    "sandwich estimator, clustered by item. The change has no interval: both rates are estimated "
+    "from the same verdicts, and no estimator of their difference is used. It describes.",
     json_keys=("length.controlled.*",),
 )
 INJECTION: Final = Panel(

@@ -7,7 +7,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import Raters
-from components.html.format import NARROW_SPACE
+from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_heading, unwrapped_panel_heading, wrap
 from components.results.bias import tab as bias_tab
@@ -56,9 +56,14 @@ HOW_JUDGES: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of the study: that of Position; if it has single answers only, of Agreement."""
+    """Headline of the study: that of Position; if it has single answers only, of Agreement. The
+    sentence below it ends with the unusable replies if these are many and no card states them."""
     alone = not has_comparisons(filtered)
-    return (bias_tab.single_answers_view(filtered) if alone else bias_tab).finding(filtered)
+    title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).finding(filtered)
+    failed = unusable_replies.unusable_share(filtered.measured_judge_rows)
+    if failed >= unusable_replies.MANY_UNUSABLE and not chosen_rater(filtered):
+        lead += f" {share(failed, 0)} of the judges' replies are unusable."
+    return title, lead.lstrip()
 
 
 def chosen_rater(filtered: FilteredStudy) -> str | None:

@@ -21,7 +21,7 @@ from components.html.format import (
 from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.pieces import kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.scales import ColourScale
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, value_cell
@@ -148,16 +148,12 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
     rates = found.rates
     base = rates.base_rate.value
     always = "" if base is None else f"; a judge that always passes: {share(base)}"
+    kappa = f"κ {number(rates.kappa.value, 2)}{spaced_ci(rates.kappa, 2)}"
     changed = results.order.get(results.rater or ("", ""))
     kpis = [
         share_kpi("True pass rate", found.true_pass_rate),
         share_kpi("Observed pass rate", rates.observed_pass_rate),
-        Kpi(
-            "Agreement with labels",
-            share(rates.agreement.value),
-            note=f"κ {number(rates.kappa.value, 2)}{always}" if base is not None else
-            rates.agreement.note,
-        ),
+        share_kpi("Agreement with labels", rates.agreement, beside=f"{kappa}{always}"),
         *([share_kpi("Answers whose verdict depends on the order of the options", changed.changed)]
           if changed else []),
         unusable_replies_kpi(
@@ -320,9 +316,10 @@ def _select_surest_rows(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
 def format_rates_for_report(found: PassFailResult) -> str:
     """Text of one judge's rates, for the report."""
     rates = found.rates
+    kappa = f"κ {number(rates.kappa.value, 2)}{spaced_ci(rates.kappa, 2)}"
     return (
         f"Sensitivity {percent(rates.sensitivity)}; specificity {percent(rates.specificity)}; "
-        f"agreement with the labels {percent(rates.agreement)}, κ {number(rates.kappa.value, 2)}; "
+        f"agreement with the labels {percent(rates.agreement)}, {kappa}; "
         f"{share(rates.base_rate.value)} of labels are good; unusable replies: "
         f"{count(rates.unusable)}."
     )

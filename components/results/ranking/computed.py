@@ -46,19 +46,13 @@ class Ranking:
     has_unusable_pairs: bool = False
     """Whether two answers were compared, but no reply contains a usable verdict."""
 
-    @property
-    def elo_shuffles(self) -> int:
-        """Number of shuffled orders of the items that the band of the Elo curve summarises."""
-        battles = 0 if self.pairs is None else len(self.pairs)
-        return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
-
     @cached_property
     def elo_curve(self) -> EloResult | None:
         """Elo curve with its band, computed on first use, which takes long; None without pairs."""
         if self.pairs is None:
             return None
-        rng = np.random.default_rng(SEED)
-        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.elo_shuffles)
+        orders = int(np.clip(MAX_BAND_BATTLES // len(self.pairs), 20, 100))
+        return compute_elo(self.pairs, rng=np.random.default_rng(SEED), rounds=0, orders=orders)
 
     @property
     def main_leaderboard(self) -> Leaderboard | None:

@@ -85,6 +85,10 @@ def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
     return record_column(UNUSABLE, shares.get)
 
 
+def unusable_share(rows: pd.DataFrame) -> float:
+    return UNUSABLE.estimator.of(rows).value or 0.0
+
+
 def unreadable_share(rows: pd.DataFrame) -> float:
     """Share of the replies that came but hold no verdict in the prompt's format. Another format
     mends neither failed calls nor refused, empty or truncated replies, so these do not count."""

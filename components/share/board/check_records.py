@@ -128,7 +128,7 @@ def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
             continue
         key = (ask.judge, ask.prompt, ask.item, tuple(sorted(ask.shown)), ask.repeat)
         found.setdefault(key, set()).add(ask.shown)
-        wanted[key] = max(wanted.get(key, 0), ask.orders)
+        wanted[key] = max(wanted.get(key, ask.orders), ask.orders)
     for key, orders in found.items():
         judge, prompt, item, shown, _ = key
         if len(orders) < min(wanted[key], math.factorial(len(shown))):

@@ -50,16 +50,15 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     in alphabetical order), balance (wins of the first minus wins of the second) and, if several
     items share a question, unit (of resampling).
     """
-    edges = verdicts.reset_index(drop=True)
-    corners = _list_triples(edges)
-    sign = np.sign(edges["balance"].to_numpy(np.float64))
+    corners = _list_triples(verdicts)
+    sign = np.sign(verdicts["balance"].to_numpy(np.float64))
     decided = (sign[corners] != 0).all(axis=1)
     kept = corners[decided]
     if not len(kept):
         return None
     circular = _circular_mask(sign, kept)
-    item = pd.factorize(edges["unit" if "unit" in edges else "item"])[0][kept[:, 0]]
-    permuted = _permuted_shares(sign, _pair_codes(edges), kept)
+    item = pd.factorize(verdicts["unit" if "unit" in verdicts else "item"])[0][kept[:, 0]]
+    permuted = _permuted_shares(sign, _pair_codes(verdicts), kept)
     low, high = np.quantile(permuted, (0.025, 0.975))
     observed = float(circular.mean())
     at_most = int((permuted <= observed + 1e-12).sum())

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from metrics.estimation import intervals, rare_events
+from metrics.estimation import intervals
 from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale
 from studies.domain import Estimate
 
@@ -77,7 +77,7 @@ def _spearman(score: intervals.Floats, label: intervals.Floats) -> float:
 
 
 def _kendall(score: intervals.Floats, label: intervals.Floats) -> float:
-    if np.ptp(score) == 0 or np.ptp(label) == 0:
+    if len(score) < 2:  # of equal values scipy's coefficient is nan already
         return float("nan")
     return float(stats.kendalltau(score, label).statistic)
 
@@ -102,16 +102,15 @@ def _jackknife_score_statistic(
     if not np.isfinite(value):
         return intervals.unknown_estimate(NO_SPREAD_NOTE, "correlation")
     groups = min(count, MAX_GROUPS) if count > 2 else 0
-    group = np.random.default_rng(0).permutation(count)[code] % max(groups, 1)
+    group = np.random.default_rng(0).permutation(count)[code] % MAX_GROUPS
     left = np.array([statistic(score[group != g], label[group != g]) for g in range(groups)])
     found = Estimate(value, None, None, len(score), count, "correlation", 0.95, GROUPED_METHOD)
     if not groups or not np.isfinite(left).all():
         return replace(found, note="too few items for an interval")
     t = float(intervals.student_t_quantile(groups))
     if uneven.sum() <= 1:
-        unseen = intervals.no_spread_half_width(
-            count, rare_events.finite_distance_to_farther_bound(value, (-1.0, 1.0))
-        )
+        # From the value to the farther one of −1 and 1.
+        unseen = intervals.no_spread_half_width(count, 1 + abs(value))
         half = max(t * _standard_error_from_groups(left), unseen)
         low, high = value - half, value + half
     else:

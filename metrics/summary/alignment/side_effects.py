@@ -34,8 +34,8 @@ def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
     """Tally of verdicts for the longer answer minus comparisons whose known better answer is the
     longer one."""
     rows = row_selection.select_pairs(evidence.comparable_picks)
-    if len(rows) == 0 or "length_0" not in rows:
-        return build_tally(rows.iloc[:0], 0, 0)
+    if "length_0" not in rows:
+        return build_tally(rows, 0, 0)
     lengths = rows[["length_0", "length_1"]].to_numpy(np.int64)
     gap = lengths[:, 0] - lengths[:, 1]
     pick, known_answer = rows["pick"].to_numpy(), rows["known_answer"].to_numpy()

@@ -9,7 +9,7 @@ studies; `is_full()`, whether visitors may store no more studies.
 import sqlite3
 from typing import Final
 
-from studies.store.rows import STUDY_ID
+from studies.store.rows import LAST_USED, STUDY_ID
 from studies.store.store_file import StoreFile
 
 NOT_OWNER_ERROR: Final = "owned by another visitor"
@@ -147,9 +147,7 @@ def unused_studies(store: StoreFile, before: float) -> list[str]:
     """List the studies with an owner that were not saved, run or voted on since `before`, the
     longest unused first."""
     rows = store.read(
-        "SELECT name, max(updated, "
-        "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
-        "COALESCE((SELECT max(done) FROM ballots WHERE study=s.id), 0)) AS used "
+        f"SELECT name, {LAST_USED} AS used "
         "FROM studies s WHERE owner!='' AND used < ? ORDER BY used, name",
         (before,),
     )

@@ -11,6 +11,7 @@ import pytest
 
 from components.charts import figures
 from components.charts.figures import SharePoint, SlotRow
+from components.charts.scatter import ScatterPlot, scatter_figure
 from studies.domain import Estimate
 
 EVIL = '<img src=x onerror="alert(1)"> $x$ %{y} ${z} &lt;'
@@ -187,3 +188,79 @@ def test_the_numbers_of_a_chart_are_its_estimates():
     assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
     curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, limits={"a": 1010.0})
     assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]
+
+
+def test_every_row_of_bars_adds_its_height():
+    """A row of two positions 55 pixels, of more positions 19 for each; 52 for the axes."""
+    share = Estimate(0.5, 0.4, 0.6, 9)
+    for slots, rows, height in ((2, 1, 107), (2, 3, 217), (4, 2, 204), (4, 3, 280)):
+        bars = figures.slot_histogram_figure(
+            [SlotRow(str(k), [share] * slots) for k in range(rows)]
+        )
+        assert bars["layout"]["height"] == height, (slots, rows)
+
+
+def test_the_number_over_a_bar_stands_at_its_end_or_at_the_end_of_its_interval():
+    shares = [Estimate(0.2, 0.1, 0.3, 9), Estimate(0.5, n=1), NOTHING]
+    figure = figures.slot_histogram_figure([SlotRow("j", shares)])
+    numbers = [(note["x"], note["y"]) for note in figure["layout"]["annotations"][:-1]]
+    assert numbers == [(0, 0.3), (1, 0.5)]
+    assert figure["layout"]["yaxis"]["range"] == [0, pytest.approx(0.5 * 1.18)]
+
+
+def test_scatter_plots_fill_their_rows_and_do_not_touch():
+    plot = ScatterPlot([("a", 1, 5), ("b", 2, 7), ("c", 4, 8)], "x", "y", "title")
+    for plots, across in ((2, 2), (3, 3), (5, 3)):
+        figure = scatter_figure([plot] * plots)
+        domains = [figure["layout"][f"xaxis{k or ''}"]["domain"] for k in (0, *range(2, plots + 1))]
+        rows = [figure["layout"][f"yaxis{k or ''}"]["domain"] for k in (0, *range(2, plots + 1))]
+        first, last = domains[0], domains[across - 1]
+        assert first[0] == 0 and last[1] == pytest.approx(1)
+        for one, other in itertools.pairwise(domains[:across]):
+            assert other[0] - one[1] == pytest.approx(0.09)
+            assert other[1] - other[0] == pytest.approx(first[1])
+        assert rows[0][1] == 1 and rows[-1][0] == pytest.approx(0)
+        assert domains[across:] == domains[: plots - across]
+        assert figure["layout"]["height"] == (540 if plots > 3 else 290)
+        assert rows[0][1] - rows[0][0] == pytest.approx(rows[-1][1] - rows[-1][0])
+        gap = 500 * (rows[0][0] - rows[-1][1])
+        assert plots <= 3 or gap == pytest.approx(70)  # pixels, for the titles of the second row
+
+
+def test_a_line_is_fitted_to_three_points_or_more_of_different_x():
+    def line(*points: tuple[float, float]) -> list[dict[str, object]]:
+        named = [(str(k), *point) for k, point in enumerate(points)]
+        return scatter_figure([ScatterPlot(named, "x", "y", "title")])["data"][:-1]
+
+    (fitted,) = line((0, 1), (2, 5), (3, 7), (1, 3))  # y = 1 + 2 x
+    assert (fitted["x"], fitted["y"]) == ([0, 3], pytest.approx([1, 7]))
+    assert len(line((0, 1), (1, 2), (5, 0))) == 1
+    for points in (((0, 1), (1, 2)), ((2, 1), (2, 2), (2, 3)), ((0, 1), (1, math.nan), (2, 3))):
+        assert line(*points) == []
+
+
+def test_bars_of_a_row_touch_and_their_row_is_centred():
+    """Bars of two positions are 0.4 rows apart, of four positions 0.2; a bar is 18 % thinner."""
+    share = Estimate(0.5, 0.4, 0.55, 9)
+    for slots, first in ((2, [-0.2, 0.2]), (4, [-0.3, -0.1, 0.1, 0.3])):
+        figure = figures.slot_histogram_figure([SlotRow(name, [share] * slots) for name in "ab"])
+        for bar, place in zip(figure["data"], first, strict=True):
+            assert bar["y"] == pytest.approx([place, 1 + place])
+            assert bar["width"] == pytest.approx(0.82 * 0.8 / slots)
+        axis = figure["layout"]["xaxis"]
+        assert axis["tickvals"] == [0, 1 / slots, 1] and axis["range"][0] == 0 < axis["range"][1]
+        assert axis["ticktext"] == ["0", f"{100 // slots}", "100"]
+        assert figure["layout"]["shapes"][0]["x0"] == 1 / slots
+        texts = [note["text"] for note in figure["layout"]["annotations"]]
+        assert ("<b>50</b> 1st" in texts) == (slots > 2) != ("<b>50</b>" in texts)
+
+
+def test_upright_bars_are_named_and_measured_in_percent():
+    shares = [Estimate(0.6, 0.5, 0.7, 9), Estimate(0.25, 0.2, 0.3, 9), NOTHING]
+    layout = figures.slot_histogram_figure([SlotRow("j", shares)])["layout"]
+    assert (layout["xaxis"]["tickvals"], layout["xaxis"]["range"]) == ([0, 1, 2], [-0.6, 2.6])
+    assert layout["xaxis"]["ticktext"] == ["1st", "2nd", "3rd"]
+    ticks = layout["yaxis"]
+    assert [float(text) / 100 for text in ticks["ticktext"]] == ticks["tickvals"]
+    assert [one["text"] for one in layout["annotations"][:-1]] == ["<b>60</b>", "<b>25</b>"]
+    assert not layout["dragmode"] and all(layout[axis]["fixedrange"] for axis in ("xaxis", "yaxis"))

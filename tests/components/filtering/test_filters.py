@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import gradio as gr
 import pandas as pd
 import pytest
 
 from components.filtering import filters
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, short_rater_names
-from components.results.controls.filter_bar_tab import initial_filters
+from components.results.controls.filter_bar_tab import _build_filter, initial_filters
 from studies.domain import Item
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -123,3 +124,8 @@ def test_models_with_a_comma_in_their_names_are_chosen_by_the_address(store: Sto
     store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
     menus = initial_filters(FilteredStudy(store, "s"), {"contestants": "llama, 7b,gpt"})
     assert set(menus["contestants"].value) == {"llama, 7b", "gpt"}
+
+
+def test_the_menu_of_models_has_the_name_of_all_other_places() -> None:
+    with gr.Blocks():
+        assert _build_filter("contestants").label == "Models"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
+
+import gradio as gr
 
 from components.home.demo_panel import demo_parts, live_demo_parts
 from components.home.paper_claims import paper_claims
+from components.page.page_tab import create_page
 from components.study.plan import demo_studies
 from components.vote.ballot_actions import handle_ballot_action
 from judges.engine.engine import Engine
@@ -40,6 +44,7 @@ def test_votes_by_people_leave_the_demo_on_home_as_it_was(demo_store: Store) -> 
 
 SIMULATED = "name: x\ndata: {source: probe}\njudges: [{name: sim, model: simulated}]\n"
 """A judge that needs no weights, in place of the embedded one."""
+JUDGES = parse_study(SIMULATED).judges
 
 
 def squares(html: str) -> list[list[str]]:
@@ -49,8 +54,7 @@ def squares(html: str) -> list[list[str]]:
 
 def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) -> None:
     store, engine = demo_store, Engine()
-    judges = parse_study(SIMULATED).judges
-    plan = make_plan(replace(demo_studies.live_demo_study(store), judges=judges))
+    plan = make_plan(replace(demo_studies.live_demo_study(store), judges=JUDGES))
     save_plan(plan, store)
     title, html = live_demo_parts(store, engine)
     assert says(title, "0 of 40") and says(html, "0 of 0 pairs")
@@ -70,3 +74,24 @@ def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) ->
     title, html = live_demo_parts(store, engine)
     engine.close()
     assert says(title, "of 20 pairs") and "waiting" not in html and 'data-tab="results"' in html
+
+
+def test_home_asks_for_the_squares_only_while_the_demo_runs(demo_store: Store) -> None:
+    engine: Any = Engine()
+    plan = make_plan(replace(demo_studies.live_demo_study(demo_store), judges=JUDGES))
+    save_plan(plan, demo_store)
+    page = create_page(demo_store, engine)
+    events = {getattr(one.fn, "__name__", ""): one for one in page.fns.values()}
+    draw, show = events["draw_running_demo"], events["show_home_or_running_demo"]
+    for study, pill in ((plan.study.name, ""), ("", gr.skip())):
+        timer, title, squares, last = draw.fn(study)
+        assert timer.active is False and says(title, "0 of 40") and last == pill
+    timer, *shown = show.fn()
+    assert timer == gr.skip() and len(shown) + 1 == len(show.outputs)
+    assert not says(shown[0], "0 of 40")
+    engine.active_run = lambda name: name if name == plan.study.name else None
+    assert draw.fn("")[0] == gr.skip()
+    timer, title, squares, *others = show.fn()
+    assert timer.active is True and says(title, "0 of 40") and 'data-demo="running"' in squares
+    assert others == shown[2:]
+    engine.close()

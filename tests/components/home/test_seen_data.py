@@ -13,6 +13,7 @@ from components.home.seen_data import (
     KINDS,
     PASS_FAIL,
     SCORES,
+    UNKNOWN,
     VERDICTS,
     store_and_read_uploads,
     uploads_html,
@@ -76,6 +77,16 @@ def test_answers_name_the_number_of_calls(tmp_path):
     assert seen.calls and says(uploads_html(seen), f"{seen.calls} calls")
 
 
+def test_a_judge_can_be_chosen_only_for_answers_whose_calls_can_be_counted(tmp_path):
+    """Answers of two models with verdicts on some: both kinds, and calls for the answers."""
+    seen = replace(see(tmp_path, ANSWER_TABLE), facts={VERDICTS: "2", ANSWERS: "2"}, calls=8)
+    for kind, button in ((VERDICTS, "Show results"), (ANSWERS, "Choose a judge"),
+                         (SCORES, "Name the columns")):  # fmt: skip
+        assert button in uploads_html(replace(seen, chosen=kind))
+    for calls in (0, None):
+        assert "Name the columns" in uploads_html(replace(seen, chosen=ANSWERS, calls=calls))
+
+
 def test_an_unnamed_judge_is_asked_for_and_a_named_one_is_not(tmp_path):
     assert see(tmp_path, PASSES).judge_unnamed
     assert not see(tmp_path, RATED).judge_unnamed
@@ -91,7 +102,7 @@ def test_another_kind_can_be_chosen_and_taken_back(tmp_path):
 def test_a_table_of_unknown_columns_offers_to_name_them(tmp_path):
     seen = see(tmp_path, "x,y\n1,2\n3,4\n")
     html = uploads_html(seen)
-    assert not seen.facts and html.count("not seen") == len(KINDS) and "Name the columns" in html
+    assert not seen.facts and html.count(UNKNOWN) == len(KINDS) and "Name the columns" in html
 
 
 @pytest.mark.parametrize(
@@ -127,3 +138,12 @@ def test_answers_are_listed_if_there_are_two_models_or_nothing_else(answers, jud
     made = [Judgement(ask, "ok", Verdict(0))] if judged else []
     found = LoadedSource([Item("q", "?", answers)], made, "table", "")
     assert (ANSWERS in seen_data._describe_contents_by_kind(found)) == listed
+
+
+def test_no_kind_is_called_absent_before_the_columns_are_named(tmp_path):
+    """A table of answers whose winners have no meaning yet, and one without winners."""
+    winners = "question,answer_a,answer_b,winner\nQ1,x,y,a\nQ2,x,y,b\n"
+    seen = see(tmp_path, winners)
+    assert (seen.kind, seen.unread_column) == (ANSWERS, "winner")
+    assert uploads_html(seen).count("not seen") == 2, "pass or fail, and scores"
+    assert uploads_html(see(tmp_path, ANSWER_TABLE)).count("not seen") == 3

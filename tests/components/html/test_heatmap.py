@@ -170,9 +170,26 @@ def test_both_ends_of_the_scale_are_in_words_and_the_hatch_is_explained_if_there
     assert "no colour: 100\u202f% consistent" in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
     few = {("a", "b"): Estimate(0.5, n=9, items=3)}
     assert "fewer than 5 items" in matrix_html(["a"], ["b"], few, CONSISTENCY_SCALE)
-    assert "fewer than 5 items" not in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
+    for none in ({}, {("a", "b"): Estimate(None, n=2, items=2)}):
+        assert "fewer than 5 items" not in matrix_html(["a"], ["b"], none, CONSISTENCY_SCALE)
     least = matrix_html(["a"], ["b"], few, CONSISTENCY_SCALE, least=16)
     assert "5 items or 16 verdicts" in least
+
+
+@pytest.mark.parametrize(
+    ("items", "verdicts", "text"),
+    [(1, 99, "1 item"), (4, 9, "4 items"), (0, 3, "3 verdicts"), (5, 1, "1 verdict"),
+     (5, 8, "40–60"), (0, 8, "40–60"), (0, 0, "40–60")],
+)  # fmt: skip
+def test_a_hatched_cell_says_which_number_is_too_small(items, verdicts, text):
+    """Also in the downloads, without a colour. 0 items or verdicts: their number is unknown."""
+    cells = {("a", "b"): Estimate(0.5, 0.4, 0.6, verdicts, items)}
+    table = matrix_html(["a"], ["b"], cells, CONSISTENCY_SCALE, least=8)
+    assert f"<b>50</b><small>{text}</small>" in table
+    sent = json.loads(html.unescape(re.findall(r'data-heat="([^"]*)"', table)[0]))
+    (cell,) = sent["cells"]
+    assert cell[:7] == ["a", "b", 0.5, 0.4, 0.6, verdicts, items] and cell[-1] == text
+    assert cell[7] == (13 / 20 if text == "40–60" else None)
 
 
 # ------------------------------------------------------- the stylesheet's bins

@@ -377,6 +377,33 @@ def test_a_long_text_is_cut_and_says_by_how_much(store):
     )
 
 
+@pytest.mark.parametrize("place", ["store", "current"])
+def test_a_prompt_with_images_is_rebuilt_while_its_data_are_there(
+    store, tmp_path, monkeypatch, place
+):
+    """Data beside the store, wherever the app was started, or in the current folder."""
+    folder = tmp_path if place == "store" else tmp_path / place
+    (folder / "data").mkdir(parents=True)
+    monkeypatch.chdir(folder if place == "current" else "/")
+    (folder / "data" / "dot.png").write_bytes(PIXEL)
+    item = {"id": "q", "instruction": "?", "images": ["dot.png"], "criteria": {"subjective": "x"},
+            "responses": {"x": "a dot", "y": "a line"}}  # fmt: skip
+    (folder / "data" / "seen.jsonl").write_text(json.dumps(item), encoding="utf-8")
+    name = ask_all(
+        store, "name: seen\ndata: {source: data/seen.jsonl}\njudge_sees: images\n"
+        "judges: [{name: sim, model: simulated, vision: true}]\nprompts: [creation-subjective]\n",
+        folder,
+    )  # fmt: skip
+    opened = load_inspect_page(store, Selection(study=name)).opened
+    assert [image.source for image in opened.images] == ["data:image/png;base64,iVBORw0KGgo="]
+    for order in opened.orders:
+        assert order.sent.exact and "[image]" in order.sent.messages[-1][1]
+    (folder / "data" / "seen.jsonl").unlink()
+    for order in load_inspect_page(store, Selection(study=name)).opened.orders:
+        assert not order.sent.messages and not order.sent.exact
+        assert says(order.sent.note, "rebuilt", "dot.png")
+
+
 # --------------------------------------------------------------- hostile, empty
 
 

@@ -125,3 +125,35 @@ def test_a_voters_page_never_shows_another_study(handlers: dict[str, Any], study
     assert others == [gr.skip()] * len(others)
     request.query_params["study"] = "opened"
     assert handlers["open_page"].fn(request)[1].value == "opened"
+
+
+def test_the_run_and_the_size_of_a_study_are_shown_with_it(handlers: dict[str, Any]) -> None:
+    """On a voter's page only the size; without a study nothing changes but the pill."""
+    run, after = handlers["show_run_and_size"], handlers["show_run_after_results"]
+    assert run.outputs == after.outputs
+    *shown, pill, size = run.fn("opened")  # it was run elsewhere
+    assert len(shown) + 2 == len(run.outputs) and "4 items" in size and pill == ""
+    assert shown[3].visible and not shown[4].visible  # See results, and no Run
+    *again, _, same = after.fn("opened", {"tab": "run"})
+    assert (len(again), same, again[3].visible) == (len(shown), size, True)
+    assert after.fn("opened", {"blind": "1"}) == [gr.skip()] * (len(shown) + 1) + [size]
+    assert after.fn("", {}) == [gr.skip()] * len(after.outputs)
+    *nothing, pill, size = run.fn("")
+    assert (nothing, pill, size) == ([gr.skip()] * len(shown), "", gr.skip())
+
+
+def test_the_name_of_a_judge_in_remedies_filters_the_results(handlers: dict[str, Any]) -> None:
+    click = handlers["handle_panel_click"]
+
+    def clicked(**sent: str) -> list[Any]:
+        made = click.fn(gr.EventData(None, sent), "opened", "", None, {})
+        assert len(made) == len(click.outputs)
+        return list(made)
+
+    _, judge, *others = clicked(show="always first")
+    assert judge.value == "always first"
+    for action in ({"improve": "adopt", "kind": "none such"}, {"use": "none such"}):
+        with pytest.raises(gr.Error):
+            clicked(**action)
+    assert clicked() == clicked(pilot="none such") == [gr.skip(), gr.skip(), *others]
+    assert others == [gr.skip()] * len(others)

@@ -255,6 +255,24 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
     assert store.counts("small") == {"planned": 12, "ok": 12}
 
 
+@pytest.mark.parametrize(
+    ("counts", "more", "visible"),
+    [
+        ({"planned": 5, "pending": 1, "ok": 4}, {}, {"start"}),
+        ({"planned": 5, "pending": 1, "ok": 4}, {"owned": False}, set()),
+        ({"planned": 5, "ok": 5}, {}, {"see"}),
+        ({"planned": 5, "pending": 1, "ok": 4, "recorded": 3}, {}, {"see"}),
+        ({"planned": 5, "pending": 1, "ok": 4}, {"running": True}, {"pause", "stop", "notify"}),
+        ({"planned": 5, "ok": 4}, {"running": True, "owned": False}, {"notify"}),
+    ],
+)
+def test_only_buttons_that_apply_are_visible(counts, more, visible):
+    facts = replace(running(), counts=counts, snapshot=None, **{"running": False, **more})
+    names = ("see", "start", "retry", "pause", "stop", "notify")
+    buttons = dict(zip(names, show_buttons(facts), strict=True))
+    assert {name for name, button in buttons.items() if button.visible} == visible
+
+
 def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
     judge = {"name": "judge", "model": "nobody-knows", "base_url": "http://127.0.0.1:9/v1"}
     save_plan(study_plan(tmp_path, [judge], items=3), store)

@@ -201,6 +201,7 @@ def test_statistics_are_not_computed(blocks):
     queue.events_recorded = 5
     before = queue.cached_event_analytics_summary
     assert queue.compute_analytics_summary([{"function": "f"}]) is before
+    assert queue.ANALYTICS_MAX_EVENTS == 1, "the fewest that Gradio keeps"
 
 
 def test_the_server_starts_with_the_changed_settings(blocks, monkeypatch):

@@ -122,3 +122,27 @@ def test_the_plan_of_the_study_in_view_is_drawn_again_after_its_calls_are_stored
         any(says(str(part), "All", "stored") for part in made) for made in (before, after)
     ]
     assert all_stored == [False, True]
+
+
+def test_one_item_can_be_tried_before_the_study_is_run(store, engine):
+    """A trial has its own name, and leaves the form as it is; Run takes the name in the file."""
+    page = create_page(store, engine)
+    starts = {
+        one.fn.keywords["one_item"]: one
+        for one in page.fns.values()
+        if getattr(getattr(one.fn, "func", None), "__name__", "") == "start_from_form"
+    }
+    for one_item, button in ((False, "eh-run"), (True, "eh-try")):
+        ((target, _),) = starts[one_item].targets
+        assert page.blocks[target].elem_id == button
+    name, text = save_new_study(TEXT, store, "First")
+    state = FormState(study=name, opened=text)
+    text = put_value(text, ("name",), "Second")
+    form, menu = starts[True].fn(text, "", state)
+    assert form == gr.skip() and menu.value not in ("First", "Second")
+    assert engine.latest_run(menu.value).wait(60)
+    assert len(store.items(menu.value)) == 1 and {"First"} < {s.name for s in store.studies()}
+    form, menu = starts[False].fn(text, "", state)
+    assert (form.study, form.opened, menu.value) == ("Second", text, "Second")
+    assert engine.latest_run("Second").wait(60) and len(store.items("Second")) == 12
+    assert "First" not in {line.name for line in store.studies()}

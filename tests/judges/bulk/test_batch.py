@@ -169,6 +169,7 @@ def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
         json.dumps({"custom_id": known, "response": None, "error": {"code": "batch_expired"}}),
         json.dumps({"custom_id": known, "response": {"status_code": 200, "body": {"x": 1}}}),
     ]
+    unreadable = lines[:2]
     random.Random(3).shuffle(lines)
     lines.append(json.dumps({"custom_id": known, "response": answer}))
     path = tmp_path / "output.jsonl"
@@ -177,7 +178,8 @@ def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
     assert found.stored == 1
     assert found.by_status == {"unreadable": 1}  # "hm" names nobody, and is no tie
     assert found.unknown == 1
-    assert len(found.unreadable_lines) == 2
+    bad = [number for number, line in enumerate(lines, 1) if line in unreadable]
+    assert found.unreadable_lines == [f"output.jsonl:{number}" for number in bad]
     assert sum(found.pending.values()) == 3
     assert found.dollars is None, "a reply without token counts has an unknown cost"
 

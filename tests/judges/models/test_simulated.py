@@ -187,6 +187,15 @@ def test_truly_equal_answers_are_picked_evenly_and_never_by_place() -> None:
     assert near(slots(plan(equal))[0], ASKS, 0.5)
 
 
+def test_the_best_of_three_are_picked_evenly_if_two_are_equal() -> None:
+    best = (Preference("ann", None, None, ranks={"x": 1, "y": 1, "z": 2}),)
+    equal = [replace(item, human=best) for item in items(MANY, "xyz")]
+    found = Counter(picks(plan(equal, "brief-options")))
+    asked = sum(found.values())
+    assert found.keys() == {"x", "y"} and near(found["x"], asked, 0.5)
+    assert near(slots(plan(equal, "brief-options"))[0], asked, 1 / 3)
+
+
 def test_where_nobody_knows_the_truth_seeded_strengths_decide_alike_everywhere() -> None:
     winners = {seed: set(picks(plan(items(20, best=""), seed=seed))) for seed in range(12)}
     assert all(len(names) == 1 for names in winners.values())

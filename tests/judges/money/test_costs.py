@@ -32,6 +32,15 @@ from tests.judges.small_studies import QUICK, endpoint, engine, judgements, run_
 from tests.page_words import pattern, says
 
 
+def test_a_price_list_is_read_without_its_dates(tmp_path):
+    path = tmp_path / "prices.yaml"
+    path.write_text("models: {m: {input: 1.5, output: 2, cache_read: 1, checked: 2025-01-02}}")
+    assert listed_prices(path) == {"m": Price(1.5, 2, 1)}
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("models:\n")
+    assert listed_prices(empty) == {}
+
+
 def test_every_listed_price_states_the_day_on_which_it_was_checked():
     entries = yaml.safe_load(PRICES_FILE.read_text(encoding="utf-8"))["models"]
     assert set(entries) == set(listed_prices())
@@ -78,6 +87,8 @@ def test_tokens_that_are_counted_apart_from_the_prompt_never_earn_money():
     # Some endpoints do not count cached tokens among the prompt's: 10 new at 2, 500 read at 1, 5
     # out at 8 dollars a million. 10 - 500 new ones would be paid back.
     assert cost_of(Usage(10, 5, cached=500), Price(2.0, 8.0, 1.0)) == pytest.approx(5.6e-4)
+    # All 500 tokens of the prompt were cached: 500 x $1 + 5 x $8 per million.
+    assert cost_of(Usage(500, 5, cached=500), Price(2.0, 8.0, 1.0)) == pytest.approx(5.4e-4)
 
 
 def test_an_unknown_price_or_an_untold_usage_is_unknown_never_zero():

@@ -5,6 +5,7 @@ The spending is checked against the bill of the judge server.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +19,13 @@ from components.inspect.load_comparison import _rebuild_sent_messages, stored_pr
 from judges.engine.public_engine import PublicEngine, RunLimits
 from judges.engine.run import Run
 from judges.judge_errors import PlanError
-from judges.money.host_key import HostKey, load_host_key, off_switch_file
+from judges.money.host_key import (
+    CallReservation,
+    HostKey,
+    RunAllowance,
+    load_host_key,
+    off_switch_file,
+)
 from judges.planning.plan import load_stored_plan, make_plan, plan_for_current_visitor, save_plan
 from studies.domain import Ask, Price
 from studies.errors import AccessDenied, EvenhandError
@@ -51,6 +58,20 @@ def guarded(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[VisitorSt
     made = VisitorStore(store)
     yield made
     made.close()
+
+
+def test_a_call_for_which_nothing_was_reserved_is_not_settled(tmp_path: Path) -> None:
+    async def refuse(work: object) -> Any:
+        raise AssertionError("written")
+
+    async def settle() -> None:
+        allowance = RunAllowance(tmp_path, lent("https://a.org"), "v", "r", "judge", refuse)
+        for billed in (True, False):
+            await CallReservation().settle(allowance, 0.5, billed=billed)
+            await CallReservation(3).settle(None, 0.5, billed=billed)
+        assert allowance.has_no_open_calls
+
+    asyncio.run(settle())
 
 
 @contextmanager

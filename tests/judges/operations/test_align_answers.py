@@ -19,6 +19,7 @@ from judges.operations.learn_cases import (
     LearnCase,
     choose_examples,
     describe_mistaken_cases,
+    example_messages,
     right_reply,
 )
 from judges.operations.prompt_candidates import read_rules
@@ -28,6 +29,7 @@ from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
 from studies.domain import Item
 from studies.people.study_labels import LabelledAnswer
+from studies.spec.study import Study
 from studies.store.store import Store
 from studies.texts.twin_families import is_twin
 from tests.judge_server import Asked, JudgeServer
@@ -245,6 +247,22 @@ def test_the_right_reply_is_read_as_the_label(
         reply = right_reply(prompt, labels, label)
         read = parse_verdict(prompt.verdict, reply, 1, scale=prompt.options, labels=labels).verdict
         assert read is not None and read.scores[0] == pytest.approx(label.value)
+
+
+def test_the_arrangements_of_a_study_take_turns_in_its_examples() -> None:
+    levels = (("Correctness", 3.0), ("Completeness", 1.0), ("Clarity", 2.0))
+    cases = [case("q", 2.0, 0, levels)] * 4
+    rotated = Study("s", criteria_order="rotations")
+    prompt = load_prompt("rubric")
+    plain = example_messages(prompt, cases)
+    assert example_messages(prompt, cases, study=Study("s")) == plain
+    turned = example_messages(prompt, cases, study=rotated)
+    assert turned[::2] == plain[::2], "the questions are the same"
+    order = [[line.partition(":")[0] for line in said.splitlines()] for _, said in turned[1::2]]
+    first = [name for name, _ in levels]
+    assert order == [first, first[1:] + first[:1], first[2:] + first[:2], first]
+    grade = load_prompt("mt-bench-single")  # has no options
+    assert example_messages(grade, cases, study=rotated) == example_messages(grade, cases)
 
 
 def test_the_writer_reads_both_verdicts() -> None:

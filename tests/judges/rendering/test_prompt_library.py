@@ -170,6 +170,18 @@ def test_a_version_is_written_whatever_the_text_looks_like(tmp_path: Path, text:
     assert [load_prompt(f"careful-v{v}.yaml", tmp_path) for v in (1, 2)] == saved
 
 
+def test_a_text_that_is_written_anew_keeps_the_order_of_its_keys_and_its_letters(
+    tmp_path: Path,
+) -> None:
+    text = '{name: careful, messages: [{user: "né $first $second"}], verdict: label}'
+    save_prompt(text, tmp_path)
+    saved = save_prompt(text.replace("$first", "1 $first"), tmp_path).yaml
+    assert [line.partition(":")[0] for line in saved.splitlines() if line[0] not in " -"] == [
+        "name", "messages", "verdict", "version",
+    ]  # fmt: skip
+    assert "né" in saved
+
+
 def test_two_who_save_at_once_get_two_versions(tmp_path: Path) -> None:
     texts = [CAREFUL.replace("with care", f"with care {n}") for n in range(8)]
     with ThreadPoolExecutor(8) as pool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import re
 import socket
 import zlib
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from judges.security.endpoint_rules import (
     PinnedResolver,
     check_url,
     current_endpoint_rules,
+    is_private_address,
     provider_hosts,
     why_not_public,
 )
@@ -145,6 +147,46 @@ def test_a_host_that_only_looks_like_a_listed_one_is_refused(host):
     refusal = pytest.raises(EndpointRefused, match=pattern("not among", "providers"))
     with attempt(SSRF, PUBLIC, host), refusal:
         check_url(f"https://{host}/v1", LISTED)
+
+
+@pytest.mark.parametrize(("hosts", "told"), [(6, []), (7, [1]), (9, [3])])
+def test_a_refusal_names_six_providers_and_counts_the_others(hosts: int, told: list[int]) -> None:
+    rules = EndpointRules(strict=True, hosts=tuple(f"host{k}.org" for k in range(hosts)))
+    with pytest.raises(EndpointRefused) as refused:
+        check_url("https://other.com/v1", rules)
+    said = str(refused.value)
+    assert [k for k in range(hosts) if f"host{k}.org" in said] == list(range(6))
+    assert [int(number) for number in re.findall(r" (\d+) more", said)] == told
+
+
+@pytest.mark.parametrize("length", [119, 120, 121, 500])
+def test_a_refusal_shows_at_most_120_characters_of_a_url(length: int) -> None:
+    url = "http://" + "a" * (length - 7)
+    with pytest.raises(EndpointRefused) as refused:
+        check_url(url, ANYWHERE)
+    shown = max(re.findall("a+", str(refused.value)), key=len)
+    assert len(shown) == (length if length <= 120 else 119) - 7, "one is the quotation mark"
+
+
+def test_a_refusal_shows_no_character_that_turns_the_line() -> None:
+    with pytest.raises(EndpointRefused) as refused:
+        check_url("https://x\u202ey.org", ANYWHERE)
+    assert str(refused.value).isprintable() and "u202e" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "private"),
+    [
+        ("http://localhost:8000/v1", True), ("http://gpu/v1", True), ("https://gpu./v1", True),
+        ("http://judge.internal/v1", True), ("http://a.judge.local.:80/v1", True),
+        ("http://local.judge.org/v1", False), ("https://api.openai.com/v1", False),
+        ("http://127.0.0.1:1/v1", True), ("http://10.1.2.3", True), ("http://8.8.8.8/v1", False),
+        ("http://[::1]:8/v1", True), ("http://[2606:4700:4700::1111]/v1", False),
+        ("http://[bad/v1", False), ("", False), ("file:///etc", False), ("https://./v1", False),
+    ],
+)  # fmt: skip
+def test_a_private_address_is_one_without_a_public_name_or_number(url: str, private: bool) -> None:
+    assert is_private_address(url) is private
 
 
 def test_what_holds_is_read_from_the_environment(monkeypatch):

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from judges.security.key_consents import (
     Consents,
     KeyDestination,
     TypedKey,
+    confirm_judge_keys,
     listed_destinations,
     origin_of,
     parse_typed_keys,
@@ -259,8 +261,38 @@ def test_on_a_terminal_a_command_asks(answer, code, tmp_path, capsys, monkeypatc
     assert bool(listener.keys) == (code == 0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "stored"), [("y\n", True), (" YES \n", True), ("n\n", False), ("", False)]
+)
+def test_the_question_is_shown_before_the_answer_is_read(answer, stored, monkeypatch):
+    """A question without a line end may wait in the stream; it has to be flushed."""
+    shown, waiting = [], io.StringIO()
+
+    class Screen(io.StringIO):
+        def write(self, text: str) -> int:
+            return waiting.write(text)
+
+        def flush(self) -> None:
+            shown.append(waiting.getvalue())
+
+    class Person(Terminal):
+        def readline(self, size: int = -1) -> str:
+            assert shown, "asked, and not shown"
+            return super().readline(size)
+
+    monkeypatch.setattr("sys.stderr", Screen())
+    monkeypatch.setattr("sys.stdin", Person(answer))
+    pair = KeyDestination(VARIABLE, "https://judge.example.org")
+    judge = JudgeSpec("j", "m", f"{pair.origin}/v1", VARIABLE)
+    with nullcontext() if stored else pytest.raises(ConsentNeeded):
+        confirm_judge_keys([judge], user_consents(), allowed=False)
+    assert f"${VARIABLE} to {pair.origin}" in shown[0]
+    assert user_consents().allows(pair) == stored
+
+
 def test_allow_is_a_command_of_its_own(capsys):
     assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1"]) == 0
+    assert {f"${VARIABLE}", "http://127.0.0.1:8000"} <= set(capsys.readouterr().out.split())
     assert user_consents().allows(KeyDestination(VARIABLE, "http://127.0.0.1:8000"))
     assert main(["allow", VARIABLE, "nowhere"]) == 2
     assert says(capsys.readouterr().err, "expected", "variable", "origin")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import gc
 import io
@@ -28,6 +29,8 @@ from judges.security.key_store import (
     RedactingStream,
     SecretKey,
     active_keys,
+    install_redaction,
+    key_forms,
     key_idle_seconds,
     make_expiring_secret_key,
     mask_keys_in_output,
@@ -105,6 +108,49 @@ def test_no_form_of_a_held_key_is_in_a_message(form, before, each_mode):
     assert redact_keys(CANARY) == CANARY  # no longer active, and unlike any provider's key
 
 
+def base64_part(key: bytes, shift: int) -> str:
+    """The characters that the base64 of a text with the key has in common with all others with the
+    key at the same offset, modulo 3."""
+    after = -(shift + len(key)) % 3
+    coded = [
+        base64.b64encode(before * shift + key + behind * after).decode()
+        for before in (b"\0", b"\xff") for behind in (b"\0", b"\xff")
+    ]  # fmt: skip
+    return "".join(one[0] for one in zip(*coded, strict=True) if len(set(one)) == 1)
+
+
+@pytest.mark.parametrize("key", ["abcd", "ab+d/%é", "abcdefgh", "a~c?efghi", "a/b+c~?><:", "é" * 9])
+def test_the_forms_of_a_key_are_those_in_which_a_text_may_contain_it(key):
+    """Oracle: what all texts with the key have in common."""
+    raw = key.encode()
+    percent = "".join(f"%{byte:02X}" if byte > 127 or chr(byte) in "%+?><:" else chr(byte)
+                      for byte in raw)  # fmt: skip
+    wanted = {key, percent, percent.replace("/", "%2F"), key.replace("é", "\\xe9")}
+    if len(key) >= 8:
+        wanted |= {raw.hex(), raw.hex().upper()}
+        for shift in range(3):
+            part = base64_part(raw, shift)
+            wanted |= {part, part.replace("+", "-").replace("/", "_")}
+    forms = key_forms(key)
+    assert set(forms) == wanted and len(forms) == len(wanted)
+    assert [len(form) for form in forms] == sorted(map(len, forms), reverse=True)
+    assert key_forms(key[:3]) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "masked"),
+    [
+        ("wxyzv", "a wxyzv b", "a … b"),
+        ("wxyzv", "a xyzv wxyz b", "a xyzv wxyz b"),  # a key of few letters only as a whole
+        ("wxyzvuts", "a wxyzvut xyzvuts b", "a wxyzvut xyzvuts b"),
+        ("wxyzvutsr", "a wxyzvuts b xyzvutsr b", "a … b … b"),
+        ("wxyzvutsr", "xyzvutsr", "…"),
+    ],
+)
+def test_the_parts_of_a_key_have_eight_characters(key, text, masked):
+    assert SecretKey(key).redact(text) == masked.replace("…", KEY_MASK)
+
+
 TEXTS = st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P")), max_size=40)
 
 
@@ -144,6 +190,8 @@ def test_what_looks_like_a_key_goes_though_nobody_holds_it():
 def test_lent_keys_are_known_within_the_block_and_not_after_it():
     with mask_keys_in_output([CANARY]):
         assert redact_keys(f"token {CANARY} refused") == f"token {KEY_MASK} refused"
+        lent = [key for key in active_keys() if CANARY in key.whole_forms()]
+    assert lent and all(key.expire_if_idle() for key in lent), "also if somebody holds them"
     assert all(key.expire_if_idle() or CANARY not in key.whole_forms() for key in active_keys())
 
 
@@ -360,6 +408,64 @@ class FullDisk(io.StringIO):
 
     def flush(self) -> None:
         self.write("")
+
+
+def log_record(message: object, *args: object, exc_info: object = None) -> logging.LogRecord:
+    return logging.LogRecord("n", logging.INFO, "f", 1, message, args, exc_info)  # type: ignore[arg-type]
+
+
+def test_a_record_is_masked_in_each_part_and_else_left_as_it_is():
+    key, number = SecretKey(CANARY), SecretKey("12345678")
+    said = redact_record(log_record("a " + CANARY))
+    assert said.getMessage() == "a " + KEY_MASK and said.args == ()
+    kept = object()
+    said = redact_record(log_record("%s %d %s %s %s", CANARY, 12345678, 0.5, None, kept))
+    assert said.args == (KEY_MASK, 12345678, 0.5, None, kept), "numbers stay numbers"
+    said = redact_record(log_record("%(key)s %(n)d", {"key": CANARY, "n": 7}))
+    assert said.getMessage() == f"{KEY_MASK} 7"
+    try:
+        raise ValueError(CANARY)
+    except ValueError:
+        said = redact_record(log_record("a", exc_info=sys.exc_info()))
+    assert said.exc_info is None
+    assert said.exc_text is not None and said.exc_text.endswith(f"ValueError: {KEY_MASK}")
+    nothing = redact_record(log_record("a", exc_info=(None, None, None)))
+    assert nothing.exc_info == (None, None, None) and nothing.exc_text is None
+    said = log_record("a")
+    said.stack_info = "b " + CANARY
+    assert redact_record(said).stack_info == "b " + KEY_MASK
+    key.discard()
+    number.discard()
+
+
+def test_masking_is_undone_where_it_began():
+    before = logging.getLogRecordFactory(), sys.stdout, sys.stderr
+    undo = install_redaction()
+    try:
+        with mask_keys_in_output([CANARY]):
+            made = logging.getLogRecordFactory()("n", logging.INFO, "f", 1, CANARY, (), None)
+            assert made.getMessage() == KEY_MASK
+        assert isinstance(sys.stdout, RedactingStream) and isinstance(sys.stderr, RedactingStream)
+    finally:
+        undo()
+    assert (logging.getLogRecordFactory(), sys.stdout, sys.stderr) == before
+
+
+def test_a_stream_that_masks_keys_writes_and_flushes_the_one_behind_it() -> None:
+    class Paper(io.StringIO):
+        flushed = 0
+
+        def flush(self) -> None:
+            self.flushed += 1
+
+    paper = Paper()
+    stream, key = RedactingStream(paper), SecretKey(CANARY)
+    assert stream.write(f"a {CANARY}\n") == len(CANARY) + 3
+    stream.writelines(["b\n", f"{CANARY} c\n"])
+    stream.flush()
+    assert paper.getvalue() == f"a {KEY_MASK}\nb\n{KEY_MASK} c\n"
+    assert paper.flushed == 1 and stream.writable()
+    key.discard()
 
 
 def test_a_log_that_cannot_be_written_stops_a_command_and_no_server() -> None:

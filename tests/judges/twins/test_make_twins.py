@@ -40,9 +40,11 @@ TEXTS = {
 }  # fmt: skip
 
 
-def source_of(text: str, seed: int = 0, maker: str = "qwen") -> TwinSource:
+def source_of(
+    text: str, seed: int = 0, maker: str = "qwen", other: str = "The other item's answer."
+) -> TwinSource:
     item = Item("q1", "When does water boil?", {"m": text}, images=("https://x.org/a.png",))
-    return TwinSource(item, text, str(seed), maker, "The other item's answer.")
+    return TwinSource(item, text, str(seed), maker, other)
 
 
 def twin_of(family: str, text: str, seed: int = 0) -> str:
@@ -167,6 +169,13 @@ def test_controls_change_what_matters():
 def test_a_family_that_does_not_apply_gives_its_reason(family: str, text: str, reason: str):
     with pytest.raises(TwinSkipped, match=reason):
         twin_of(family, text)
+
+
+@pytest.mark.parametrize("other", ["", " \n", "Paris."])
+def test_an_answer_to_another_item_is_a_twin_only_if_it_says_something_else(other: str):
+    assert make_twin("other", source_of("Paris.", other="Rome.")) == "Rome."
+    with pytest.raises(TwinSkipped, match="no other item"):
+        make_twin("other", source_of("Paris.", other=other))
 
 
 def test_a_twin_that_breaks_a_law_is_found():

@@ -3,6 +3,7 @@ quoted before the judge's own does not count."""
 
 from __future__ import annotations
 
+import math
 import sys
 import unicodedata
 from functools import partial
@@ -216,6 +217,16 @@ def test_label_probabilities_sum_to_one_or_there_are_none(
     assert reading.mass is not None
     assert not reading.probabilities or sum(reading.probabilities) == pytest.approx(1)
     assert (reading.verdict is not None) == (reading.mass >= 0.5 and bool(reading.probabilities))
+
+
+@pytest.mark.parametrize(
+    ("told", "mass"),
+    [(1.0, 1.0), (1 + 5e-7, 1.0), (1.5, 0), (0.0, 0), (-0.1, 0), (math.nan, 0), (math.inf, 0)],
+)
+def test_what_is_no_probability_does_not_count(told: float, mass: float) -> None:
+    reading = read_most_probable_label(["A", "B"], {"A": told})
+    assert reading.mass == pytest.approx(mass)
+    assert (reading.verdict is None) == (not mass)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

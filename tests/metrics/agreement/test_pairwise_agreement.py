@@ -12,6 +12,7 @@ from metrics.agreement import pairwise_agreement as c
 from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.contrasts import paired_contrasts
 from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.rare_events import upper_limit_of_unseen_share
 from metrics.estimation.row_selection import people_mask, select_rows
 from metrics.position.position_term_measure import FIRST_IF_EQUAL, POSITION_TERM
 from metrics.ratings.conditional_logit import verdict_t_quantile
@@ -254,3 +255,21 @@ def test_two_judges_are_compared_by_question_if_items_share_one():
     question = [f"q{int(name[1]) // 2}" for name in frame["item"].astype(str)]
     got = c.agreement_matrix(frame.assign(question=pd.Categorical(question)))["j"]["k"]
     assert (got.share.n, got.share.items, got.kappa.items) == (16, 4, 4)
+
+
+def test_equally_good_judges_share_the_first_place() -> None:
+    # j and k give the same verdicts: each leads every round with half of it.
+    rows = [*votes("q1", 0, 0, 0), *votes("q2", 0, 0, 1)]
+    rows += [one for item in ("q1", "q2") for j in "jk" for one in pair(item, 0, 1, judge=j)]
+    both = judges_as_annotators(build(rows), np.random.default_rng(1), rounds=20)
+    assert [one.best for one in both] == [0.5, 0.5]
+
+
+def test_perfect_agreement_may_hide_one_verdict_in_full_disagreement() -> None:
+    """An unseen disagreement, at most Wilson's share of eight, costs κ 1/(1 − e): e is 5/8 of six
+    equal verdicts for the first and two for the second, so 8/3."""
+    said = np.array([0, 0, 0, 0, 0, 0, 1, 1])
+    got = c.pair_agreement(said, said, np.arange(8))
+    unseen = upper_limit_of_unseen_share(8)
+    for one in (got.kappa, got.alpha):
+        assert (one.value, one.low) == pytest.approx((1, 1 - unseen * 8 / 3))

@@ -84,3 +84,15 @@ def test_unusable_replies_are_a_share_of_all_calls_without_noise():
     rows = [*pair("q1", 0, None), *pair("q2", None, 1, noise=True)]
     got = s.UNUSABLE.of(build(rows))
     assert (got.value, got.n) == (0.5, 2)
+
+
+def test_the_length_of_a_single_verdict_counts():
+    (row, _) = pair("q1", 0, 1, better="y")
+    got = s.PAIR_LENGTH.of(build([{**row, "length": [50, 20], "orders": 1}]))
+    assert (got.value, got.n) == (1.0, 1)
+
+
+def test_without_lengths_no_answer_is_long():
+    one = {"item": "q", "shown": ["m"], "pick": None, "status": "ok", "scores": [3.0], "orders": 1}
+    for rows in ([one], []):
+        assert s.ANSWER_LENGTH.of(build(rows)).value is None

@@ -13,6 +13,7 @@ from metrics.error_models.certified_share import (
     labels_needed,
     upper_error_limit,
 )
+from metrics.remedies import risk_coverage
 from metrics.remedies.remedy_study import build_remedy_study
 from tests.metrics.frames import build, pair
 
@@ -90,6 +91,28 @@ def false_certificates(studies: int, items: int, pairs: int) -> float:
 @pytest.mark.parametrize(("items", "pairs"), [(60, 1), (300, 1), (300, 5)])
 def test_false_certificates_are_at_most_delta(items: int, pairs: int) -> None:
     assert false_certificates(400, items, pairs) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_a_judge_with_graded_replies_is_certified_by_their_mean_over_orders() -> None:
+    """The second judge, .9 and −.1 for x: mean .5 in favour of x shown first, 0.4 for x in all.
+    The first judge has no graded replies: its verdicts count."""
+    rows = [
+        row
+        for k in range(40)
+        for row in pair(f"q{k}", 0, 1, better="x", judge="plain")
+        + [
+            {**one, "p": p}
+            for one, p in zip(
+                pair(f"q{k}", 0, 1, better="x", judge="soft"), [(0.9, 0.1), (0.5, 0.5)], strict=True
+            )
+        ]
+    ]
+    grid = build_remedy_study(build(rows)).grid
+    plain, soft = (certify_judge_share(grid, [k]) for k in (0, 1))
+    assert (plain.margin, plain.share.value) == (1.0, 1.0)
+    assert soft.margin == min(one for one in risk_coverage.MARGINS if one <= 0.4)
+    assert soft.share.value == 1.0
+    assert certify_judge_share(grid, [0, 1]).margin == 1.0
 
 
 if __name__ == "__main__":

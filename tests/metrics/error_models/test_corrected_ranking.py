@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,8 @@ import pytest
 
 from metrics.error_models.corrected_ranking import (
     CorrectedRanking,
+    _newton_step,
+    _VerdictCounts,
     corrected_ranking,
     corrected_ranking_section,
     rank_corrected_for_errors,
@@ -20,7 +22,7 @@ from metrics.ratings.bradley_terry import (
     connected_leaderboards,
 )
 from metrics.remedies.known_winners import DESIGN
-from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from tests.metrics.frames import build, pair
 from tests.soak.coverage_studies import Tally, tolerance
 
@@ -107,6 +109,8 @@ def test_models_that_no_verdict_connects_are_refused() -> None:
 
 def test_without_labels_there_is_no_section() -> None:
     assert corrected_ranking_section(build(pair("q", 0, 1))) == {}
+    people = build(pair("q", 0, 1, better="x", judge="human:ann"))
+    assert corrected_ranking_section(people) == {}
 
 
 def simulated(
@@ -175,6 +179,34 @@ def test_gaps_cover_with_few_labels(labelled: int) -> None:
 def test_gaps_cover_in_a_few_studies() -> None:
     share, ranks = coverage(30, (0.15, 0.25), 5)
     assert share >= 0.6 and ranks >= 0.6, "two misses of five have a probability of 2 %"
+
+
+def test_a_newton_step_by_hand() -> None:
+    """7 wins to 3 at equal strengths: slope 7 − 5 of the gap, curvature 10/4, so a gap of 0.8. No
+    step is longer than 1. In the second round the gap is fitted already: ln(7/3)."""
+    grid = build_order_grid(build(pair("q", 0, 1)))
+    counts = _VerdictCounts(grid, [0], np.array([0]), np.array([1]), 2)
+    at, zero = np.log(7 / 3) / 2, np.zeros((2, 2))
+    theta = np.array([[0, 0], [at, -at]])
+    won, lost = np.array([[4, 3], [7, 0]]), np.array([[1, 2], [0, 3]])
+    step = _newton_step(counts, theta, won, lost, 0.0)
+    assert step == pytest.approx(np.array([[0.4, -0.4], [0, 0]]), abs=1e-6)
+    # With half a win added to both sides: 7.5 − 5.5 over 11/4.
+    assert _newton_step(counts, theta, won, lost, 0.5)[0] == pytest.approx([4 / 11, -4 / 11])
+    far = _newton_step(counts, zero, won * 0 + 7, lost * 0, 0.0)
+    assert far == pytest.approx(np.array([[1, -1], [1, -1]]))
+
+
+def test_too_many_models_are_left_out_with_the_reason() -> None:
+    names = [f"m{k:02}" for k in range(31)]
+    rows = [
+        row
+        for k, (x, y) in enumerate(pairwise(names))
+        for row in pair(f"q{k}", 0, 1, x=x, y=y, better=x)
+    ]
+    found, fewer = (corrected_ranking(build(some)) for some in (rows, rows[:-2]))
+    assert found is not None and "30" in found.refused and found.labelled_items == 30
+    assert not found.ratings and fewer is not None and len(fewer.ratings) == 30
 
 
 if __name__ == "__main__":

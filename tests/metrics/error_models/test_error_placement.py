@@ -153,6 +153,17 @@ def test_intervals_cover(items: int) -> None:
     assert min(coverage(items, 200).values()) > 0.93 - tolerance(200)
 
 
+def test_errors_are_placed_for_each_judge_and_prompt() -> None:
+    # p: four right choices; q: always the first position.
+    parts = [choices({k: [k] for k in range(4)}), choices({k: [0] for k in range(4)})]
+    parts[1]["prompt"] = parts[1]["prompt"].cat.rename_categories(["q"])
+    frame = pd.concat(parts, ignore_index=True)
+    frame["prompt"] = frame["prompt"].astype("category")
+    section = error_placement_section(frame)["j"]
+    picks = {prompt: {n: one.picks for n, one in of.items()} for prompt, of in section.items()}
+    assert picks == {"p": {"4": [1, 1, 1, 1]}, "q": {"4": [4, 0, 0, 0]}}
+
+
 if __name__ == "__main__":
     for count in (8, 20, 64):
         print(count, coverage(count, 1000))

@@ -9,6 +9,7 @@ import pytest
 from metrics.error_models.latent_truth import Replies, fit_latent_truth
 from metrics.error_models.unlabelled_jury import (
     UnlabelledJury,
+    _Cases,
     error_correlation,
     fit_jury,
     jury_without_labels,
@@ -176,6 +177,17 @@ def coverage(comparisons: int, pairs: int, studies: int) -> dict[str, float]:
 @pytest.mark.extra
 def test_intervals_cover() -> None:
     assert min(coverage(300, 1, 60).values()) >= 0.93 - tolerance(60)
+
+
+def test_the_number_of_free_error_rates_by_hand() -> None:
+    """A pair of replies has k² categories, a single reply k for each better answer, k = 3 with
+    ties: 9 − 1, 4 − 1, 2·(2 − 1) and 2·(3 − 1)."""
+    nan = np.nan
+    verdicts = np.array(
+        [[[1, 0], [1, 1]], [[1, -1], [1, 1]], [[1, nan], [nan, -1]], [[1, 0], [nan, nan]]]
+    )
+    for some, free in (([0], 8), ([1], 3), ([2], 2), ([3], 4), ([0, 1, 2, 3], 17)):
+        assert _Cases(verdicts[some], ["a b", "a b"], np.arange(2)).free == free
 
 
 if __name__ == "__main__":

@@ -474,3 +474,13 @@ def test_a_normal_quantile_of_one_item_has_one_degree_of_freedom():
     assert t_quantile_from_normal(1.959964, [1, 2]).tolist() == pytest.approx(
         [12.7062, 12.7062], abs=1e-3
     )
+
+
+def test_of_two_items_half_of_the_variation_counts_as_independent():
+    # Two estimates that vary together have a correlation of ½ then: P(|z₁|, |z₂| < q) = .95.
+    critical = max_t_quantile(
+        np.array([[1.0, 1], [-1, -1]]), np.random.default_rng(1), rounds=400_000
+    )
+    normal = stats.multivariate_normal(cov=[[1, 0.5], [0.5, 1]])
+    q = np.full(2, critical)
+    assert normal.cdf(q, lower_limit=-q) == pytest.approx(0.95, abs=0.0015)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.option_order import option_order_effects
+from metrics.labels.option_order import option_order_effects, option_order_section
 from metrics.labels.pass_by_order import pass_by_order, pass_by_order_groups, pass_by_order_section
 from studies.frames.frame import SEP, frame_from_rows
 
@@ -133,3 +133,11 @@ def test_its_interval_covers_the_true_shift() -> None:
         for seed in range(200)
     )
     assert covered >= 181  # 190 expected; below 181 in less than 1 of 200 runs of 95 %
+
+
+def test_the_section_numbers_the_places_from_one() -> None:
+    rows = [(f"q{k}", labels, float(labels[0]), False) for k in range(6) for labels in (UP, DOWN)]
+    found = option_order_section(frame_of(rows))["j"]["p"]
+    shares = {place: one["share"].value for place, one in found["places"].items()}
+    assert shares == {"1": 1.0, "2": 0.0, "3": 0.0}
+    assert found["changed"].value == 1.0 and "first_letter" not in found

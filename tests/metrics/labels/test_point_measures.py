@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.compared_points import NEAR_LABEL
+from metrics.labels.compared_points import MEAN_LEVEL, NEAR_LABEL, PASS_RATE, RIGHT_BY_LABEL
 from metrics.labels.label_sections import scores_section
+from metrics.labels.labelled_rows import confusion_cell_mask
 from metrics.labels.option_order import option_order_effects
 from metrics.labels.point_table import chosen_options, point_table, table_scale
 from metrics.labels.reliability import reliability_curves
@@ -99,10 +100,11 @@ def test_crossed_letters_tell_a_taste_for_a_letter_from_one_for_a_place() -> Non
 def test_repeats_in_the_same_arrangement() -> None:
     rows = [("q1", "m", UP, [1.0], False), ("q1", "m", UP, [3.0], True),
             ("q2", "m", UP, [2.0], False), ("q2", "m", UP, [2.0], True),
-            ("q3", "m", DOWN, [2.0], False)]  # fmt: skip
+            ("q3", "m", DOWN, [2.0], False),
+            ("q4", "m", DOWN, [2.0], False), ("q4", "m", DOWN, [2.0], True)]  # fmt: skip
     found = point_repeats(frame_of(rows))["j", "p"]
-    assert found.several.value == 0.5
-    assert found.deviation.value == pytest.approx(math.sqrt(2) / 2)
+    assert found.several.value == pytest.approx(1 / 3)
+    assert found.deviation.value == pytest.approx(math.sqrt(2) / 3)
 
 
 def test_reliability_is_the_mean_label_by_score() -> None:
@@ -194,3 +196,25 @@ def test_neighbours_on_a_scale_of_tenths_are_one_step_apart(whole: int) -> None:
     frame = frame_of(rows, {f"q{k}": float(tenths[k]) for k in range(10)})
     assert scores_section(frame)["j"]["p"]["within_one"].value == 1.0
     assert NEAR_LABEL.of(frame).value == 1.0
+
+
+def test_measures_of_single_answers_by_hand() -> None:
+    # 2 of 1 to 5 is a quarter of the way, 3 of 1 to 3 all of it; a pair and a repeat do not count.
+    wide = Arrangement(("1", "2", "3", "4", "5"))
+    rows = [("q1", "m", wide, [2.0], False), ("q2", "m", UP, [3.0], False),
+            ("q2", "m", UP, [1.0], True), ("q3", "x\x1fy", None, 0, False)]  # fmt: skip
+    assert MEAN_LEVEL.of(frame_of(rows)).value == pytest.approx((1 / 4 + 1) / 2)
+    assert MEAN_LEVEL.of(frame_of(rows[2:3])).value is None
+    verdict = Arrangement(("fail", "pass"))
+    passes = [(f"q{k}", "m", verdict, [score], False) for k, score in enumerate((1.0, 1, 0, 1))]
+    frame = frame_of(passes, {"q0": "pass", "q1": "fail", "q2": "fail"})
+    assert (PASS_RATE.of(frame).value, MEAN_LEVEL.of(frame).value) == (0.75, None)
+    assert (RIGHT_BY_LABEL.of(frame).value, RIGHT_BY_LABEL.of(frame).n) == (pytest.approx(2 / 3), 3)
+    cells = {
+        cell: frame["item"][confusion_cell_mask(frame, cell)].tolist()
+        for cell in ("pass_good", "pass_bad", "fail_good", "fail_bad", "pass_", "all_good")
+    }
+    assert cells == {
+        "pass_good": ["q0"], "pass_bad": ["q1"], "fail_good": [], "fail_bad": ["q2"],
+        "pass_": [], "all_good": [],
+    }  # fmt: skip

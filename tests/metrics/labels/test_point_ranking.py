@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.point_ranking import OWN_LABELS_NOTE, PointRanking, point_rankings
+from metrics.labels.point_ranking import (
+    OWN_LABELS_NOTE,
+    PointRanking,
+    _independent_gap,
+    point_ranking_section,
+    point_rankings,
+)
+from studies.domain import Estimate
 from studies.frames.frame import SEP, frame_from_rows
 
 PASS_LABELS, SCALE = SEP.join(("fail", "pass")), SEP.join("12345")
@@ -118,3 +127,41 @@ def test_where_a_model_cannot_be_corrected_the_observed_order_is_marked() -> Non
     assert (found.basis, found.may_reverse_ranking) == ("observed pass rate", True)
     smooth = next(one for one in found.models if one.name == "smooth")
     assert smooth.true_rate is not None and smooth.true_rate.value is None
+
+
+def test_the_section_lists_models_best_first_and_needs_two() -> None:
+    rows = [(f"q{k}", who, score + (k % 2)) for k in range(20)
+            for who, score in (("low", 1.0), ("high", 3.0))]  # fmt: skip
+    got = point_ranking_section(frame_of(rows))["j"]["p"]
+    assert got["basis"] == "mean score" and got["errors_differ"] is False
+    assert list(got["models"]) == ["high", "low"]
+    high, low = got["models"].values()
+    assert (high["value"].value, high["ranks"]) == (3.5, [1, 1]) and "behind_first" not in high
+    assert (low["behind_first"].value, low["ranks"]) == (2.0, [2, 2])
+    assert point_ranking_section(frame_of([one for one in rows if one[1] == "low"])) == {}
+
+
+def test_a_model_whose_answers_are_all_labelled_is_ranked_by_its_labels() -> None:
+    """x: 9 of 12 good, y: 3 of 12. The judge errs on the first two good answers of x."""
+    rows, labels = [], {}
+    for who, good in (("x", 9), ("y", 3)):
+        for k in range(12):
+            labels[f"q{k}", who] = "pass" if k < good else "fail"
+            rows.append((f"q{k}", who, float(k < good and not (who == "x" and k < 2))))
+    found = ranking_of(frame_of(rows, labels, PASS_LABELS))
+    assert found.basis == "true pass rate"
+    assert {one.name: (one.true_rate.value, one.value.value) for one in found.models} == {
+        "x": (0.75, pytest.approx(7 / 12)), "y": (0.25, 0.25),
+    }  # fmt: skip
+
+
+def test_limits_of_a_difference_add_up_in_squares_also_at_zero() -> None:
+    first = Estimate(0.1, 0.0, 0.3, 20, 10, "share")
+    second = Estimate(0.6, 0.4, 0.7, 30, 12, "share")
+    got = _independent_gap(first, second)
+    assert got.value == pytest.approx(-0.5) and (got.n, got.items, got.level) == (50, 10, 0.95)
+    assert got.low == pytest.approx(-0.5 - np.hypot(0.1, 0.1))
+    assert got.high == pytest.approx(-0.5 + np.hypot(0.2, 0.2))
+    unlimited = _independent_gap(first, replace(second, low=None))
+    assert (unlimited.value, unlimited.low) == (pytest.approx(-0.5), None)
+    assert _independent_gap(first, replace(second, value=None)).value is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +14,8 @@ from metrics.labels.pass_fail import pass_fail_rates
 from metrics.labels.point_rules import (
     PointRemedies,
     PointRule,
+    _estimate_point_rule,
+    _verdicts_follow_labels,
     point_remedies,
     point_remedies_section,
 )
@@ -306,3 +311,28 @@ def test_repeats_in_each_order_count_as_calls() -> None:
     both = rule(remedies_of(rows, {f"q{k}": "pass" for k in range(6)}), "arrangements")
     assert both.calls == 6 and both.gain is not None
     assert both.gain.value == pytest.approx(0.25) and covers(both.gain, 0.25)
+
+
+def test_verdicts_that_follow_the_labels_must_also_beat_a_constant() -> None:
+    """Scores in the order of the labels 1 to 5: of no use if they are as far off as the constant 3
+    (6/5 on average), of use if they are exact; equal scores follow nothing."""
+    label = np.tile(np.arange(1.0, 6), 8)
+    answers = pd.DataFrame({"label": label, "score": label, "expected": np.nan})
+    item = np.arange(40)
+
+    def follow(answers: pd.DataFrame, loss: float) -> bool:
+        return _verdicts_follow_labels("score", answers, np.full(40, loss), item, 4.0)
+
+    assert follow(answers, 0.0) and not follow(answers, 1.2) and not follow(answers, 2.0)
+    assert not follow(answers.assign(score=3.0), 0.0)
+    assert follow(answers.assign(score=3.0, expected=label), 0.0)
+
+
+def test_the_adjusted_gain_of_passes_stays_between_minus_one_and_one() -> None:
+    """Gains 1, 1 and 0: standard error 1/3, and t of two degrees beyond 4 for any test."""
+    verdicts: Any = SimpleNamespace(kind="pass")
+    single, loss = np.array([1.0, 1, 1]), np.array([0.0, 0, 1])
+    found = _estimate_point_rule(verdicts, "repeats", 3.0, loss, single, np.arange(3), 5)
+    assert found.gain is not None and found.gain.value == pytest.approx(2 / 3)
+    assert found.adjusted is not None
+    assert (found.adjusted.low, found.adjusted.high) == (-1, 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.estimation.intervals import Floats
+from metrics.estimation.intervals import Floats, wilson_bounds
 from metrics.estimation.rare_events import upper_limit_of_unseen_share
 from metrics.labels.scores.score_agreement import quadratic_kappa, score_agreement
 
@@ -121,6 +121,13 @@ def test_intervals_of_score_agreement_cover(answers, errors):
     assert {name: share for name, share in got.items() if share < least} == {}
 
 
+def test_correlations_have_95_percent_intervals_and_equal_labels_have_none() -> None:
+    found = score_agreement([1, 2, 3, 4, 5], [1, 3, 3, 2, 5], range(5))
+    assert found.spearman.level == found.kendall.level == found.quadratic_kappa.level == 0.95
+    equal = score_agreement([1, 2, 3, 4], [3, 3, 3, 3], range(4))
+    assert equal.kendall.value is equal.spearman.value is None
+
+
 if __name__ == "__main__":
     print("| answers | " + " | ".join(coverage(8, 0.05, 1)) + " |")
     for count in (8, 15, 30, 100):
@@ -133,3 +140,23 @@ def test_several_answers_to_one_item_have_values_but_no_interval():
         found = score_agreement([1, 2, 3], [1, 3, 2], items)
         assert found.spearman.value == pytest.approx(0.5)
         assert found.kendall.low is None and "too few items" in found.quadratic_kappa.note
+
+
+@pytest.mark.parametrize("wrong", [{2: 9.0}, {2: 9.0, 7: 1.0}, {2: 9.0, 7: 1.0, 4: 8.0}])
+def test_the_interval_of_a_correlation_is_a_jackknife_or_that_of_rare_errors(
+    wrong: dict[int, float],
+) -> None:
+    """Leave one out, on Fisher's z scale from two errors on; at least as wide as the Wilson
+    interval of few errors."""
+    label = np.arange(1.0, 11)
+    score = np.array([wrong.get(k, one) for k, one in enumerate(label)])
+    got = score_agreement(score, label, range(10)).kendall
+    left = np.array([tau_b(np.delete(score, k), np.delete(label, k)) for k in range(10)])
+    value, t = tau_b(score, label), stats.t.ppf(0.975, 9)
+    if len(wrong) > 1:
+        value_z, left = np.arctanh(value), np.arctanh(np.clip(left, -0.999999, 0.999999))
+    error = t * np.sqrt(0.9 * ((left - left.mean()) ** 2).sum())
+    low = np.tanh(value_z - error) if len(wrong) > 1 else value - error
+    rare = 1 - (1 - value) / (len(wrong) / 10) * wilson_bounds(len(wrong), 10)[1]
+    assert got.value == pytest.approx(value)
+    assert got.low == pytest.approx(max(min(low, rare), -1), abs=1e-5)

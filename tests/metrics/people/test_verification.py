@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.agreement.agreement_coefficients import cohen_kappa_from_table
-from metrics.estimation.intervals import wilson_bounds
+from metrics.estimation.intervals import no_spread_half_width, wilson_bounds
 from metrics.people.verification import (
     CONSTANT_ANSWERS_NOTE,
     NO_MIXED_PAIR_NOTE,
@@ -267,3 +267,18 @@ def test_of_visit_benchs_references_529_of_578_follow(records: Path) -> None:
     assert (got.follows.low, got.follows.high) == pytest.approx(
         [float(e) for e in wilson_bounds(529, 578)]
     )
+
+
+@pytest.mark.parametrize(("failing", "effect"), [("y", 1 / (2 / 4)), ("", 0)])
+def test_verifiers_who_always_agree_may_differ_on_other_items(failing: str, effect: float) -> None:
+    """A full disagreement costs α 1/(2·yes·no): half of the answers fail, so 2. With none that
+    fails α is unknown."""
+    lines = [
+        f"q{k} {contestant} {who} {'no' if contestant == failing else 'yes'}"
+        for k in range(4) for contestant in "xy" for who in ("ann", "bob")
+    ]  # fmt: skip
+    got = VerificationArrays(table(*lines)).verifier_agreement.alpha
+    if effect:
+        assert (got.value, got.low) == pytest.approx((1, 1 - no_spread_half_width(4, effect)))
+    else:
+        assert got.value is None

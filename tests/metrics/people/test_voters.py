@@ -10,9 +10,11 @@ from scipy import stats
 
 from metrics.agreement.pairwise_agreement import PeopleVotes
 from metrics.estimation import row_selection
+from metrics.estimation.intervals import no_spread_half_width
 from metrics.estimation.multiple_comparisons import holm_adjust
-from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES
-from metrics.people.voter_skill import MAX_PEOPLE, voter_skills
+from metrics.people.vote_arrays import VotesByPerson
+from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES, _format_p_value
+from metrics.people.voter_skill import MAX_PEOPLE, _skill_estimate, voter_skills
 from metrics.people.voters import Voter, drop_voters, measured_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from tests.metrics.frames import build, prd
@@ -362,3 +364,39 @@ def test_people_who_always_agree_are_not_certain_to_be_right():
     (got, *_) = skills(cast({k: dict.fromkeys(range(3), k % 2) for k in range(12)}), 3)
     assert got.value == pytest.approx(1) and got.high == 1
     assert got.low == pytest.approx(12 / (12 + stats.norm.ppf(0.975) ** 2))
+
+
+def test_the_interval_of_a_skill_is_that_of_the_jackknife() -> None:
+    # .7 on all items; .6, .7 and .8 without each of three groups: √(2/3 · 0.02), two degrees.
+    got = _skill_estimate(np.array([0.7, 0.6, 0.7, 0.8]), 30, 12)
+    half = stats.t.ppf(0.975, 2) * np.sqrt(2 / 3 * 0.02)
+    assert (got.value, got.low, got.high) == pytest.approx((0.7, 0.7 - half, 1.0))
+    assert (got.n, got.items) == (30, 12)
+    small = _skill_estimate(np.array([0.7, 0.69, 0.7, 0.71]), 30, 12)
+    assert (small.low, small.high) == pytest.approx((0.7 - half / 10, 0.7 + half / 10))
+    above = _skill_estimate(np.array([1.1, 1.0, 1.2]), 30, 12)
+    assert (above.value, above.high) == (1.0, 1.0)
+    assert _skill_estimate(np.array([0.7, 0.7]), 30, 1).low is None
+
+
+def test_a_skill_that_no_group_changes_may_hide_other_items() -> None:
+    got = _skill_estimate(np.array([0.7, 0.7, 0.7]), 30, 12)
+    half = no_spread_half_width(12, 0.7)
+    assert (got.low, got.high) == pytest.approx((0.7 - half, min(0.7 + half, 1.0)))
+
+
+def test_the_first_answer_is_expected_as_often_as_others_chose_it() -> None:
+    """ann alone saw three answers: 1/3. On q2, two of three others chose x, which ann saw first and
+    dan second; ann's own vote does not count."""
+    rows = [
+        vote("q1", "ann", 0, ("x", "y", "z")), vote("q2", "ann", 1), vote("q2", "bob", 0),
+        vote("q2", "cy", 0), vote("q2", "dan", 0, "yx"),
+    ]  # fmt: skip
+    got = VotesByPerson(build(rows)).expected_first_probability
+    assert got.tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_small_p_values_are_not_written_out():
+    assert [_format_p_value(p) for p in (0.0004, 0.001, 0.0123, 0.5)] == [
+        "p < .001", "p .001", "p .012", "p .500",
+    ]  # fmt: skip

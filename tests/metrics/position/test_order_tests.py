@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -82,6 +84,48 @@ def test_exact_permutation_over_216_arrangements(rows, statistic, p):
     assert got.note == "exact"
 
 
+def test_four_options_by_listing_every_arrangement_of_the_choices():
+    """Two items in four rotations: all 24² ways to give an item's choices to its orders, counted
+    without the code under test. Repeats of a call add no evidence."""
+    shown = [["o3", "o0", "o1", "o2"], ["o2", "o3", "o0", "o1"], ["o1", "o2", "o3", "o0"],
+             ["o0", "o1", "o2", "o3"]]  # fmt: skip
+    picks = ([0, 0, 0, 1], [0, 2, 0, 0])
+    rows = [row for k, slots in enumerate(picks) for row in rotated(f"q{k}", slots)]
+    options = [[turn[slot] for turn, slot in zip(shown, slots, strict=True)] for slots in picks]
+
+    def distance(*choices: tuple[str, ...]) -> float:
+        slots = [turn.index(who) for one in choices for turn, who in zip(shown, one, strict=True)]
+        return sum((slots.count(slot) - 2) ** 2 / 2 for slot in range(4))
+
+    least = distance(*map(tuple, options))
+    every = [distance(a, b) for a in permutations(options[0]) for b in permutations(options[1])]
+    wanted = np.mean([one >= least - 1e-9 for one in every])
+    repeated = [row | {"repeat": repeat} for row in rows for repeat in range(3)]
+    for frame in (build(rows), build(repeated)):
+        got = t.permutation_test(frame, 4)
+        assert (got.statistic, got.p) == (pytest.approx(least), pytest.approx(wanted))
+    assert 0.01 < wanted < 0.2
+
+
+def test_the_exact_test_is_used_up_to_its_number_of_possible_counts(monkeypatch):
+    """The counts are listed here by adding up every choice of one histogram per item."""
+    rng = np.random.default_rng(4)
+    frame = build([row for k in range(5) for row in rotated(f"q{k}", rng.integers(0, 4, 4))])
+    sums = {(0, 0, 0, 0)}
+    for histograms, _ in t._histograms_by_set(t.arrange_order_sets(frame, 4), 4):
+        sums = {
+            tuple(a + b for a, b in zip(one, more, strict=True))
+            for one in sums
+            for more in histograms.tolist()
+        }
+    assert len(sums) > 100
+    for most, exact in ((len(sums), True), (len(sums) - 1, False)):
+        monkeypatch.setattr(t, "MAX_EXACT_STATES", most)
+        found = [one for one, _ in t._histograms_by_set(t.arrange_order_sets(frame, 4), 4)]
+        assert t._exceed_states(found) is not exact
+        assert (t.permutation_test(frame, 4).note == "exact") is exact
+
+
 def test_for_pairs_the_permutation_test_is_the_sign_test():
     # AA 7, BB 2 and consistent pairs: only the nine flips can move, each fair: 2·P(Bin(9,½) ≥ 7).
     frame = patterns({"AA": 7, "BB": 2, "AB": 5})
@@ -102,6 +146,9 @@ def test_many_options_are_drawn_not_listed_and_need_randomness():
     assert t.permutation_test(frame, 7).p is None
     got = t.permutation_test(frame, 7, np.random.default_rng(1), rounds=999)
     assert got.p == pytest.approx(0.001)
+    # The same option in all its places: every arrangement is the same.
+    same = build([row for k in range(4) for row in rotated(f"q{k}", [1, 2, 3, 4, 5, 6, 0])])
+    assert t.permutation_test(same, 7, np.random.default_rng(1), rounds=999).p == 1
 
 
 def test_the_null_band_holds_a_fair_judge_and_not_a_biased_one():

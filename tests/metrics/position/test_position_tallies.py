@@ -9,12 +9,17 @@ import pytest
 from scipy import stats
 
 from metrics.estimation.entropy import normalised_entropy
-from metrics.estimation.intervals import proportion
+from metrics.estimation.intervals import proportion, wilson_bounds
 from metrics.estimation.measures import GroupedFrame
 from metrics.position import position_tallies as t
-from metrics.position.position_measures import ACCURACY, ACCURACY_LEAD, SLOT_ENTROPY
+from metrics.position.position_measures import (
+    ACCURACY,
+    ACCURACY_LEAD,
+    CONSISTENCY_KAPPA,
+    SLOT_ENTROPY,
+)
 from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN
-from tests.metrics.frames import build, pair, rotated
+from tests.metrics.frames import build, pair, patterns, rotated
 
 
 def one_pick_items(*counts: int) -> np.ndarray:
@@ -183,3 +188,10 @@ def test_repeats_are_compared_within_an_order():
     evidence = GroupedFrame(build(only_noise))
     assert t.noise_tally(evidence).sums.tolist() == [[0, 1]]
     assert len(t.stability_tally(evidence).sums) == 0
+
+
+def test_kappa_of_few_flips_is_widened_by_the_interval_of_their_share():
+    """One flip of 40: at most Wilson's share of flips, each of which costs (1 − κ)/(1/40)."""
+    got = CONSISTENCY_KAPPA.of(patterns({"AB": 20, "BA": 19, "AA": 1}))
+    most = wilson_bounds(1, 40)[1]
+    assert got.low == pytest.approx(1 - (1 - got.value) * 40 * most)

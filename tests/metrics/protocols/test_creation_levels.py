@@ -158,3 +158,10 @@ def test_a_mean_rating_counts_every_item_of_a_question_once():
     frame = build(rows).assign(question=pd.Categorical(["q", "q", "q", "r", "s", "t"]))
     got = p.single_answer_ratings(frame)["x"]
     assert (got.value, got.n, got.items) == (5.5, 6, 4)
+
+
+def test_a_single_reply_scores_both_answers() -> None:
+    one = build([scored("q1", ("base", "m"), [5, 8])])
+    got = {name: estimate.value for name, estimate in p.visual_factuality(one).items()}
+    assert got == {"base": 5, "m": 8}
+    assert p.visual_factuality(one.drop(columns="score_1")) == {}

@@ -216,3 +216,10 @@ def test_the_corrected_grade_of_two_sizes_by_hand():
     assert got["corrected"].value == pytest.approx((-0.5 + 0.420023) / 0.920023)
     assert got["corrected"].low >= -0.579977 / (0.920023 / 2) - 1e-9
     assert (got["grade_2"].value, got["grade_3"].value) == (0, pytest.approx(1))
+
+
+def test_the_interval_of_a_grade_stays_between_zero_and_one():
+    # One option in all its places: grade 1. One place with all options: grade 0.
+    frame = build([*rotated("q1", [1, 2, 0]), *rotated("q2", [0, 0, 0])])
+    got = g.estimate_grade_score_measures(frame)["grade"]
+    assert (got.value, got.low, got.high) == (pytest.approx(0.5), 0, 1)

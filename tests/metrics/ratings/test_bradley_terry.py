@@ -386,3 +386,18 @@ def test_battles_do_not_depend_on_the_lists_of_names_behind_the_two_columns():
     )
     own = {name: frame[name].cat.remove_unused_categories() for name in ("first", "second")}
     assert len(extract_battles(frame.assign(**own))) == len(extract_battles(frame)) == 3
+
+
+def test_a_newton_step_is_halved_until_the_likelihood_does_not_fall():
+    # 7:3 at equal strengths: −6.93. A gap of 8 gives −24, of 4 −12.2, of 2 −7.3, of 1 −6.1.
+    counts = count_pairs(extract_battles(duels([("A", "B", 7, 3)])))
+    wins = counts.wins_low, counts.wins_high
+    best = 10 * np.log(0.5)
+    theta, value = bradley_terry_fit._line_search(
+        counts, np.zeros(2), np.array([4.0, -4.0]), best, (*wins, 0.0)
+    )
+    assert theta.tolist() == [0.5, -0.5]
+    assert value == pytest.approx(-7 * np.log1p(np.exp(-1)) - 3 * np.log1p(np.exp(1)))
+    # The penalty 1/2·θ² of both strengths.
+    penalised = bradley_terry_fit._log_likelihood(counts, theta, *wins, 1.0)
+    assert penalised == pytest.approx(value - 0.25)

@@ -38,8 +38,6 @@ def test_two_thousand_choices_among_four_give_the_effects_worked_out_elsewhere()
     gamma = [effect.value for effect in model.slots[4]]
     assert gamma == pytest.approx([0.52835, 0.07724, -0.12649, -0.47910], abs=1e-5)
     assert model.log_likelihood == pytest.approx(-2070.68786, abs=1e-5)
-    assert model.slot_test.statistic == pytest.approx(214.35934, abs=1e-5)
-    assert model.slot_test.df == 3
 
 
 def test_the_share_of_each_place_among_equals_is_the_softmax_of_its_effect():
@@ -88,14 +86,12 @@ def test_crossed_labels_tell_the_name_from_the_place():
     assert model.slots[2][0].value == pytest.approx(math.log(4) / 4)
     assert model.labels["A"].value == pytest.approx(math.log(4) / 4)
     assert model.strength["x"].value == pytest.approx(0, abs=1e-9)
-    assert model.label_test.df == 1
     assert model.note == ""
 
 
 def test_labels_that_go_with_places_are_not_told_apart():
     model = fit_choice_model(crossed({("xy", "AB"): (8, 2), ("yx", "AB"): (5, 5)}))
     assert model.labels == {}
-    assert model.label_test is None
     assert "cross the labels" in model.note
     assert model.slots[2][0].value is not None
 
@@ -121,7 +117,6 @@ def test_numbers_of_options_have_their_own_place_effects_and_common_strengths():
     rows += [row for k in range(20) for row in rotated(f"p{k}", [k % 2, (k // 2) % 2])]
     model = fit_choice_model(build(rows))
     assert {size: len(effects) for size, effects in model.slots.items()} == {2: 2, 3: 3}
-    assert model.slot_test.df == 3
     assert sum(effect.value for effect in model.slots[3]) == pytest.approx(0, abs=1e-9)
     assert fit_choice_model(build(rows), min_options=3).slots.keys() == {3}
 
@@ -163,3 +158,21 @@ def test_the_interval_of_a_place_effect_is_by_items():
     first = fit_choice_model(build(rows)).slots[3][0]
     assert first.low < first.value < first.high
     assert (first.n, first.items) == (60, 20)
+
+
+def test_of_two_options_the_share_has_the_interval_of_the_log_odds():
+    # The log-odds of the first share are γ₀ − γ₁ = 2·γ₀.
+    model = fit_choice_model(duels([("A", "B", 8, 2), ("B", "A", 5, 5)]))
+    (effect, _), (share, other) = model.slots[2], model.share_if_equal[2]
+    for end in ("value", "low", "high"):
+        assert getattr(share, end) == pytest.approx(1 / (1 + math.exp(-2 * getattr(effect, end))))
+    assert (other.low, other.high) == pytest.approx((1 - share.high, 1 - share.low))
+
+
+def test_each_label_counts_the_choices_in_which_it_was_shown():
+    found = fit_choice_model(
+        crossed({(shown, labels): (4 + n, 5) for n, labels in enumerate(("AB", "BA", "BC", "CB"))
+                 for shown in ("xy", "yx")})
+    ).labels  # fmt: skip
+    # In both orders 9 + 10 choices with A and B, 11 + 12 with B and C.
+    assert {label: one.n for label, one in found.items()} == {"A": 38, "B": 84, "C": 46}

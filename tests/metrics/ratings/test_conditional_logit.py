@@ -12,6 +12,7 @@ from scipy import sparse, stats
 from metrics.ratings.conditional_logit import (
     LogitFit,
     LogitProblem,
+    _row_space,
     largest_first_sort_key,
     tally_by_item_kind,
     unidentified_parameters,
@@ -123,3 +124,9 @@ def test_tables_are_sorted_by_value_then_name():
     values = {"b": 1.0, "a": 1.0 + 1e-14, "c": 2.0, "d": None, "e": 0.5, "f": -0.5}
     table = {name: Estimate(value) for name, value in values.items()}
     assert [name for name, _ in sorted(table.items(), key=largest_first_sort_key)] == [*"cabedf"]
+
+
+def test_the_row_space_is_that_of_the_rows() -> None:
+    # Rows along the first axis (twice), and a short one along the second: their projector.
+    basis = _row_space(np.array([[2.0, 0, 0], [2, 0, 0], [0, 0.1, 0]]))
+    assert basis @ basis.T == pytest.approx(np.diag([1.0, 1, 0]))

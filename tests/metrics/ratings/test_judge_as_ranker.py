@@ -76,7 +76,7 @@ def test_the_interval_of_a_simulated_judge_covers_its_decisiveness(alpha: float)
     found = measured(*study(lambda _, gold: stats.beta.cdf(gold, alpha, alpha), seed=3))
     got = found.decisiveness
     assert got.value == pytest.approx(alpha, rel=0.35)
-    assert got.low < alpha < got.high
+    assert got.low < alpha < got.high and got.note == ""
     assert found.tau.value >= 0.8
     assert found.bias_spread.value < 0.05
 
@@ -195,3 +195,10 @@ def test_the_interval_of_bootstrap_rounds_holds_the_value_and_leaves_out_undefin
     )
     for unknown in ([nan, 0.2, 0.3], [0.5, nan, nan], [0.5]):
         assert _percentile_estimate(np.array(unknown), 7, 3, "share").value is None
+
+
+def test_a_judge_that_decides_by_chance_or_at_once_is_at_the_bound_of_the_fit() -> None:
+    sure = measured(*study(lambda _, gold: float(gold > 0.5), items=40))
+    even = measured(*study(lambda _, gold: 0.5, items=40))
+    for found in (sure, even):
+        assert "bound" in found.decisiveness.note

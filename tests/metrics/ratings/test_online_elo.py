@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 
 from metrics.ratings.battles import count_pairs, extract_battles
-from metrics.ratings.online_elo import EloSettings, EloState, advance_elo, compute_elo, elo_table
+from metrics.ratings.online_elo import (
+    EloSettings,
+    EloState,
+    advance_elo,
+    compute_elo,
+    count_items_played,
+    elo_table,
+)
 from tests.metrics.battle_frames import all_finite, duels, fought, golden, simulated, some_battles
 from tests.metrics.frames import build
 from tests.page_words import pattern
@@ -237,3 +244,19 @@ def test_a_rating_that_hangs_on_the_order_says_so():
     assert "Bradley–Terry" in rating.note
     mixed = [(item, "x", "y", item % 2) for item in range(2 * half)]
     assert elo_table(fought(mixed), rng=rng(), k=32)["y"].estimate.note == ""
+
+
+def test_items_are_those_in_which_a_contestant_played() -> None:
+    battles = extract_battles(fought([(0, "A", "B", 0), (0, "A", "B", 1), (1, "C", "A", 0)]))
+    assert dict(zip(battles.names, count_items_played(battles).tolist(), strict=True)) == {
+        "A": 2, "B": 1, "C": 1,
+    }  # fmt: skip
+
+
+def test_a_rating_of_one_item_has_no_interval_and_that_of_two_has() -> None:
+    one, two = (
+        elo_table(fought([(k, "A", "B", k % 2) for k in range(items)]), rng=rng(), rounds=20)["A"]
+        for items in (1, 2)
+    )
+    assert one.estimate.low is None and "one item" in one.estimate.note
+    assert two.estimate.low is not None and "one item" not in two.estimate.note

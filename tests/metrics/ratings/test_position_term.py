@@ -218,3 +218,30 @@ def test_a_simulated_bias_is_found():
     term = position_term(simulated(np.random.default_rng(3), 60))
     assert term.low < 0.3 < term.high
     assert term.low > 0
+
+
+def test_only_judges_with_ties_have_a_tie_parameter():
+    """x: 4 wins of each and 8 ties in both orders, so ν is 2 (as likely as both wins together);
+    y never ties, so ν is 0. Both see equal contestants."""
+    both = [
+        duels([("A", "B", 4, 4, 8), ("B", "A", 4, 4, 8)], judge="x"),
+        duels([("A", "B", 5, 5), ("B", "A", 5, 5)], judge="y"),
+    ]
+    frame = pd.concat(both, ignore_index=True)
+    for name in ("judge", "item"):
+        frame[name] = frame[name].astype(str).astype("category")
+    nu = fit_position_model(frame, ties="davidson").nu
+    assert nu["x"].value == pytest.approx(2, abs=1e-6) and nu["x"].low < 2 < nu["x"].high
+    assert (nu["y"].value, nu["y"].note) == (0, "no ties")
+
+
+def test_transitivity_is_said_of_the_judge_without_both_orders() -> None:
+    # x: A–B, B–C and C–A, never turned. y: the same, and B–A.
+    cycle = [("A", "B", 5, 3), ("B", "C", 3, 2), ("C", "A", 4, 3)]
+    frame = pd.concat(
+        [duels(cycle, judge="x"), duels([*cycle, ("B", "A", 4, 3)], judge="y")], ignore_index=True
+    )
+    for name in ("judge", "item"):
+        frame[name] = frame[name].astype(str).astype("category")
+    notes = {name: one.note for name, one in fit_position_model(frame).gamma.items()}
+    assert "transitivity" in notes["x"] and "transitivity" not in notes["y"]

@@ -16,7 +16,7 @@ from metrics.ratings.bradley_terry import (
     Leaderboard,
     connected_leaderboards,
 )
-from metrics.ratings.unbounded_gaps import GapLimits
+from metrics.ratings.unbounded_gaps import GapLimits, reachable_by_wins
 from tests.metrics.battle_frames import duels, fought, some_battles
 from tests.page_words import says
 
@@ -121,3 +121,16 @@ def test_what_all_lines_of_a_board_have_in_common_is_worked_out_once():
     assert (
         limits.is_significantly_positive(above, below) and limits.lower_limit(below, above) is None
     )
+
+
+def test_one_win_leads_down_and_one_tie_both_ways() -> None:
+    # A beat B once, B and C tied once, D beat C once: from A and D all that are below.
+    counts = count_pairs(
+        extract_battles(duels([("A", "B", 1, 0), ("B", "C", 0, 0, 1), ("C", "D", 0, 1)]))
+    )
+    assert reachable_by_wins(counts).astype(int).tolist() == [
+        [1, 1, 1, 0],
+        [0, 1, 1, 0],
+        [0, 1, 1, 0],
+        [0, 1, 1, 1],
+    ]

@@ -7,13 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from metrics.remedies.budget_plan import BudgetPlan, plan_budget
+from metrics.remedies.budget_plan import (
+    BudgetPlan,
+    _choose_steps,
+    _estimate_steps,
+    _PlanOption,
+    plan_budget,
+)
 from metrics.remedies.recommendation import held_out_credits
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
+from metrics.remedies.rule_sets import one_call_rule, rules_of_rater
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import to_plain_data
 from studies.domain import Estimate
+from tests.metrics.frames import build, pair
 from tests.metrics.remedies.known_judges import GradedJudge, HardJudge, expected_credit, simulate
 from tests.metrics.remedies.test_closed_forms import single
 from tests.samples import ALL
@@ -208,3 +216,56 @@ def test_the_interval_of_a_step_is_as_wide_as_its_agreement_varies() -> None:
     assert len(values) == len(halves) == 40
     assert np.mean(halves) == pytest.approx(1.96 * np.std(values, ddof=1), rel=0.35)
     assert all(covers(one, value) for one, value in zip(found, values, strict=True))
+
+
+def plan_options() -> tuple[RemedyStudy, dict[str, _PlanOption]]:
+    """Two equal judges on 40 items. Made-up credits: one call ½ everywhere, two rules with ¾ on
+    different items, and a better one."""
+    rows = [row for k in range(40) for j in "ab"
+            for row in pair(f"q{k}", 0, k % 2, better="x", judge=j)]  # fmt: skip
+    study = build_remedy_study(build(rows))
+    good = np.repeat([1.0, 0.0], [30, 10])
+    first, second = (one_call_rule(study.grid, rater) for rater in (0, 1))
+    pool = rules_of_rater(study.grid, 0)[1], rules_of_rater(study.grid, 1)[1]
+    return study, {
+        "one call": _PlanOption(first, 1.0, np.full(40, 0.5)),
+        "other": _PlanOption(pool[1], 1.0, good),
+        "advised": _PlanOption(pool[0], 1.0, np.roll(good, 10), advised=0),
+        "dear": _PlanOption(pool[0], 2.0, np.roll(good, 10), advised=0),
+        "weak": _PlanOption(pool[0], 2.0, np.full(40, 0.5), advised=0),
+        "perfect": _PlanOption(second, 3.0, np.ones(40)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ("one call, other", "other"),
+        ("one call, other, advised", "advised"),
+        ("one call, dear", "one call, dear"),
+        ("one call, weak", "one call, weak"),
+        ("one call, other, dear", "other"),
+        ("one call, advised, perfect", "advised, perfect"),
+        ("other, advised", "other"),
+    ],
+)
+def test_steps_are_better_or_recommended_and_replace_those_that_cost_as_much(
+    names: str, chosen: str
+) -> None:
+    study, options = plan_options()
+    steps = _choose_steps(study, [options[name] for name in names.split(", ")])
+    assert steps == [options[name] for name in chosen.split(", ")]
+
+
+def test_agreement_and_gain_stay_within_their_range() -> None:
+    """Two items, credits 1 and 0, then 0 and 1: standard error ½ and 1, and t of one degree."""
+    rows = [row for k in range(2) for row in pair(f"q{k}", 0, 1, better="x")]
+    study = build_remedy_study(build(rows))
+    rule = one_call_rule(study.grid, 0)
+    options = [
+        _PlanOption(rule, 1.0, np.array([1.0, 0.0])), _PlanOption(rule, 2.0, np.array([0.0, 1.0])),
+    ]  # fmt: skip
+    first, second = _estimate_steps(study, options)
+    assert (first.agreement.value, first.agreement.low, first.agreement.high) == (0.5, 0, 1)
+    assert first.gain is None and second.gain is not None
+    assert (second.gain.value, second.gain.low, second.gain.high) == (0, -1, 1)

@@ -7,7 +7,8 @@ import pytest
 
 from metrics.remedies.order_grid import build_order_grid
 from metrics.remedies.recommendation import format_points
-from metrics.remedies.remedy_study import build_remedy_study
+from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
+from metrics.remedies.risk_coverage import graded_curve, votes_curve
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_names import rule_words_of_id
 from metrics.remedies.rule_sets import rules_of_rater
@@ -180,3 +181,66 @@ def test_a_vote_without_a_verdict_is_no_vote():
     grid = build_order_grid(build(pair("q", 0, 1) + votes))
     assert grid.known_winner.tolist() == [1.0]
     assert grid.votes is not None and grid.votes[0].tolist() == [1.0]
+
+
+def test_a_vote_that_is_part_of_the_majority_is_said() -> None:
+    vote = {"item": "q", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "prompt": "vote"}
+    frame = build([*pair("q", 0, 1, better="y"), vote])
+    for source, said in (("known answers", False), ("people's majority", True)):
+        rules = rules_of_rater(build_order_grid(frame, source=source), 0)
+        notes = {rule.note for rule in rules if rule.id.startswith("ask-people")}
+        assert len(notes) == 1 and ("majority" in notes.pop()) is said
+
+
+def test_juries_that_are_not_shown_have_two_and_three_judges() -> None:
+    """Four equally good judges: with the first, three juries of two and three of three; those of
+    a shown rule are left out."""
+    rows = [
+        one for k in range(6) for j in "abcd" for one in pair(f"q{k}", 0, 1, better="x", judge=j)
+    ]
+    study = build_remedy_study(build(rows))
+    found = study.further_jury_rules(0, [])
+    members = {"".join(sorted(name for name, _ in rule.members)) for rule in found}
+    assert members == {"ab", "ac", "ad", "abc", "abd", "acd"}
+    assert len(found) == 18, "three rules each"
+    assert len(study.further_jury_rules(0, found[:2])) == 16
+    shown = [(rule.id, len(rule.members)) for rule in study.rules_shown_for_rater(0)]
+    assert [one for one in shown if one[1] > 1] == [
+        ("round-robin", 2), ("opposite", 2), ("jury-both", 2),
+        ("jury", 3), ("jury-both", 3), ("jury-both", 4),
+    ]  # fmt: skip
+
+
+def test_the_risk_curve_is_over_votes_only_without_graded_replies() -> None:
+    def study(**more: object) -> RemedyStudy:
+        rows = [row for k in range(6) for j in "ab"
+                for row in pair(f"q{k}", 0, k % 2, better="x", judge=j, **more)]  # fmt: skip
+        return build_remedy_study(build(rows))
+
+    plain, graded = study(), study(margin=2, prompt="five-level")
+    assert plain.risk_curve(0) == votes_curve(plain.grid, [0, 1])
+    assert [one.margin for one in plain.risk_curve(0)] == [1, 2, 3, 4]
+    assert not plain.has_graded_curve(0) and graded.has_graded_curve(0)
+    assert graded.risk_curve(0) == graded_curve(graded.grid, 0)
+
+
+def test_a_judges_verdict_in_an_unknown_order_is_left_out_and_a_vote_is_not() -> None:
+    rows = [*pair("q", 0, 1, better="x"), *pair("r", 0, 1, better="x", orders=0)]
+    vote = {"item": "q", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "orders": 0}
+    grid = build_order_grid(build([*rows, vote]))
+    assert len(grid.items) == 1 and grid.votes is not None
+    assert [one.tolist() for one in grid.votes] == [[1], [0]]
+
+
+@pytest.mark.parametrize(("items", "partners"), [(3, [1]), (4, [])])
+def test_a_judge_that_is_always_better_by_a_half_is_no_partner_from_four_items_on(
+    items: int, partners: list[int]
+) -> None:
+    """The first judge always takes the first answer (credit ½), the second is always right. An
+    unseen item could cost 1: ½ is more than z²/(n + z²) from n = z² = 3.84 on."""
+    rows = [
+        row for k in range(items) for judge, second in (("a", 0), ("b", 1))
+        for row in pair(f"q{k}", 0, second, better="x", judge=judge)
+    ]  # fmt: skip
+    study = build_remedy_study(build(rows))
+    assert study.jury_partners(0) == partners and study.jury_partners(1) == [0]

@@ -51,6 +51,8 @@ def test_creation_alignment_and_correction_are_printed_where_the_records_allow_i
     # poems: +2, +1 → 100, 50: 75.
     assert got["creation"]["poems"]["m"]["reward"]["value"] == pytest.approx(75)
     assert got["creation"]["mails"]["m"]["counts"]["much_worse"] == 1
+    # mails: −100 and −50, then +100 and −50.
+    assert got["reward"]["m"]["value"] == pytest.approx((150 - 150 + 50) / 6)
     # q1: J (2 + 1)/2 against 1.5; q2: J −1.5 against 0. MAE ¾.
     dual = got["agreement"]["alignment"]["j"]["dual"]["overall"]
     assert dual["mae"]["value"] == pytest.approx(0.75)

@@ -185,3 +185,4 @@ def test_a_judge_that_follows_the_position_has_no_certain_weights_and_no_moves()
         assert one.value == pytest.approx(0, abs=1e-9)
         assert one.low is None and "no interval" in one.note
     assert {one["moved"] for one in got["ranking"].values()} == {0}
+    assert got["style_share"].value is None and "equally strong" in got["style_share"].note

@@ -199,3 +199,11 @@ def test_an_unusable_reply_does_not_change_the_order_that_the_plan_lists_first()
     assert (one.names, len(set(other.theta.round(9)))) == (("a", "b", "c"), 1)
     places = {each.order: each.places for each in rank_multiverse(frame) if each.ties == "half"}
     assert set(places["the other order"].values()) == {1}
+
+
+@pytest.mark.parametrize(("items", "expected"), [(3, 1 / 3), (4, 1 / 2)])
+def test_a_half_of_the_items_is_rounded_up(items: int, expected: float) -> None:
+    """a wins all items but one. Half of three is two, half of four is two: a is first alone if the
+    lost item is not among them, with probability 1/3 and 1/2."""
+    found = first_place(pair_verdicts(duels([("a", "b", items - 1, 1)])), halves=900)
+    assert found is not None and found.halves_first / 900 == pytest.approx(expected, abs=0.06)

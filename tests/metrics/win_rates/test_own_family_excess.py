@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from metrics.estimation.planning.variance_components import VarianceComponents
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates.jury import effective_judges, verdict_correlation
 from metrics.win_rates.own_family_excess import own_family_excess
-from metrics.win_rates.precision_plan import precision_plan
+from metrics.win_rates.precision_plan import _narrowing_by_doubling, precision_plan
 from tests.metrics.frames import build, pair, prd
 from tests.samples import ALL
 
@@ -179,3 +180,16 @@ def test_without_known_answers_only_the_correlation_of_verdicts_is_known():
     assert effective_judges(frame) is None and 0.6 < verdict_correlation(frame) < 0.85
     assert effective_judges(build(pair("q", 0, 1))) is None
     assert verdict_correlation(build(pair("q", 0, 1))) is None
+
+
+def test_only_what_was_measured_more_than_once_is_doubled() -> None:
+    """ITEM 0.1/50, judge 0.04/100: doubling the judges leaves 0.1/50 + 0.04/200."""
+    item, judge = frozenset(["item"]), frozenset(["item", "judge"])
+    counts = {"item": 50, "judge": 2, "prompt": 1, "order": 2}
+    found = _narrowing_by_doubling(VarianceComponents(counts, {item: 0.1, judge: 0.04}, 0.0, 2.0))
+    assert list(found) == ["item", "judge", "repeat"]
+    assert found["item"] == pytest.approx(1 - 0.5**0.5)
+    assert found["judge"] == pytest.approx(1 - (0.0022 / 0.0024) ** 0.5)
+    assert found["repeat"] == 0
+    prompts = VarianceComponents({**counts, "judge": 1, "prompt": 2}, {item: 0.1}, 0.0, 2.0)
+    assert list(_narrowing_by_doubling(prompts)) == ["item", "prompt", "repeat"]

@@ -97,3 +97,9 @@ def test_sources_are_shares_of_the_variance_of_the_mean():
 def test_a_win_rate_is_found_with_power_beyond_the_half_width():
     assert detectable_win_rate(0.08) == pytest.approx(0.614, abs=1e-3)
     assert detectable_win_rate(0.5) == 1.0
+
+
+def test_assumed_components_are_those_of_one_verdict() -> None:
+    # One item, judge, prompt and order: the variance of the mean of four replies that correlate.
+    one = assumed_components(StudySize(items=80, judges=2, opponents=4), 0.1)
+    assert one.error_variance() == pytest.approx(0.25 * (0.1 + 0.9 / 4))

@@ -70,6 +70,14 @@ def test_a_model_s_line_counts_read_verdicts_of_machines_alone(
     assert (float(last["win_rate"]), last["n_total"]) == (0, "2")
 
 
+def test_the_standard_error_of_two_verdicts_and_of_one(store: Store, tmp_path: Path) -> None:
+    # m: 1, 0: the standard deviation is √½, over √2 it is ½. n has one verdict: no spread.
+    made = [judged(1, "m", 1), judged(2, "m", 0), judged(1, "n", 0)]
+    first, last = rows(store, made, tmp_path / "board.csv")
+    assert float(first["standard_error"]) == pytest.approx(50)
+    assert float(last["standard_error"]) == 0
+
+
 def test_label_probabilities_count_by_what_they_say(store: Store, tmp_path: Path) -> None:
     # .7 for m with base first; then .6 + half of the .2 that the tie has. Discrete: m both times.
     made = [judged(1, "m", 1, likely=(0.3, 0.7)),

@@ -12,15 +12,20 @@ from typing import Any
 
 import pytest
 
+from studies.store.recovery.backup import find_damage
+from studies.store.recovery.damage import find_fault_or_raise
 from studies.store.recovery.file_header import HEADER_BYTES, parse_header, read_header
 from studies.store.recovery.page_reader import (
+    INDEX_NODE,
+    TABLE_LEAF,
+    TABLE_NODE,
     PageFile,
     Row,
     Unreadable,
     _parse_record_values,
     _read_varint,
 )
-from studies.store.recovery.page_trees import PageTrees
+from studies.store.recovery.page_trees import PageTrees, TreeLosses
 from studies.store.recovery.table_shapes import parse_table_shapes
 from studies.store.recovery.wal_check import read_wal, wal_path
 
@@ -281,7 +286,8 @@ def test_a_page_belongs_to_one_tree_of_its_own_kind(database):
         assert list(trees.rows("notes")) == [], "its pages are taken"
 
 
-def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):
+@pytest.mark.parametrize(("lost", "kept"), [("one", "two"), ("two", "one")])
+def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path, lost, kept):
     path, names = tmp_path / "d.db", ("CREATE TABLE one (a TEXT NOT NULL, b INTEGER NOT NULL)",
                                       "CREATE TABLE two (a INTEGER NOT NULL, b TEXT)")  # fmt: skip
     with closing(sqlite3.connect(path)) as connection:
@@ -292,13 +298,110 @@ def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path):
         connection.executemany("INSERT INTO two VALUES (?,?)", [(n, f"t{n}") for n in range(100)])
         connection.commit()
     content = bytearray(path.read_bytes())
-    content[512] = 99  # the first page of `one`, after that of the file
+    content[512 if lost == "one" else 1024] = 99  # its first page; `two` has the file's last page
     path.write_bytes(content)
     with PageFile(path, None) as pages:
         trees = PageTrees(pages, parse_table_shapes(names))
         trees.find_roots()
-        assert list(trees.rows("one")) == []
-        assert len(list(trees.rows("two"))) == 100
+        assert list(trees.rows(lost)) == []
+        assert len(list(trees.rows(kept))) == 100
         found = list(trees.cut_off_rows(["one", "two"]))
-    assert {name for name, _ in found} == {"one"}
-    assert sorted(row.values[1] for _, row in found) == list(range(100))
+    assert {name for name, _ in found} == {lost}
+    assert sorted(row.values[lost == "one"] for _, row in found) == list(range(100))
+
+
+def test_a_lost_page_is_taken_to_have_as_many_rows_as_the_others():
+    assert TreeLosses(pages=3, cells=2, read_pages=2, read_rows=8).estimate_rows() == 2 + 3 * 4
+    assert TreeLosses(pages=3, cells=2).estimate_rows() == 2 + 3 * 1
+
+
+def test_the_first_fault_of_a_file_is_one_line(database):
+    assert find_fault_or_raise(database) == "" == find_damage(database)
+    content = bytearray(database.read_bytes())
+    with PageFile(database, None) as pages:
+        leaf = next(n for n in range(pages.count, 1, -1) if n not in pages.free_pages())
+        size = pages.page_size
+    content[(leaf - 1) * size : leaf * size] = b"\x63" * size
+    database.write_bytes(content)
+    fault = find_damage(database)
+    assert fault.strip() and "\n" not in fault and "*" not in fault
+
+
+def second_page(path: Path, start: bytes, at: int, cell: bytes) -> PageFile:
+    """A database whose second page of 512 bytes begins with `start` and has `cell` at `at`; the
+    last 12 bytes of every page are reserved."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size=512")
+        connection.execute("CREATE TABLE notes (a)")
+        connection.commit()
+    content = bytearray(path.read_bytes())
+    content[20] = 12
+    content[512 : 512 + len(start)] = start
+    content[512 + at : 512 + at + len(cell)] = cell
+    path.write_bytes(content)
+    return PageFile(path, None)
+
+
+def page_start(kind: int, *pointers: int) -> bytes:
+    """The header of a page, with 7 as its last child, and the offsets of its cells."""
+    last = struct.pack(">I", 7) if kind in (INDEX_NODE, TABLE_NODE) else b""
+    header = struct.pack(">BHHHB", kind, 0, len(pointers), 0, 0) + last
+    return header + struct.pack(f">{len(pointers)}H", *pointers)
+
+
+@pytest.mark.parametrize(("more", "damaged"), [(0, False), (1, True)])
+def test_a_page_has_as_many_cells_as_it_has_room_for(tmp_path, more, damaged):
+    """A leaf of 512 - 12 bytes has room for 246 offsets after its 8 bytes of header."""
+    start = page_start(TABLE_LEAF, *([600] * (246 + more)))
+    with second_page(tmp_path / "d.db", start, 0, b"") as pages:
+        if damaged:
+            with pytest.raises(Unreadable, match="too many"):
+                pages.btree_page(2)
+        else:
+            page = pages.btree_page(2)
+            assert (page.rows, page.bad_cells) == ((), 246)
+
+
+@pytest.mark.parametrize(("at", "found"), [(12, 0), (15, 0), (17, 0), (18, 1)])
+def test_a_cell_lies_behind_the_offsets_of_all_cells(tmp_path, at, found):
+    """The five offsets of this leaf end at byte 18. Four of them lead out of the page."""
+    start = page_start(TABLE_LEAF, at, *([0xFFFF] * 4))
+    row = bytes([2, 5, 2, 8])  # two bytes of record, row 5, a header of two bytes, the value 0
+    with second_page(tmp_path / "d.db", start, at, row) as pages:
+        page = pages.btree_page(2)
+    assert [(one.rowid, one.values) for one in page.rows] == [(5, (0,))] * found
+    assert page.bad_cells == 5 - found
+
+
+@pytest.mark.parametrize(("at", "children"), [(13, (7,)), (14, (9, 7)), (496, (9, 7)), (497, (7,))])
+def test_a_child_is_named_inside_the_page_and_behind_its_header(tmp_path, at, children):
+    start = page_start(TABLE_NODE, at)
+    with second_page(tmp_path / "d.db", start, at, struct.pack(">I", 9)) as pages:
+        assert pages.btree_page(2).children == children
+
+
+@pytest.mark.parametrize("reserved", [0, 12])
+def test_rows_of_every_length_are_read_where_sqlite_wrote_them(tmp_path, reserved):
+    """A page of 512 bytes keeps records of up to 102 bytes in an index, of up to 477 in a table;
+    of longer ones it keeps a part, and the rest is on overflow pages."""
+    path = tmp_path / "d.db"
+    lengths = [*range(84, 110), *range(465, 480), *range(560, 620, 7), *range(970, 990)]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size=512")
+        connection.commit()
+        connection.execute("VACUUM")
+    content = bytearray(path.read_bytes())
+    content[20] = reserved
+    content[105:107] = struct.pack(">H", 512 - reserved)  # where the cells of the first page begin
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in SCHEMA[:2]:
+            connection.execute(statement)
+        rows = [(n, "x" * length, None) for n, length in enumerate(lengths)]
+        connection.executemany("INSERT INTO notes VALUES (?,?,?)", rows)
+        connection.commit()
+    trees, found = read_trees(path)
+    assert [(row.rowid, *row.values[1:]) for row in found["notes"]] == rows
+    with PageFile(path, None) as pages:
+        indexed = [row.values for row in walk(pages, trees.roots["notes_by_a"])]
+    assert sorted(indexed) == sorted((text, n) for n, text, _ in rows)

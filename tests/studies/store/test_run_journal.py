@@ -163,10 +163,29 @@ def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store)
         await begun(journal, "a")  # its call has begun and never came back
         await journal.end_attempt(await begun(journal, "b"), "HTTP 500", NO_USAGE, None)
         journal.close()
+        assert not is_owner_alive(store.run_locks_folder, journal.owner.id)
 
     do(act)
     assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["a"]
     assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
+
+
+def test_a_call_that_was_stopped_while_it_was_noted_is_not_listed_as_paid(store):
+    """The note is committed after the task ends: no request was sent."""
+
+    async def act() -> None:
+        journal = RunJournal(store)
+        noting = asyncio.create_task(journal.begin_attempt("k"))
+        await asyncio.sleep(0)
+        noting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await noting
+        store.writer.run(lambda connection: None)  # waits for the writes before it
+        assert len(open_attempts(store)) == 1
+        journal.close()
+
+    do(act)
+    assert open_attempts(store) == [] and list_maybe_paid_twice(store) == []
 
 
 HOLDER = """

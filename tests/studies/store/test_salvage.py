@@ -13,6 +13,7 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,11 +26,12 @@ from studies.store.recovery import damage, rolling_backups
 from studies.store.recovery.backup import find_damage
 from studies.store.recovery.rolling_backups import (
     DailyBackupThread,
+    _require_room,
     backup_daily,
     backup_folder,
     daily_backups,
 )
-from studies.store.recovery.salvage import RepairReport, repair_store
+from studies.store.recovery.salvage import RepairReport, _insert_row, repair_store
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 from tests.conftest import ROOT
@@ -235,7 +237,9 @@ def test_nothing_to_repair_is_an_error(
     assert len(list(tmp_path.iterdir())) == (content is not None)
 
 
-def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
+def test_a_backup_is_made_while_a_run_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = fill_store(tmp_path / "evenhand.db", asks=50)
     stop = threading.Event()
     written = []
@@ -260,11 +264,32 @@ def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
         thread.join(120)
         store.close()
     assert studies(["backup", str(out), "--store", str(store.path)]) == 2, "no file is replaced"
+    capsys.readouterr()
     assert studies(["backup", "--store", str(store.path)]) == 0
+    (made,) = backup_folder(store.path).glob("manual-*.db")
+    assert capsys.readouterr().err.startswith(f"{made}: {made.stat().st_size:,} bytes")
     assert len(list(backup_folder(store.path).glob("manual-*.db"))) == 1
 
 
 # ---- automatic backups -------------------------------------------------------------------------
+
+
+def test_a_backup_needs_twice_the_room_of_the_store(tmp_path: Path) -> None:
+    free = shutil.disk_usage(tmp_path).free
+    _require_room(int(0.45 * free), tmp_path / "e.db")
+    size = int(0.55 * free)
+    with pytest.raises(StoreUnusable) as refused:
+        _require_room(size, tmp_path / "e.db")
+    assert f"{2 * size / 1e9:.1f} GB" in str(refused.value)
+
+
+def test_a_value_that_no_table_takes_is_left_out() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b NOT NULL)")
+        records: list[dict[str, Any]] = [
+            {"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2**70, "b": 1}, {"a": 2, "b": None},
+        ]  # fmt: skip
+        assert [_insert_row(connection, "t", record) for record in records] == [1, 0, 0, 0]
 
 
 def older_store(path: Path) -> None:

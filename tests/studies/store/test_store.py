@@ -153,6 +153,23 @@ def test_a_new_study_of_a_deleted_name_has_no_past_runs(store: Store) -> None:
     assert store.runs("one") == []
 
 
+def test_a_run_renews_the_time_of_its_study_and_no_other(store: Store) -> None:
+    for name in ("ran", "running", "idle"):
+        save(store, name, "k", items=[item("q1")])
+    version = store.version("ran")
+    saved = {line.name: line.updated for line in store.studies()}
+    assert [line.name for line in store.studies()] == ["idle", "running", "ran"]
+    late = max(saved.values()) + 100
+    runs = [
+        ("1", "ran", "x", "done", "", late, late + 7),
+        ("2", "running", "x", "running", "", late, None),
+    ]
+    store.writer.run(lambda c: c.executemany("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", runs))
+    used = {"ran": late + 7, "running": late, "idle": saved["idle"]}
+    assert [(line.name, line.updated) for line in store.studies()] == list(used.items())
+    assert store.version("ran") == version, "a run without judgements leaves drawn results valid"
+
+
 def test_a_deleted_judgement_s_number_is_never_used_again(store: Store) -> None:
     """Live views follow the numbers: one that came back would be skipped."""
     save(store, "one", "k1")

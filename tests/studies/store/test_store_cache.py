@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from studies.store.caching import store_cache
 from studies.store.caching.memory_size import measure_memory
 from studies.store.caching.store_cache import StoreCache
 
@@ -94,24 +95,69 @@ def test_a_value_that_grows_after_it_was_stored_is_measured_again():
     assert cache.bytes <= 6 * MB and not has(cache, "lazy")
 
 
-def test_a_slow_measurement_is_not_repeated_at_once():
-    """Measuring 22,500 lists takes far longer than putting a number."""
+class StandingClock:
+    """The time, which passes only when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 10.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(("filler", "kept_for_a_second"), [(3.0, True), (3.4, False)])
+def test_growth_is_seen_within_a_second_and_at_once_when_half_full(
+    filler, kept_for_a_second, monkeypatch
+):
+    clock = StandingClock()
+    monkeypatch.setattr(store_cache, "time", clock)
+    cache = StoreCache(most_bytes=7 * MB)
+    lazy = cache.compute_once(("s", "lazy"), 1, LazyNumbers)
+    fill(cache, "filler", filler)
+    assert len(lazy.large) == 4 * MB
+    fill(cache, "next", 0.3)  # 4 + 3.0 + 0.3 MB are more than 7
+    assert (len(cache) == 3) == kept_for_a_second
+    clock.now += 1
+    fill(cache, "last", 0.1)
+    assert cache.bytes <= 7 * MB and not has(cache, "lazy")
+
+
+def test_a_slow_measurement_is_not_repeated_at_once(monkeypatch):
+    """A measurement takes an eighth of a second, so that 2.5 s pass before the next."""
+    clock, measured = StandingClock(), []
+    monkeypatch.setattr(store_cache, "time", clock)
     cache = StoreCache(most_bytes=20 * MB)
-    measured: list[int] = []
-    parts = [[[k, m, "x" * 9] for m in range(150)] for k in range(150)]
 
     class Counted:
         @property
         def __dict__(self) -> dict[str, object]:
-            measured.append(1)
-            return {"parts": parts}
+            measured.append(clock.now)
+            clock.now += 0.125
+            return {}
 
-    cache.compute_once(("s", "counted"), 1, Counted)
     fill(cache, "filler", 12)  # more than half full: measured as often as allowed
+    cache.compute_once(("s", "counted"), 1, Counted)
+    assert len(measured) == 2  # as a new value, and as one that may have grown
     for number in range(20):
+        clock.now += 0.6
         cache.compute_once(("s", "counted"), 1, Counted)
         cache.compute_once(("s", number), 1, lambda: 0)
-    assert 1 <= len(measured) < 12
+    assert len(measured) == 2 + 20 // 5
+
+
+def test_what_was_put_or_found_since_the_last_measurement_is_measured(monkeypatch):
+    monkeypatch.setattr(store_cache, "time", StandingClock())
+    cache = StoreCache(most_bytes=100 * MB)
+    fill(cache, "first", 0.1)
+    old = cache.compute_once(("s", "lazy"), 1, LazyNumbers)
+    assert len(old.large) == 4 * MB < cache.bytes
+    other = cache.compute_once(("s", "other"), 1, LazyNumbers)
+    for number in range(9):
+        cache.compute_once(("s", number), 1, lambda: 0)
+    assert cache.bytes < 5 * MB
+    assert cache.find(("s", "other"), 1) is other and cache.find(("s", "other"), 2) is None
+    assert cache.find(("s", "none"), 1) is None
+    assert len(other.large) == 4 * MB and cache.bytes > 8 * MB
 
 
 def test_dropping_a_study_leaves_the_others():
@@ -133,6 +179,7 @@ def test_simultaneous_requests_wait_for_one_computation():
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda _: cache.compute_once(("s", "x"), 1, slow), range(6)))
     assert (found, made) == ([7] * 6, [1])
+    assert cache._computing == {}, "no lock is left"
 
 
 def test_a_failed_computation_is_not_stored_and_blocks_nobody():

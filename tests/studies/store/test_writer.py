@@ -10,6 +10,8 @@ import pytest
 
 from studies.errors import StoreUnusable
 from studies.store.database import connect
+from studies.store.recovery.wal_check import read_wal, wal_path
+from studies.store.store import Store
 from studies.store.writer import StoreWriter
 
 
@@ -182,3 +184,13 @@ def test_the_advice_after_a_failed_write_fits_any_command(path):
     with pytest.raises(StoreUnusable, match=r"free some space, then try again$"):
         writer.run(lambda c: c.execute("CREATE TABLE more AS SELECT zeroblob(100000)"))
     writer.close()
+
+
+def test_every_commit_has_the_page_with_the_store_s_identity_in_the_log(store: Store) -> None:
+    """By this page it is known later that the log belongs to the store."""
+    with contextlib.closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    assert read_wal(wal_path(store.path)) is None
+    store.writer.run(lambda c: c.execute("UPDATE studies SET updated=1"))
+    log = read_wal(wal_path(store.path))
+    assert log is not None and 1 in log.latest_offsets_by_page()

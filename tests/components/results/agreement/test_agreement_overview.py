@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -118,7 +119,14 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
 
     unsure = best_voter_replacement_sentence([one("a", -0.01, 0.55), one("b", -0.02, 0.45)])
     assert says(unsure, "no significant difference", "person")
-    assert says(unsure, "only 55", "samples; b", "45")
+    assert says(unsure, "only 55\u202f%", "samples; b", "45\u202f%")
+    assert "(judge 60\u202f%, person 60\u202f%)" in unsure
+    cells = {"a": ("ada", "brief"), "b": ("bob", "brief")}
+    assert "**a**" in best_voter_replacement_sentence([one("a", 0.01, 0.99)], cells)
+    several = best_voter_replacement_sentence([one("a", 0, 0.99)], cells | {"b": ("bob", "long")})
+    assert says(several, "**ada**", "prompt **brief**") and "bootstrap" not in several
+    unknown = replace(one("a", 0, 0), best=None)
+    assert "bootstrap" not in best_voter_replacement_sentence([unknown, one("b", 0, 0.4)])
     assert says(
         best_voter_replacement_sentence([one("a", 0.01, 0.99), one("b", 0, 0.01)]),
         "often",
@@ -191,6 +199,20 @@ def test_disputes_are_sorted_by_how_informative_they_are(store):
     assert subtitle.startswith("2 cases")
     assert "3 of 3 votes" in html and "1 vote" in html
     assert '"contestant": "x"' in unescape(html)
+    assert says(subtitle, "most judges") and says(html, "2 judges") and "rater" not in html
+
+
+def test_disputes_of_one_judge_are_of_no_majority_and_prompts_are_no_judges(store):
+    for name, raters in (("one", [("a", "p")]), ("prompts", [("a", "p"), ("a", "q")])):
+        sheet = Sheet(name)
+        for rater in raters:
+            sheet.both("q1", rater[0], "yy", rater[1])
+        sheet.votes("q1", ann="x", bob="x").save(store)
+    (one, html), (several, _) = (
+        show_disputes(agreement(store, name), AGAINST_PEOPLE) for name in ("one", "prompts")
+    )
+    assert says(one, "the judge", "people") and "most judge" not in one and says(html, "1 judge")
+    assert says(several, "most prompts")
 
 
 def test_known_answers_are_shown_as_such_and_are_no_people(store):

@@ -12,7 +12,9 @@ from components.filtering.filters import Filter, judge_rows_or_people_rows, rate
 from components.html.format import join_names
 from components.results.bias import panels as bias_view
 from components.results.bias import sentences
+from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import (
+    BY_CATEGORY,
     BY_PROMPT,
     MEASURES,
     bias_matrix_html,
@@ -325,3 +327,16 @@ def test_a_part_of_the_judges_is_named_in_words():
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
     _, lead = bias_finding(bias_from_frame(build(rows)))
     assert says(lead, "Both judges flip", "noise")
+
+
+def test_a_measure_that_the_study_does_not_offer_gives_way_to_the_first(judged):
+    """As in the address of a study with four options. The title names what the matrix shows."""
+    shown = FilteredStudy(judged, NAME)
+    first, second, *_ = list_matrix_measures(2)
+    drawn = {name: bias_tab.draw_matrix(shown, name, BY_CATEGORY) for name in (first, second, "?")}
+    assert drawn["?"] == drawn[first] != drawn[second]
+    assert says(drawn["?"].heading, f"{first} by judge", "category")
+    fair = FilteredStudy(judged, NAME, Filter(judge="fair"))
+    heading = bias_tab.draw_matrix(fair, "?", BY_CATEGORY).heading
+    assert says(heading, f"{first} by prompt", "category")
+    assert f"{first} by prompt<" in bias_tab.draw_matrix(fair, "?", BY_PROMPT).heading

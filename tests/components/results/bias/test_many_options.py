@@ -127,7 +127,7 @@ def test_a_steady_judge_alone_prefers_no_place(frame):
     assert title == ("No judge significantly prefers a position; consistency is 100\u202f%.")
 
 
-def test_the_tests_of_options_are_permutation_and_likelihood(frame):
+def test_the_test_of_options_is_a_permutation_test(frame):
     bias = bias_from_frame(frame)
     rows = {row.name: row for row in option_test_rows(fit_option_rows(frame), bias)}
     # All 48 picks on one place: of the 24 arrangements of each of 12 items one does that for each
@@ -140,8 +140,7 @@ def test_the_tests_of_options_are_permutation_and_likelihood(frame):
     low, high = (float(end) for end in rows["first"].counts_text.split(" : ")[1].split(" to "))
     assert rows["first"].counts_text.startswith("0.000 : ") and 0.9 < low < high <= 1
     html = order_tests_html(list(rows.values()), OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")
-    assert "Position effects, LR" in html
-    assert "Label effects, LR" not in html  # labels go with places here: nothing to test
+    assert "Permutation" in html
 
 
 def test_what_a_place_is_worth_is_a_share_among_equals():

@@ -8,6 +8,7 @@ import pytest
 
 from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import load_bias
+from components.results.bias.option_tests import load_option_rows, option_p_values
 from components.results.bias.panels import default_kpis_html
 from components.results.bias.sentences import bias_finding
 from components.results.cards.measure_table import card_measures
@@ -17,7 +18,7 @@ from components.results.cards.sentence_rules import CardSentence, card_sentences
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.remedies.remedy_study import build_remedy_study
 from studies.frames.arrangement import Arrangement
-from tests.metrics.frames import build, pair
+from tests.metrics.frames import build, pair, rotated
 from tests.metrics.labels.test_point_measures import frame_of
 from tests.metrics.position.test_accuracy_lead import judges_with_ties
 from tests.page_words import says
@@ -114,6 +115,23 @@ def test_most_repeats_with_a_memory_are_found():
     assert independent.count("order") + independent.count("memory") <= 5
 
 
+def test_the_p_value_of_a_position_among_options_is_that_of_the_view_position():
+    """By the card of a judge of three options, whose calls are made once, or four times with equal
+    replies: repeats of a call add no evidence."""
+    rng = np.random.default_rng(3)
+    rows = [row for k in range(20) for row in rotated(f"q{k}", rng.choice(3, 3, p=(0.5, 0.3, 0.2)))]
+    found = []
+    for repeats in (1, 4):
+        frame = build(row | {"repeat": n} for row in rows for n in range(repeats))
+        (card,) = cards_of(frame).values()
+        study = UnsavedStudy("s", judgements=frame)
+        (p,) = option_p_values(load_bias(study), load_option_rows(study)).values()
+        (line,) = (one for one in card_measures(card) if "Position term" in one.label)
+        assert says(line.description, f"p = {p:.3f}".lstrip("0"))
+        found.append(p)
+    assert 0.001 < found[0] < 1 and found[0] == found[1]
+
+
 def test_a_label_counts_once_however_often_its_answer_is_judged():
     """20 answers, each scored by both arrangements of the scale and once more as a noise-floor
     repeat; one label has no usable verdict, one answer no label."""
@@ -163,3 +181,25 @@ def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
         assert says(words, "corrected") is corrected
     assert says(card(160)._order_sentence, "different orders", "unknown")
     assert "one order" not in card(160)._order_sentence
+
+
+@pytest.mark.parametrize("scale", [("1", "2", "3", "4"), ("fail", "pass")])
+def test_unusable_replies_are_in_the_sentences_on_single_answers(scale):
+    """20 answers, of which the last ten, or the last one, have no usable verdict."""
+
+    def told(usable: int) -> str:
+        values = [[float(k % 2 + (len(scale) > 2))] if k < usable else None for k in range(20)]
+        rows = [(f"q{k}", "m", Arrangement(scale), value, False) for k, value in enumerate(values)]
+        return " ".join(PointCard(frame_of(rows, scale=scale)).sentences)
+
+    assert says(told(10), "50", "unusable") and not says(told(20), "unusable")
+
+
+def test_a_card_of_single_answers_shows_the_share_of_unusable_replies():
+    """2 of 8 replies have no verdict; those of noise-floor repeats do not count."""
+    scale = Arrangement(("1", "2", "3"))
+    rows = [(f"q{k}", "m", scale, None if k < 2 else [2.0], False) for k in range(8)]
+    card = PointCard(frame_of([*rows, ("q7", "m", scale, None, True)]))
+    measures = {name: value for name, _, value, _ in card.measures}
+    assert (measures["Unusable replies"].value, measures["Unusable replies"].n) == (0.25, 8)
+    assert measures["Mean score"].value == 2 and "Spearman" not in measures

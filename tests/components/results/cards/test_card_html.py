@@ -58,7 +58,11 @@ def test_the_random_judge_is_explained_as_its_number_is_computed(store):
     said = text(show_card(Raters(FilteredStudy(store, "even")), "j"))
     assert says(said, "chooses at random", "50")
     assert says(said, "random verdicts", "each position", "equally", "ties", "this judge")
-    assert CHANCE_CONSISTENCY.name not in said
+    assert CHANCE_CONSISTENCY.name not in said and "hance" not in CHANCE_CONSISTENCY.name
+    (row,) = (one for one in card_measures(card(store, "even", "j")) if one.label == "Consistency")
+    assert row.chance == 0.5 and says(row.description, "each position equally", "50")
+    drawn = CHANCE_CONSISTENCY.measure.of(FilteredStudy(store, "even").measured_judge_rows)
+    assert drawn.value == 0.0, "2·f·s with its own shares f = 1 and s = 0"
 
 
 def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):

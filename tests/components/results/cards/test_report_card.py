@@ -39,7 +39,7 @@ def test_the_preferred_position_is_that_of_more_flips_or_of_the_choice_model(
     card = stub(
         compares_pairs=pairs,
         flips={"toward_first": first, "toward_second": second},
-        position_term=(None, None, None, "third"),
+        position_term=(None, None, "third"),
     )
     assert FLAT["preferred_position"].fget(card) == toward
 

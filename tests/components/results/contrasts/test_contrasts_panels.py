@@ -326,3 +326,21 @@ def test_a_models_name_keeps_its_capitals_and_known_answers_open_no_votes(store)
     assert "points, LLaMA" in html and "points, llama" not in html
     assert AGREEMENT.name in show_measure_family(pair, "Quality")
     assert "unlike" not in show_measure_family(pair, "Quality")
+
+
+def test_a_difference_has_one_interval_in_all_views(store):
+    sheet = Sheet("one")
+    for k in range(24):
+        for judge, flips in (("a", 0), ("b", 8), ("c", 12)):
+            sheet.both(f"q{k}", judge, "xy" if k < flips else "xx" if k % 3 else "yy")
+    sheet.save(store)
+    filtered = FilteredStudy(store, "one", Filter(judge="a"))
+    pair = comparison.pair_with_filtered_side(filtered, "b")
+    seen = {}
+    for view in ("Summary", "Position", "Agreement", "Nudges", "Remedies"):
+        family = comparison.compared_measure_family(filtered, view)
+        for one, line in known_differences(pair.family_contrasts(family)):
+            seen.setdefault(one.key, []).append((line.adjusted.low, line.adjusted.high))
+    assert len(seen["consistency"]) == 4
+    assert all(len(set(ends)) == 1 for ends in seen.values())
+    assert {one.key for one, _ in pair.family_contrasts("Win rates")} == {"win_rate"}

@@ -191,3 +191,16 @@ def test_a_study_of_options_is_not_told_that_votes_would_bring_remedies(demo_sto
             hidden = {panel.visibility_output: False for panel in view.panels}
             needed = " ".join(text for _, text in view.missing_panels(filtered, hidden))
             assert ("votes of people" in needed) == wanted
+
+
+def test_many_unusable_replies_of_several_judges_stand_below_the_headline(store):
+    for name, failed in (("many", 5), ("few", 1)):
+        sheet = Sheet(name)
+        for k in range(10):
+            sheet.both(f"q{k}", "a", "??" if k < failed else "xx").both(f"q{k}", "b", "xx")
+        sheet.save(store)
+    told = {name: summary_tab.finding(FilteredStudy(store, name))[1] for name in ("many", "few")}
+    assert says(told["many"], "25", "unusable") and not says(told["few"], "unusable")
+    chosen = FilteredStudy(store, "many", Filter(judge="a"))
+    assert "unusable" not in summary_tab.finding(chosen)[1], "the card states its own share"
+    assert says(str(summary_tab.draw_card(chosen)), "50", "unusable")

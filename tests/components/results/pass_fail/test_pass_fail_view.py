@@ -26,6 +26,7 @@ from components.results.pass_fail.panels import (
     ERRORS,
     MAX_ROWS,
     describe_box_sizes,
+    format_rates_for_report,
     is_significant_shift,
     option_order_panel,
     pass_order_finding,
@@ -72,6 +73,15 @@ def test_the_sentence_comes_first(store: Store) -> None:
     assert re.search(r"true pass rate is \*\*59.% \[\d+, \d+\]\*\*, the observed one 73.%", lead)
     assert "points too high" in lead
     assert max(len(text.split()) for text in (title, lead)) <= 25
+
+
+def test_agreement_and_kappa_have_their_intervals_in_the_tile_and_the_report(store: Store) -> None:
+    results = load_pass_fail(FilteredStudy(store, "checks"))
+    rates = results.shown.rates
+    kappa = f"κ {rates.kappa.value:.2f} [{rates.kappa.low:.2f}, {rates.kappa.high:.2f}]"
+    share = f"[{100 * rates.agreement.low:.1f}, {100 * rates.agreement.high:.1f}]"
+    told = str(pass_fail_tab.kpis(FilteredStudy(store, "checks")))
+    assert says(told, share, kappa) and kappa in format_rates_for_report(results.shown)
 
 
 def test_position_says_that_the_effect_of_the_order_is_unknown(store: Store) -> None:

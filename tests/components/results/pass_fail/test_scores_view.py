@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,22 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
     for one in results.shown.arrangements:
         assert one.name in html
         assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
+    opened = {unescape(text) for text in re.findall(r'data-select="([^"]*)"', html)}
+    assert opened == {'{"judge": "sim", "prompt": "rubric"}'}
+
+
+def test_a_heatmap_says_what_it_does_not_show(store: Store) -> None:
+    results = load_scores(FilteredStudy(store, "rubrics"))
+    rater, shown = results.rater, results.shown
+    assert rater is not None and shown is not None
+    assert "not shown" not in panels.arrangement_matrix(results)
+    assert panels.arrangement_matrix(replace(results, distributions={})) == ""
+    many = replace(shown, arrangements=shown.arrangements * 4)  # 36 of which MAX_ROWS are drawn
+    drawn = panels.arrangement_matrix(replace(results, distributions={rater: many}))
+    assert says(drawn, f"{36 - panels.MAX_ROWS} arrangements", "not shown")
+    many = replace(shown, values=())
+    drawn = panels.arrangement_matrix(replace(results, distributions={rater: many}))
+    assert says(drawn, "too many") and "<table" not in drawn
 
 
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from components.results.protocol import grade_panel as protocol_grade
 from components.results.protocol import reading_rules as protocol_reading
 from components.results.protocol import unrelated_option as protocol_unrelated
 from metrics.protocols.grade_score import RANDOM_GRADE
+from studies.domain import Estimate
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 from tests.page_words import says
@@ -119,6 +121,20 @@ def test_the_finding_warns_of_a_judge_that_is_steadily_wrong(graded):
     title, lead = protocol_view.protocol_finding(FilteredStudy(graded, N3, Filter(judge="worst")))
     assert says(title, "3", "3 combinations", "Grade Score", "significantly")
     assert says(lead, "but", "right", "only 0") and "(chance: 33" in lead
+
+
+@pytest.mark.parametrize(
+    ("high", "below"), [(-0.01, True), (0.0, False), (0.2, False), (None, False)]
+)
+def test_a_steady_judge_is_wrong_only_if_significantly_below_chance(scene, high, below):
+    """0.25 right of 0.25 + 0.08 by chance; without an upper bound nothing is significant."""
+    steady = cell(protocol_grade.study_grade_cells(scene), "steady")
+    lead = Estimate(-0.08, -0.2, high, 36)
+    made = replace(steady, accuracy=Estimate(0.25, n=36), accuracy_lead=lead)
+    clause = protocol_grade._accuracy_clause(made)
+    assert ("only 25" in clause) == clause.startswith(", but") == below
+    assert says(clause, "25", "(chance: 33")
+    assert protocol_grade._accuracy_clause(replace(made, accuracy=Estimate(None))) == ""
 
 
 def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
@@ -28,6 +30,7 @@ from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
 from judges.rendering.prompt import load_prompt
+from metrics.estimation.intervals import proportion
 from metrics.summary.alignment.alignment_section import read_alignment_inputs
 from metrics.summary.alignment.prompt_advice import advice_for_few_labels
 from studies.people.label_split import stored_split
@@ -38,6 +41,7 @@ from tests.judges.operations.test_align_answers import LenientJudge, passes
 from tests.judges.operations.test_align_answers import write_study as write_answers
 from tests.judges.small_studies import run_through
 from tests.page_words import says, text_of
+from tests.voted_studies import Sheet
 
 
 @pytest.fixture
@@ -54,6 +58,15 @@ def steps_after(store: Store, name: str) -> list[NextStep]:
     """Next steps that are offered when the run of a study has ended."""
     shown = FilteredStudy(store, name)
     return next_steps(shown, load_bias(shown))
+
+
+def test_a_share_of_one_item_says_that_it_has_no_interval() -> None:
+    one, four = (proportion(np.tile([1.0, 0.0], n), np.repeat(np.arange(n), 2)) for n in (1, 4))
+    card = SimpleNamespace(mistakes=[("rare", one), ("usual", four)], disputed=())
+    told = text_of(str(macros("results/remedies/improve.html").mistakes(card)))
+    rare, usual = told.split("usual")
+    assert says(rare, "no interval", "1 item", "n 2") and "no interval" not in usual
+    assert f"[{100 * four.low:.1f}, {100 * four.high:.1f}], n 8" in usual
 
 
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
@@ -203,3 +216,27 @@ def test_trying_candidates_is_the_main_action_until_there_is_advice(lenient_stor
     drawn, again = (str(macros(TEMPLATE).improve(one)) for one in (untried, tried))
     assert "Try candidates" in drawn and "eh-btn primary" in drawn
     assert "Try candidates" in again and "primary" not in again
+
+
+def test_rules_are_written_only_from_mistakes(store: Store) -> None:
+    """40 comparisons in both orders: x is better, and the judge says so in both orders, in one
+    order, in none, or has no usable reply to those that are learned from."""
+    for name, said in (("right", "xx"), ("first", "xy"), ("wrong", "yy")):
+        sheet = Sheet(name)
+        for k in range(40):
+            sheet.both(f"q{k}", "ada", said)
+        sheet.save(store, design={f"q{k}": "x" for k in range(40)})
+        found = build_improve_card(FilteredStudy(store, name))
+        assert found is not None
+        card, learned = found[0], len(found[0].labels.select_items(found[0].split.learn).cases)
+        assert learned == 10  # 30 are held out
+        assert card.calls == 2 * 30 and (card.rules, card.writer, card.blocked) == ("", "", "")
+        assert card.mistaken == learned * said.count("y")
+        assert ("Write rules from" in str(macros(TEMPLATE).improve(card))) == ("y" in said)
+    unread = Sheet("unread")
+    for k in range(40):
+        unread.both(f"q{k}", "ada", "??" if f"q{k}" in card.split.learn else "yy")
+    unread.save(store, design={f"q{k}": "x" for k in range(40)})
+    found = build_improve_card(FilteredStudy(store, "unread"))
+    assert found is not None and found[0].split.learn == card.split.learn
+    assert found[0].mistaken == 0 and found[0].mistakes == []

@@ -266,6 +266,25 @@ def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     assert risk_chart(results).count('class="d"') == 2 * 6
 
 
+def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
+    """In whatever order the rules stand in the table."""
+    results = load_remedies(shown(prd, "gpt-4"))
+    listed = [line for line in results.rule_estimates if line.complete and not line.rule.votes]
+    for by_dollars in (False, True):
+        marks = [(results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in listed]
+        beaten = {
+            mark for mark in marks for other in marks
+            if other != mark and other[0] <= mark[0] and other[1] <= mark[1]
+        }  # fmt: skip
+        for lines in (results.rule_estimates, results.rule_estimates[::-1]):
+            again = replace(results)
+            vars(again)["rule_estimates"] = lines
+            found = again.frontier(by_dollars)
+            assert [
+                (results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in found
+            ] == sorted(set(marks) - beaten)
+
+
 def test_a_line_leads_from_a_mark_that_was_moved_to_its_price(prd):
     results = load_remedies(shown(prd, "gpt-4"))
     costs = [mark.cost for mark in charts_svg._list_rule_marks(results, False)]
@@ -394,8 +413,12 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     assert ("repeats", "repeats(3)-both") in kinds
     assert "from pilots" in rules_table(results)
     chart = frontier_chart(results, by_dollars=False)
-    for place in range(1, len(results.pilot_lines) + 1):
+    for place, one in enumerate(results.pilot_lines, start=1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
+        tips = re.findall(rf'data-rule="P{place}"[^>]* data-tip="([^"]*)"', chart)
+        measured = f"{100 * (one.line.agreement.value or 0):.1f} "
+        assert len(tips) == 2 and all(tip.startswith(measured) for tip in tips), chart[:3000]
+        assert says(tips[0], "pilot repeats", f"{one.line.agreement.n} comparisons")
         assert f'data-rule="P{place}"' in rules_table(results)
 
 

@@ -69,6 +69,12 @@ def board(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "board"))
 
 
+def test_a_file_of_a_board_has_its_letters_as_they_are() -> None:
+    assert record_tree.json_text({"né": [1, None]}) == '{\n "né": [\n  1,\n  null\n ]\n}\n'
+    with pytest.raises(ValueError, match="JSON"):
+        record_tree.json_text(float("nan"))
+
+
 def read_log(board: Path, name: str = LOG) -> list[dict[str, Any]]:
     with gzip.open(board / name, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]

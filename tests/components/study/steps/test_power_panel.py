@@ -130,6 +130,46 @@ def test_the_curve_falls_and_marks_the_plan(store):
     assert "± 21.0 now" in html and says(html, "halve", "four times")
 
 
+def test_the_curve_leads_from_a_third_of_the_questions_to_beyond_four_times_as_many(store):
+    """Of 12 questions: from 4 to 12 * 4 * 1.2 = 57.6, the right end of the axis at 504; the points
+    at 12, 24 and 48 lie on it."""
+    found = planned(START_YAML, store)[1]
+    assert len(found.plan.items) == 12
+    wide = curve_html(found).split("</svg>")[0]
+    line = [float(x) for x in re.findall(r"([\d.]+),", re.findall(r'points="([^"]*)"', wide)[0])]
+    places = [float(x) for x in re.findall(r'<circle class="[dq]" cx="([\d.]+)"', wide)]
+    assert [*line[:: len(line) - 1], *places] == pytest.approx(
+        [34 + 470 * n / 57.6 for n in (4, 57.6, 12, 24, 48)], abs=0.06
+    )
+
+
+def test_each_mark_of_the_curve_has_its_half_width_and_its_price(store):
+    """Right above its point, the last one to the left of it; no price for the plan itself, nor in
+    the narrow drawing."""
+    found = planned(START_YAML, store)[1]
+    for narrow, drawing in enumerate(curve_html(found).split("</svg>")[:2]):
+        points = re.findall(r'<circle class="([dq])" cx="([\d.]+)" cy="([\d.]+)"', drawing)
+        labels = re.findall(
+            r'<text class="(n|b n)" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(± [^<]*)<',
+            drawing,
+        )
+        assert [point[0] for point in points] == ["d", "q", "q"]
+        assert [(label[0], label[3]) for label in labels] == [
+            ("b n", "start"), ("n", "start"), ("n", "end"),
+        ]  # fmt: skip
+        for (_, x, y), (_, left, base, anchor, text), times in zip(
+            points, labels, (1, 2, 4), strict=True
+        ):
+            assert float(y) - float(base) == pytest.approx(14, abs=0.11)
+            beside = 10 if anchor == "start" else 0
+            assert float(left) - float(x) == pytest.approx(beside, abs=0.11)
+            half = f"± {100 * found.width(items=12 * times).half:.1f}"
+            assert text.startswith(half)
+            assert text.endswith(" now") == (times == 1) and ("," in text) == (
+                times > 1 and not narrow
+            )
+
+
 def test_the_form_shows_the_panel_and_hides_it_while_nothing_can_be_run(store):
     def shown(text: str) -> bool:
         made = form_updates(text, FormState(), {}, "", store)

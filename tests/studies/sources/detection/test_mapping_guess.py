@@ -58,3 +58,18 @@ def test_short_texts_of_two_sides_are_answers_unless_something_says_what_they_ar
     assert guess_mapping(["question", "a", "b"], rows) == answers
     with_verdicts = guess_mapping(["question", "a", "b", "winner"], rows)
     assert (with_verdicts["a"], with_verdicts["b"]) == ("a", "b")
+
+
+def test_labels_are_of_the_only_answer_in_a_row():
+    cells = {"question": "Why is it so?", "model": "m1", "score": "4", "label": "pass",
+             "answer": "It is so because of many things."}  # fmt: skip
+
+    def labels_in(*columns: str) -> bool:
+        rows = [{column: cells[column] for column in columns}] * 3
+        return "label" in guess_mapping(columns, rows).values()
+
+    assert labels_in("question", "model", "label", "answer")
+    assert labels_in("question", "model", "score", "label", "answer")
+    assert not labels_in("question", "model", "score", "label"), "no answer"
+    cells["label"] = "cats"
+    assert not labels_in("question", "model", "label", "answer"), "no label"
