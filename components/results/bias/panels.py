@@ -119,9 +119,8 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         return ""
     pulls = tuple(abs((one.value or 0.0) - 0.5) * _excludes_half(one) for one in (slot, label))
     if max(pulls) < MIN_PULL:
-        return (
-            f"No preference of at least {100 * MIN_PULL:g} points for a position or label is shown."
-        )
+        least = f"{100 * MIN_PULL:g} points"
+        return f"No preference of {least} or more for a position or a label is shown."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
         return f"The judge favours the **position**: {position}."
