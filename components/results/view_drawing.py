@@ -126,7 +126,7 @@ def render_view_uncached(
         "panels": view_html(one, panels, states),
         "absent": VIEW_PARTS.missing(one.missing_panels(filtered, panels)),
         "data": show_data_note(
-            filtered, [*one.json_keys, *_json_keys_without_explanation(one, panels)]
+            filtered, [*one.json_keys, *_json_keys_without_explanation(one, panels)], other
         ),
     }
 
@@ -163,14 +163,18 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
     return [name for name in VIEWS if name not in hidden]
 
 
-def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
+def show_data_note(
+    filtered: FilteredStudy, json_keys: Sequence[str] = (), other: str | None = None
+) -> Markup:
     """HTML note on the data: numbers of judgements, votes and judgements on twins, real and
     simulated judges, and the counting rule if it is not the default; then, folded, `json_keys`
-    (where `python -m metrics --json` has the same numbers)."""
+    (where `python -m metrics --json` has the same numbers). `other`: side compared with."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     rows = filtered.measured_judge_rows  # of people, if no other row is left
     calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum())
+    added, source = comparison.further_judgements(filtered, other) if other else (0, "")
+    calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
     everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
     if votes := int(people_mask(everyone.apply(filtered.whole_frame_by_person)).sum()):
@@ -179,6 +183,8 @@ def show_data_note(filtered: FilteredStudy, json_keys: Sequence[str] = ()) -> Ma
     parts = [f"{' and '.join(sizes) or 'No judgements'} {where}."]
     if not sizes and len(filtered.unfiltered_frame):
         parts = [f"No judgement {where} passes the filters."]
+    if source:
+        parts.append(f"{count(added, 'judgement')} compared with them: study “{source}”.")
     if twins := len(filtered.store.frame(filtered.name, "only")):
         parts.append(f"{twins:,} more are on twins of answers (Nudges).")
     if real and calls:

@@ -242,6 +242,8 @@ def test_on_a_phone_one_answer_at_a_time_and_both_before_the_vote(sit, store: St
     box = page.locator(".choices").bounding_box()
     assert box is not None and box["y"] + box["height"] <= 901  # the buttons stay in reach
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    comment = page.locator("[data-comment]")  # no text stands in the box that could be cut
+    assert comment.bounding_box()["width"] > 240 and not comment.get_attribute("placeholder")
     page.wait_for_timeout(300)
     page.click(".choice >> nth=2")
     page.wait_for_function(

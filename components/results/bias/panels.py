@@ -31,6 +31,8 @@ LABELS_NOT_CROSSED: Final = (
     "separated. Set `labels: crossed` to separate them."
 )
 BIAS: Final = macros("results/bias/bias.html")
+MIN_PULL: Final = 0.1
+"""Smallest distance from ½ of a share of verdicts that is called a preference."""
 _REPEATED: Final = "of comparisons repeated in the same order; "
 
 
@@ -110,14 +112,15 @@ def _excludes_half(share: Estimate) -> bool:
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """Sentence on whether the judge prefers a position or a label, by at least 10 points and with
-    an interval that excludes an even share. `slot`, `label`: shares of the first position and of
+    """Sentence on whether the judge prefers a position or a label, by at least MIN_PULL and with an
+    interval that excludes an even share. `slot`, `label`: shares of the first position and of
     the first label; "" if one is unknown. `names`: the labels, sorted."""
     if slot.value is None or label.value is None:
         return ""
     pulls = tuple(abs((one.value or 0.0) - 0.5) * _excludes_half(one) for one in (slot, label))
-    if max(pulls) < 0.1:
-        return "No strong preference for a position or a label is shown."
+    if max(pulls) < MIN_PULL:
+        least = f"{100 * MIN_PULL:g} points"
+        return f"No preference of {least} or more for a position or a label is shown."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
         return f"The judge favours the **position**: {position}."

@@ -11,7 +11,7 @@ from components.html.format import NARROW_SPACE, count, decimal, number, share, 
 from components.results.cards.sentence_rules import NO_VERDICT
 from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
-from metrics.catalogue.records import records_reading_texts
+from metrics.catalogue.records import RECORDS, records_reading_texts
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
@@ -230,7 +230,7 @@ class PointCard:
 
     @property
     def measures(self) -> list[tuple[str, str, Estimate, Style]]:
-        """Label, description, estimate and number format of each measure."""
+        """Name (of its record, if any), description, estimate and number format of each measure."""
         found: list[tuple[str, str, Estimate, Style]] = []
         if self.pass_fail_result is not None:
             rates = self.pass_fail_result.rates
@@ -238,15 +238,16 @@ class PointCard:
             if self._has_labels_of_all_answers:
                 true = "% of verdicts on answers that are good by their label; all have one"
             found += [
-                ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
-                ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
-                ("Agreement with labels", _agreement_description(rates.base_rate),
+                ("pass_fail.sensitivity", "% of good answers that pass",
+                 rates.sensitivity, PERCENT),
+                ("pass_fail.specificity", "% of bad answers that fail", rates.specificity, PERCENT),
+                ("point_right", _agreement_description(rates.base_rate),
                  rates.agreement, PERCENT),
-                ("κ with labels", "agreement with the labels beyond chance; 0 is chance level",
+                ("pass_fail.kappa", "agreement with the labels beyond chance; 0 is chance level",
                  rates.kappa, SCORE),
-                ("Observed pass rate", "% of all verdicts that are a pass",
+                ("pass_fail.observed_pass_rate", "% of all verdicts that are a pass",
                  rates.observed_pass_rate, PERCENT),
-                ("True pass rate", true, self.pass_fail_result.true_pass_rate, PERCENT),
+                ("true_pass_rate", true, self.pass_fail_result.true_pass_rate, PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
             used = f"effective number of scores {number(self.scores.effective_values, 1)}"
@@ -264,22 +265,23 @@ class PointCard:
             mae, shift = self.agreement.mae, self.agreement.bias
             high = "mean of score minus label, scale points; above 0: the judge scores too high"
             found += [
-                ("Distance to the label", "mean |score − label|, scale points", mae, SCORE),
-                ("Mean of score − label", high, shift, SHIFT),
-                ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
+                ("scores.mae", "mean |score − label|, scale points", mae, SCORE),
+                ("scores.bias", high, shift, SHIFT),
+                ("scores.spearman", "rank correlation", self.agreement.spearman, SCORE),
             ]
         for what, effect in self._order_effects.items():
             if effect is not None:
-                label = f"Changed by {what.removesuffix('s')} order"
                 words = f"% of answers whose verdict changes with the order of the {what}"
-                found.append((label, words, effect.changed, PERCENT))
+                key = f"{what.removesuffix('s')}_order.changed"
+                found.append((key, words, effect.changed, PERCENT))
         if self.option_order_effect is not None:
             even = share(self.option_order_effect.expected_first.value, 0)
             note = f"% of verdicts for the option listed first; {even} without an order effect"
             first = self.option_order_effect.first_place
-            found.append(("Verdicts for the option listed first", note, first, PERCENT))
+            found.append(("option_order.first", note, first, PERCENT))
             repeated = "% of verdicts that change when repeated in the same order"
-            found.append(("Noise floor", repeated, self.option_order_effect.noise_floor, PERCENT))
+            floor = self.option_order_effect.noise_floor
+            found.append(("option_order.noise_floor", repeated, floor, PERCENT))
         found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
         for record in records_reading_texts("card"):
             if record.measure is None:
@@ -287,7 +289,10 @@ class PointCard:
             estimate = record.measure.of(self.rows_without_noise_repeats)
             if estimate.value is not None:
                 found.append((record.name, record.description, estimate, record.style))
-        return found
+        return [
+            (RECORDS[key].name if key in RECORDS else key, words, value, style)
+            for key, words, value, style in found
+        ]
 
     @property
     def how_computed_text(self) -> str:

@@ -87,6 +87,17 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
 
 
+def further_judgements(filtered: FilteredStudy, other: str) -> tuple[int, str]:
+    """Number of judgements of the side `other` that the filters leave out, and the name of its
+    study ("" if this is the current one); 0 if the sides cannot be compared."""
+    pair = pair_with_filtered_side(filtered, other)
+    if pair.problem:
+        return 0, ""
+    rows = sides.rows_of_side(filtered, pair.right)
+    known = filtered.measured_judge_rows.index
+    return len(rows) if pair.right.study else len(rows.index.difference(known)), pair.right.study
+
+
 def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     """Name of the family of measures (a key of FAMILIES) that a view compares: that of single
     answers if the study has no comparisons, else `measure_family_of_view`."""

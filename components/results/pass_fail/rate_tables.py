@@ -17,6 +17,7 @@ from components.html.tables.value_table import PERCENT, SCORE
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from components.results.view.unusable_replies import unusable_column
+from metrics.catalogue.records import RECORDS
 from metrics.labels.label_sections import REVERSAL_NOTE
 from studies.domain import Estimate, Rater
 
@@ -88,14 +89,14 @@ def rates_table(results: PassFailResults) -> Markup:
         return notice_html("calm", NO_LABELS)
     rates, base = found.rates, found.rates.base_rate.value
     rows = [
-        ValueRow(name, (estimate, style, chance), note=note)
-        for name, note, estimate, style, chance in (
-            ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
-            ("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
-            ("Good answers among passed answers",
-             f"precision: % of passes whose label is good (of all labels, {share(base, 0)} are "
+        ValueRow(RECORDS[f"pass_fail.{key}"].name, (estimate, style, chance), note=note)
+        for key, note, estimate, style, chance in (
+            ("sensitivity", "% of good answers that pass", rates.sensitivity, PERCENT, 0.5),
+            ("specificity", "% of bad answers that fail", rates.specificity, PERCENT, 0.5),
+            ("precision",
+             f"% of passes whose label is good (of all labels, {share(base, 0)} are "
              "good)", rates.precision, PERCENT, base),
-            ("Youden's J", "sensitivity + specificity − 1; 0 is chance level; below 0.2 the pass "
+            ("youden", "sensitivity + specificity − 1; 0 is chance level; below 0.2 the pass "
              "rate is not corrected", rates.youden, SCORE, 0.0),
         )
     ]  # fmt: skip

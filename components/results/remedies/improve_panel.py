@@ -18,6 +18,7 @@ from components.results.remedies.improve_actions import (
 from judges.operations.prompt_candidates import EXAMPLES, added_text, find_adopted_version
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import last_version
+from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
 from metrics.summary.alignment.alignment_section import (
     LookResult,
@@ -280,7 +281,7 @@ def _candidate_columns(table: CandidateTable) -> list[TypedColumn]:
     """Columns of agreement, difference and the side effects that apply."""
     agreement = AGREEMENT
     if table.kind == SCORES:
-        agreement = replace(AGREEMENT, head="Within one step of the label, %")
+        agreement = replace(AGREEMENT, head=f"{RECORDS['scores.within_one'].name}, %")
     plot = TypedColumn("", lambda line: line.agreement, axis=Axis())
     difference = measure_column("candidate_difference", "difference", "Difference")
     effects = [_effect_column(one.key) for one in effects_with_column(table)]

@@ -15,6 +15,7 @@ from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_first
+from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from metrics.remedies.rule_names import rater_words
 from studies.domain import Rater
@@ -65,6 +66,8 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Rule -> its title and explanation."""
 HOW_POINTS: Final = (
+    "Each answer counts once; in Agreement each verdict does, so its values may differ. If at "
+    "least half of the answers have a verdict in every order, the others are left out.\n\n"
     "Pass/fail: a verdict equal to the label earns 1, the opposite 0, no majority ½. Scores: the "
     "distance between score and label. Each rule is compared with one call on the same answers, "
     "paired by item; intervals of the gains hold for all rules of a table together (Bonferroni). "
@@ -174,12 +177,12 @@ def _rules_by_agreement_table(rater: Rater, found: PointRemedies) -> Markup:
     gains = [one.adjusted for one in found.rules if one.adjusted is not None]
     if found.kind == "pass":
         style, change = PERCENT, SHIFT_POINTS
-        heads = ("Answers judged as labelled,\u00a0%", "Gain over one call, points")
+        heads = (f"{RECORDS['point_right'].name}, by answer,\u00a0%", "Gain over one call, points")
         axis = fit_share_axis(gains, signed=True, holds=(0.0,))
     else:
         style, change = SCORE, SHIFT
         heads = (
-            "Mean distance of the score to the label, scale points",
+            f"{RECORDS['scores.mae'].name}, by answer, scale points",
             "Mean distance of one call minus that of this rule, scale points (above 0: the rule is "
             "nearer to the label)",
         )

@@ -20,6 +20,7 @@ from components.results.view_drawing import VIEWS, offered_views, render_view_un
 from components.share.report import ReportFigures, report_sections
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
+from metrics.catalogue.records import RECORDS
 from metrics.labels.label_sections import pass_fail_section
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
@@ -136,6 +137,7 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
     made = draw(store, "passes", "Remedies")
     assert made["remedies_of_pairs"] is False
     table = str(made["point_remedies"])
+    assert RECORDS["point_right"].name in table
     assert "All orders, combined" in table and says(table, "pass rate", "without changing")
     assert "Not computed" in table and "judged 3 times" in table
     unlabelled = draw(store, "scores", "Remedies")
@@ -153,7 +155,8 @@ def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
 
     card = cards("passes")
     assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")
-    assert "Good answers passed" in card and says(card, "Changed", "option order")
+    assert all(RECORDS[f"pass_fail.{key}"].name in card for key in ("sensitivity", "kappa"))
+    assert RECORDS["option_order.changed"].name in card
     score = cards("scores")
     assert says(score, "mean score") and says(score, "order", "options")
 

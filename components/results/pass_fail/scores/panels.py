@@ -29,6 +29,7 @@ from components.html.tables.value_table import SCORE
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores.computed import ScoreResults
 from components.results.pass_fail.scores.score_tables import SHIFT
+from metrics.catalogue.records import RECORDS
 from metrics.labels.option_order import OptionOrder
 from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Estimate, Rater
@@ -104,11 +105,11 @@ def scores_kpis(results: ScoreResults) -> Markup:
             note=f"{interval(found.mean, 2)}, effective number of scores "
             f"{number(found.effective_values, 1)}".removeprefix(", ")),
         *([_expected_kpi(found.expected)] if found.expected else []),
-        *([share_kpi("Answers whose score depends on the order of the options", order.changed)]
+        *([share_kpi(RECORDS["option_order.changed"].name, order.changed)]
           if order else []),
-        *([share_kpi("Answers whose score depends on the order of the criteria",
-                     criteria.overall.changed)] if criteria else []),
-        *([share_kpi("Scores within one step of the label", agreement.within_one)]
+        *([share_kpi(RECORDS["criteria_order.changed"].name, criteria.overall.changed)]
+          if criteria else []),
+        *([share_kpi(RECORDS["scores.within_one"].name, agreement.within_one)]
           if agreement else []),
         unusable_replies_kpi(
             results.unusable.get(rater, 0),
@@ -285,8 +286,8 @@ def score_report_sentence(rater: Rater, results: ScoreResults) -> str:
         parts.append(f"{percent(criteria.overall.changed)} {_DIFFERENT} criteria")
     if found := results.agreement.get(rater):
         parts.append(
-            f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean of "
-            f"score − label {decimal(found.bias, 2)}, Spearman correlation "
+            f"{RECORDS['scores.mae'].name} {decimal(found.mae, 2)}, {RECORDS['scores.bias'].name} "
+            f"{decimal(found.bias, 2)}, {RECORDS['scores.spearman'].name} "
             f"{decimal(found.spearman, 2)}"
         )
     parts.append(f"{count(results.unusable.get(rater, 0))} unusable replies")

@@ -24,9 +24,11 @@ def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and the sentence below it if scores in several orders of options or criteria are
     known; else None."""
     results = load_scores(filtered)
-    criteria = results.criteria.get(results.rater or ("", ""))
-    found = (results.order.get(results.rater or ("", "")), criteria and criteria.overall)
-    known = any(one is not None and one.changed.value is not None for one in found)
+    rater = results.rater or ("", "")
+    order, criteria = results.order.get(rater), results.criteria.get(rater)
+    known = (order is not None and order.changed.value is not None) or (
+        criteria is not None and criteria.overall.changed.value is not None
+    )
     return panels.scores_finding(results) if known else None
 
 

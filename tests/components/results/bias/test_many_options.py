@@ -16,9 +16,15 @@ from components.results.bias.pair_tests import (
     option_test_rows,
     order_tests_html,
 )
-from components.results.bias.panels import default_kpis_html, show_slot_or_label, slot_figure
+from components.results.bias.panels import (
+    default_kpis_html,
+    show_slot_or_label,
+    slot_figure,
+    slot_or_label_sentence,
+)
 from components.results.bias.unrelated_contrast import unrelated_effects
 from metrics.position.position_measures import consistency
+from studies.domain import Estimate
 from tests.metrics.frames import build, pair, rotated
 from tests.page_words import says
 
@@ -180,7 +186,11 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
     assert says(html, "favours", "<b>position</b>: first")
     assert says(html, "favours", "<b>label</b>")
     few = crossed[crossed["item"].isin(["q0", "q1"])]
-    assert says(show_slot_or_label(bias_from_frame(few)), "No strong preference")
+    assert says(show_slot_or_label(bias_from_frame(few)), "No preference", "10 points")
+    some = slot_or_label_sentence(  # an interval without 50 %, but a smaller distance to it
+        Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"]
+    )
+    assert says(some, "No", "10 points")
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
     assert show_slot_or_label(bias_from_frame(plain)) is None
 

@@ -20,6 +20,7 @@ from components.results.contrasts.panels import (
     show_contrasts_by_category,
     show_measure_family,
 )
+from components.results.view_drawing import show_data_note
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY
 from metrics.estimation.contrasts import Contrast
@@ -54,6 +55,15 @@ def test_the_steadiest_and_the_least_steady_open_a_study(scene):
     pair = pair_with_filtered_side(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("steady", "shaky")
     assert says(contrast_finding(pair, "Behaviour")[0], "steady", "50", "consistent", "shaky")
+
+
+def test_the_judgements_of_both_sides_are_counted(scene):
+    """Each judge judged 20 pairs in two orders."""
+    alone = replace(scene, filter=Filter(judge="steady"))
+    for filtered, other, number in (
+        (alone, None, 40), (alone, "shaky", 80), (alone, "steady", 40), (scene, "shaky", 80)
+    ):  # fmt: skip
+        assert says(text(show_data_note(filtered, (), other)), f"{number} judgements")
 
 
 def test_a_difference_is_left_minus_right_with_both_values(scene):
@@ -183,6 +193,9 @@ def test_images_against_a_description_are_two_studies(store):
     pair = pair_with_filtered_side(FilteredStudy(store, "context"), "j", "j, images (images)")
     (line,) = [line for one, line in pair.family_contrasts("Behaviour") if one is CONSISTENCY]
     assert line.raw.value == -1.0
+    note = show_data_note(FilteredStudy(store, "context"), (), "j, images (images)")
+    assert says(text(note), "20 judgements", "study “context”")
+    assert says(text(note), "20 judgements", "study “images”")
 
 
 def test_one_judge_has_no_contrast_and_says_why(store):
