@@ -305,10 +305,11 @@ def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
 
 def _image_folder(store: Store, study: str) -> Path | None:
     """Folder to which image paths are relative; None if the data file is missing. The data file is
-    in the folder of the study's owner, or, after a run by command, in the current folder."""
-    data = store.study(study).data
+    in the folder of the study's owner. After a run by command it may be in the current folder,
+    which is never searched for the study of a visitor."""
+    data, owner = store.study(study).data, store.folder_of(study)
     with contextlib.suppress(EvenhandError):
-        for folder in (store.folder_of(study), Path()):
+        for folder in (owner, Path()) if owner == store.path.parent else (owner,):
             if source_path(data, folder).exists():
                 return image_folder(data, folder)
     return None

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, islice, permutations
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,10 @@ random draws are used."""
 
 MAX_STATE_BITS: Final = 2**27
 """Maximum number of bits (16 MB) in which the possible slot counts are marked."""
+
+MAX_FIRST_SETS: Final = 200
+"""Maximum number of order sets whose possible slot counts are counted first: if these alone have
+more than MAX_EXACT_STATES, so have all."""
 
 MAX_EXACT_FLIPS: Final = 10_000
 """Maximum number of flips for which the sign test by items is exact; with more, a normal
@@ -287,13 +291,14 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
     base = sets.choice.size + 1
     if base**options > 2**62:
         return None
-    by_set = list(_histograms_by_set(sets, options))
-    if _exceed_states([one for one, _ in by_set]):
+    by_set = iter(_histograms_by_set(sets, options))
+    first_sets = list(islice(by_set, MAX_FIRST_SETS))
+    if _exceed_states([one for one, _ in first_sets]):
         return None
     place = base ** np.arange(options, dtype=np.int64)
     keys: Ints = np.zeros(1, np.int64)
     mass: Floats = np.ones(1)
-    for histograms, weights in by_set:
+    for histograms, weights in chain(first_sets, by_set):
         added = ((histograms @ place)[:, None] + keys).ravel()  # sorted runs: soon in order
         line = np.argsort(added, kind="stable")
         added = added[line]

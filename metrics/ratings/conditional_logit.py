@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import stdtrit
-from scipy.stats import chi2
 
 from metrics.estimation import intervals
 from metrics.ratings.battles import Floats, Ints, group_identical_items
@@ -57,13 +56,6 @@ class LogitProblem:
         """Number of verdicts for each setting (what was shown to which judge) and alternative."""
         outcomes = np.asarray(self.multiplicity @ self.tally)
         return np.asarray(outcomes.reshape(len(self.design), -1) @ self.shares)
-
-    def without_columns(self, columns: Ints) -> LogitProblem:
-        """Return the nested problem in which these parameters are zero."""
-        design = np.delete(self.design, columns, axis=2)
-        return LogitProblem(
-            design, self.available, self.tally, self.multiplicity, self.shares, self.pseudo
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,16 +118,6 @@ class LogitFit:
         if self.sandwich is None:
             return None
         return math.sqrt(max(float(weights @ self.sandwich @ weights), 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class LikelihoodRatioTest:
-    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood. The
-    test treats verdicts as independent, unlike the intervals, which are clustered by item."""
-
-    statistic: float
-    df: int
-    p: float
 
 
 @cache
@@ -279,22 +261,6 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
     model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
     robust = _clustered_covariance(problem, beta, model) if problem.items > 1 else None
     return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
-
-
-def likelihood_ratio_test(
-    problem: LogitProblem, full: LogitFit, columns: Ints
-) -> LikelihoodRatioTest:
-    """Test that the parameters of these columns are zero. For regularised fits, the likelihood is
-    that of the data without the pseudo-counts."""
-    nested = problem.without_columns(columns)
-    if full.regularised:
-        counts = problem.counts
-        gain = _log_likelihood(problem, full.beta, counts)
-        gain -= _log_likelihood(nested, fit_conditional_logit(nested).beta, counts)
-    else:
-        gain = full.log_likelihood - fit_conditional_logit(nested).log_likelihood
-    statistic = max(0.0, 2.0 * gain)
-    return LikelihoodRatioTest(statistic, len(columns), float(chi2.sf(statistic, len(columns))))
 
 
 def _probabilities(problem: LogitProblem, beta: Floats) -> Floats:

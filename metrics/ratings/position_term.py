@@ -17,7 +17,6 @@ from metrics.ratings import bradley_terry_fit, conditional_logit
 from metrics.ratings.battles import Battles, Floats, Ints, extract_battles
 from metrics.ratings.conditional_logit import (
     PSEUDO_COUNT,
-    LikelihoodRatioTest,
     LogitFit,
     LogitProblem,
     largest_first_sort_key,
@@ -38,21 +37,19 @@ NO_VERDICTS_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class PositionModel:
-    """Strengths common to all judges, a position term for each judge, and the test that all terms
-    are zero.
+    """Strengths common to all judges, and a position term for each judge.
 
     `gamma` is the advantage of the answer shown first, in logits; `first_if_equal` is σ(γ), the
     share of first picks between equal answers. `strength` has θ (logits, sum zero within a group of
     contestants connected by battles). `nu` is Davidson's tie parameter per judge; empty if a tie
     counts as half a win each. If no judge's γ can be estimated, `strength` and `nu` are empty, and
-    `test` and `log_likelihood` are None.
+    `log_likelihood` is None.
     """
 
     gamma: dict[str, Estimate]
     first_if_equal: dict[str, Estimate]
     strength: dict[str, Estimate]
     nu: dict[str, Estimate]
-    test: LikelihoodRatioTest | None
     log_likelihood: float | None
     regularised: bool
     note: str = ""
@@ -89,7 +86,6 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
         first_if_equal={name: first_share_if_equal(term) for name, term in gamma.items()},
         strength=layout.strengths(fitted),
         nu=layout.nu(fitted),
-        test=conditional_logit.likelihood_ratio_test(problem, fitted, layout.gamma_columns),
         log_likelihood=fitted.log_likelihood,
         regularised=fitted.regularised,
         note=join_notes(*sorted({term.note for term in gamma.values()})),
@@ -118,7 +114,7 @@ def _judge_names(frame: pd.DataFrame) -> list[str]:
 
 def _unidentified_model(gamma: dict[str, Estimate], note: str) -> PositionModel:
     shares = {name: first_share_if_equal(term) for name, term in gamma.items()}
-    return PositionModel(gamma, shares, {}, {}, None, None, False, note)
+    return PositionModel(gamma, shares, {}, {}, None, False, note)
 
 
 def identified_design(data: Battles, ties: TieTreatment) -> PositionDesign | None:

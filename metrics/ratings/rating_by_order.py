@@ -11,7 +11,8 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
     """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
     other order; each of the largest group of contestants connected by battles. None for an order
     that was not judged. If no comparison has verdicts in both orders, the two orders hold different
-    comparisons: a difference between them is no effect of the order, and the second is None."""
+    comparisons: a difference between them is no effect of the order. Then the first is fitted to
+    the verdicts of both, and the second is None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     listed = row_selection.first_listed_orders(pairs)  # unusable replies are in the plan too
     read = row_selection.select_picks(pairs)

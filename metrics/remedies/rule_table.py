@@ -18,8 +18,6 @@ MIN_ITEMS: Final = 2
 """Minimum number of items on which a rule has all replies that it needs. A rule that lacks replies
 on some comparisons, and has fewer such items, is left out."""
 SAME_CREDIT: Final = 1e-9
-WITHOUT_GAIN: Final = ("pool", "agree")
-"""Rules of both orders that earn exactly what one call does if the judge never gives a tie."""
 
 
 @dataclass(frozen=True)
@@ -168,19 +166,14 @@ def _contrasts_with_one_call(
     baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
 ) -> list[Contrast]:
     """Estimate the agreement of each rule of the `family` minus that of the baseline ("one call"),
-    adjusted as one family; empty without rules or items. A gain that cannot be other than 0
-    (WITHOUT_GAIN) has the interval [0, 0]."""
+    adjusted as one family; empty without rules or items."""
     if not family or not len(baseline.sums):
         return []
     items = np.arange(len(baseline.sums))
-    _, decided, _, comparisons = baseline.sums.sum(axis=0)
-    exact = AgreementCredit(kind="exact", value_range=(0.0, 0.0))
     credit_and_count = [0, -1]
     pairs = [
         PairedTotals(
-            exact
-            if one.rule.id in WITHOUT_GAIN and not one.changed and decided == comparisons
-            else AgreementCredit(),
+            AgreementCredit(),
             (one.rule.id,),
             (baseline.rule.id,),
             items,

@@ -29,7 +29,7 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 DESCRIPTIVE_NOTE = "descriptive, not causal: longer answers may also be better"
-NO_LENGTHS_NOTE = "no pair of answers of known, different lengths"
+NO_LENGTHS_NOTE = "no verdict on a pair of answers of known, different lengths"
 MAX_STEPS = 100
 LENGTH_RIDGE = 1e-3
 """Small ridge penalty that keeps the coefficient of length finite if length alone predicts every

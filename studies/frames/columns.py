@@ -147,7 +147,7 @@ class JudgementColumns:
         for name, kind in INTEGER_COLUMNS.items():
             self._integers[name].append(np.asarray(columns[name], kind))
         for name in ("pick", "margin"):
-            self._integers[name].append(self._fill_missing(columns[name]))
+            self._integers[name].append(self._fill_missing(name, columns[name]))
         self.scores.append_json(columns["scores"])
         self.probabilities.append_json(columns["probabilities"])
 
@@ -162,15 +162,16 @@ class JudgementColumns:
             elif name in INTEGER_COLUMNS:
                 self._integers[name].append(np.asarray(texts, INTEGER_COLUMNS[name])[codes])
             else:
-                self._integers[name].append(self._fill_missing(texts)[codes])
+                self._integers[name].append(self._fill_missing(name, texts)[codes])
         self._integers["seq"].append(np.fromstring(block.seqs, INTEGER_COLUMNS["seq"], sep=","))
         self.scores.append_lists(json.loads(block.scores))
         self.probabilities.append_lists(json.loads(block.probabilities))
 
-    def _fill_missing(self, values: Sequence[Any]) -> np.ndarray:
-        """Convert picks or margins to an array; None becomes the code for no pick."""
-        filled = [self._no_pick if value is None else value for value in values]
-        return np.asarray(filled, np.int8)
+    def _fill_missing(self, name: str, values: Sequence[Any]) -> np.ndarray:
+        """Convert picks or margins (`name`) to an array; a pick of None becomes the code for no
+        pick, a margin of None 0."""
+        default = self._no_pick if name == "pick" else 0
+        return np.asarray([default if value is None else value for value in values], np.int8)
 
 
 def _merge_parts_in_place(parts: list[np.ndarray], kind: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from evenhand.__main__ import main as command
+from tests.page_words import says
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "notebooks"
@@ -57,7 +58,7 @@ def test_audit_a_csv(offline: None) -> None:
 def test_which_remedy(offline: None) -> None:
     audit, table, advice, sentence = run_cells(FOLDER / "which_remedy.ipynb")
     assert len(audit.cards) == 6 and (table["calls"] > 0).all()
-    assert advice.startswith("Ask qwen2.5-coder-1.5b") and "one call: " in sentence
+    assert says(advice, "brief-reference", "ask qwen2.5-coder-1.5b") and "one call: " in sentence
 
 
 def test_notebooks_are_stored_without_output() -> None:

@@ -286,7 +286,9 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
     """Noun for the rows in a headline: "prompt", "judge" or "judge-prompt pair"; `cells`: (judge,
-    prompt) of each row."""
+    prompt) of each row. Without rows it is "judge"."""
+    if not cells:
+        return "judge"
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"

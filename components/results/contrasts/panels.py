@@ -42,7 +42,7 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
     if not lines:
         return "Nothing to compare.", "No measure of this group can be computed for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
-    lead = _significance_sentence(len(significant), len(lines), pair.common_item_count)
+    lead = _significance_sentence(lines, pair.common_item_count)
     if len(pair.candidates) > 2:
         lead += (
             f" The intervals are widened because A and B were chosen from {len(pair.candidates)} "
@@ -59,17 +59,17 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
     return _largest_difference_sentence(pair, significant), lead
 
 
-def _significance_sentence(significant: int, lines: int, items: int) -> str:
+def _significance_sentence(contrasts: Sequence[MeasureContrast], items: int) -> str:
     on = f"on the same {count(items, 'item')}"
+    if any(line.adjusted.low != line.raw.low for _, line in contrasts):
+        on += ", adjusted for multiple comparisons"
+    lines, significant = len(contrasts), sum(is_significant(line) for _, line in contrasts)
     if lines == 1:
         return f"The difference is {'' if significant else 'not '}significant {on}."
     number_of = "None" if not significant else "All" if significant == lines else str(significant)
     verb = "is" if significant < 2 else "are"
     of = "" if significant == lines else "of "
-    return (
-        f"{number_of} {of}{lines} differences in this view {verb} significant {on}, adjusted for "
-        "multiple comparisons."
-    )
+    return f"{number_of} {of}{lines} differences in this view {verb} significant {on}."
 
 
 def _consistency_sentence(pair: PairedSides, line: Contrast, opposite: bool) -> str:

@@ -23,7 +23,7 @@ from studies.domain import Estimate
 
 MIN_ITEMS: Final = 5
 NO_LENGTHS_TEXT: Final = (
-    "Length effects need pairs of answers of different lengths, with stored texts."
+    "Length effects need verdicts on pairs of answers of different lengths, with stored texts."
 )
 
 

@@ -35,7 +35,7 @@ class Ranking:
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
     """Like `main_leaderboard`, but only from verdicts in the order that the plan lists first for a
-    pair; None without usable verdicts in this order."""
+    pair; None without usable verdicts in this order. Of all verdicts if no pair has both orders."""
     second_order: Leaderboard | None = None
     """Like `main_leaderboard`, but only from verdicts in the other order of a pair; None without
     usable verdicts in this order."""

@@ -44,8 +44,6 @@ class ForecastByJudge:
     """Number of calls with a stored reply, which are not made again."""
     simulated: frozenset[str] = frozenset()
     """Names of the simulated judges."""
-    answering: frozenset[str] = frozenset()
-    """Names of the judges that have a stored reply."""
 
     @property
     def new_asks(self) -> int:
@@ -118,18 +116,15 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         judge.name: forecast_asks(replace(plan.study, judges=(judge,)), new[judge.name], store)
         for judge in plan.study.judges
     }
-    names = (
-        simulated_judges(plan.study),
-        frozenset(one.ask.judge for one in planned if one.ask.key in answered),
-    )
+    simulated = simulated_judges(plan.study)
     if part is plan:
-        return ForecastByJudge(asks, noise, found, 0, len(answered), *names)
+        return ForecastByJudge(asks, noise, found, 0, len(answered), simulated)
     by = asks / max(1, len(planned))
     scaled = {name: _scale_forecast(one, by) for name, one in found.items()}
     stored = _count_stored(plan, store, asks)
     if stored is None:
         stored = round(len(answered) * by)
-    return ForecastByJudge(asks, noise, scaled, len(planned), stored, *names)
+    return ForecastByJudge(asks, noise, scaled, len(planned), stored, simulated)
 
 
 def stored_plan_quote(store: Store, name: str) -> CostQuote:

@@ -64,8 +64,8 @@ def study_steps(
     tested: Mapping[str, Any],
 ) -> list[Step]:
     """The three steps of the form. Step 1 or 2 has a warning if it has a blocker; step 2 also if
-    the test call of a judge failed that has no stored reply. Step 3 says "not possible yet" if
-    there is any blocker or no forecast."""
+    the test call of a judge failed that has calls to make. Step 3 says "not possible yet" if there
+    is any blocker or no forecast."""
     last = "not possible yet"
     if numbers is not None and not blockers:
         last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"
@@ -78,8 +78,9 @@ def study_steps(
     faults = {blocker.step: blocker.text for blocker in reversed(blockers) if blocker.step < 3}
     for judge in study.judges:
         check = tested.get(judge_test_entry_name(judge))
-        if numbers is not None and judge_name(judge) in numbers.answering:
-            continue  # it replied since: the failed test no longer matters
+        left = None if numbers is None else numbers.by_judge.get(judge_name(judge))
+        if left is not None and not left.asks:
+            continue  # its replies are stored: the failed test no longer matters
         if check is not None and check.read.status == "error":
             faults.setdefault(2, f"the test of {judge_name(judge)} failed")
     return [

@@ -398,6 +398,10 @@ def test_a_prompt_with_images_is_rebuilt_while_its_data_are_there(
     assert [image.source for image in opened.images] == ["data:image/png;base64,iVBORw0KGgo="]
     for order in opened.orders:
         assert order.sent.exact and "[image]" in order.sent.messages[-1][1]
+    with monkeypatch.context() as patch:  # a visitor's study, whose data are gone
+        patch.setattr(store, "folder_of", lambda _: tmp_path / "visitor")
+        shown = load_inspect_page(store, Selection(study=name)).opened.images
+        assert not shown[0].source.startswith("data:")
     (folder / "data" / "seen.jsonl").unlink()
     for order in load_inspect_page(store, Selection(study=name)).opened.orders:
         assert not order.sent.messages and not order.sent.exact

@@ -40,7 +40,6 @@ def test_verdicts_are_counted_by_setting_and_alternative():
     got = problem()
     assert got.items == 4
     assert got.counts.tolist() == [[3, 0], [0.5, 1.5]]
-    assert got.without_columns(np.array([1])).design[:, :, 0].tolist() == [[1, 0], [1, 0]]
 
 
 def test_items_with_the_same_single_verdict_are_one_kind():

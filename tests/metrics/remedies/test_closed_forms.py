@@ -21,7 +21,6 @@ from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve
 from metrics.remedies.rule_sets import jury_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
-from studies.frames.frame import TIE
 from tests.metrics.frames import build, pair
 from tests.metrics.remedies.known_judges import (
     GradedJudge,
@@ -202,20 +201,6 @@ def test_the_correlation_of_errors_is_the_mean_over_pairs_of_judges():
     assert float(mean_error_correlation(totals, 3)) == pytest.approx(
         (found[0, 1] + found[0, 2] + found[1, 2]) / 3
     )
-
-
-@pytest.mark.parametrize("tied", [0, 1])
-def test_asking_twice_surely_gains_nothing_only_without_any_tie(tied):
-    """The same winner twice earns 1 or 0, opposite winners ½, by each rule; an item tied in both
-    orders earns ½ too, but other items may be tied once."""
-    rows = [pair(f"q{k}", k % 2, k % 3 % 2, better="x") for k in range(30)]
-    rows += [pair("t", TIE, TIE, better="x")] * tied
-    study = build_remedy_study(build([row for both in rows for row in both]))
-    found = lines_of(study, rules_of_rater(study.grid, 0))
-    for rule in ("pool", "agree"):
-        for gain in (found[rule].difference, found[rule].adjusted):
-            assert gain.value == 0
-            assert (gain.low == gain.high == 0) if not tied else gain.low < 0 < gain.high
 
 
 def test_effective_votes_of_judges_with_opposite_errors_are_in_their_interval():

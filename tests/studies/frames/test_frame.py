@@ -43,6 +43,11 @@ def framed(*rows: tuple[Any, ...], **more: Any) -> pd.DataFrame:
     return frame_from_rows(rows, NARROW, study="s", **more)
 
 
+def test_a_pick_without_a_margin_has_the_margin_zero() -> None:
+    """A folder of another program may lack margins."""
+    assert list(framed(row(margin=None), row(pick=None))["margin"]) == [0, 0]
+
+
 def test_a_slot_becomes_a_contestant() -> None:
     frame = framed(row(shown="x y"), row(shown="y x"))
     assert list(frame["first"]) == ["x", "y"] and list(frame["second"]) == ["y", "x"]

@@ -41,8 +41,8 @@ MAX_ROWS: Final = 30
 """Maximum number of arrangements that the heatmap shows; it states how many are left out."""
 _DIFFERENT: Final = "of answers get different scores in different orders of the"
 ONE_ORDER: Final = (
-    "No answer has verdicts in different orders of options or criteria. To measure their effect, "
-    "set `options: rotations` or `criteria_order: rotations` in the study file."
+    "No answer has usable verdicts in different orders of options or criteria. To measure their "
+    "effect, set `options: rotations` or `criteria_order: rotations` in the study file."
 )
 
 

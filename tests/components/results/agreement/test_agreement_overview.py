@@ -213,6 +213,10 @@ def test_disputes_of_one_judge_are_of_no_majority_and_prompts_are_no_judges(stor
     )
     assert says(one, "the judge", "people") and "most judge" not in one and says(html, "1 judge")
     assert says(several, "most prompts")
+    votes = Sheet("votes").votes("q1", ann="x", bob="y")
+    votes.save(store)
+    _, html = show_disputes(agreement(store, "votes"), PEOPLE_SPLIT)
+    assert '"contestant": "x"' in unescape(html) and "judge-prompt" not in html and "(0" not in html
 
 
 def test_known_answers_are_shown_as_such_and_are_no_people(store):
