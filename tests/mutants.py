@@ -164,16 +164,24 @@ def find_in_copy(trial: Trial, folder: Path) -> None:
     try:
         code = run_tests(tests, folder)
         if code == UNKNOWN_TEST:
-            code = run_tests([*dict.fromkeys(test.partition("::")[0] for test in tests)], folder)
-        trial.outcome = "survived" if code in (0, 5) else "found"
+            tests = [*dict.fromkeys(test.partition("::")[0] for test in tests)]
+            code = run_tests(tests, folder)
+        trial.outcome = {0: "survived", 1: "found", 2: "found", 5: "survived"}.get(code, "unknown")
     except subprocess.TimeoutExpired:
         trial.outcome = "hangs"
     finally:
         path.write_bytes(content)
+    if trial.outcome in ("found", "hangs"):  # do the same tests pass without the fault?
+        try:
+            code = run_tests(tests, folder)
+        except subprocess.TimeoutExpired:
+            code = 1
+        trial.outcome = "unknown" if code else trial.outcome
 
 
-def find_survivors_in_copies(trials: list[Trial], jobs: int) -> None:
-    """Try the faults that were not found in memory again, in copies of the checkout."""
+def find_survivors_in_copies(trials: list[Trial], jobs: int, until: float) -> None:
+    """Try the faults that were not found in memory again, in copies of the checkout; none is begun
+    after the time `until`."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as place, ThreadPoolExecutor(jobs) as pool:
         folders: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
@@ -181,6 +189,8 @@ def find_survivors_in_copies(trials: list[Trial], jobs: int) -> None:
             folders.put(Path(place) / str(number))
 
         def try_fault(trial: Trial) -> None:
+            if time.monotonic() > until:
+                return
             folder = folders.get()
             try:
                 find_in_copy(trial, folder)
@@ -212,13 +222,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--no-copies", action="store_true", help="in memory only")
     options = parser.parse_args(arguments)
     faults = choose_faults(options.modules, options.faults, options.seed)
-    loop = FaultLoop(faults, options.jobs, time.monotonic() + 60 * options.minutes)
+    until = time.monotonic() + 60 * options.minutes
+    loop = FaultLoop(faults, options.jobs, until)
     pytest.main(
         ["-q", "--workers", "4", "-m", MARK, "-p", "no:cacheprovider", "--no-summary"], [loop]
     )
     left = [one for one in loop.trials if one.outcome not in ("found", "hangs", "not tried")]
     if not options.no_copies:
-        find_survivors_in_copies(left, options.jobs)
+        find_survivors_in_copies(left, options.jobs, until)
     outcomes = [trial.outcome for trial in loop.trials]
     found = sum(one in ("found", "hangs") for one in outcomes)
     tried = len(outcomes) - outcomes.count("not tried")

@@ -6,6 +6,9 @@ that call the function, and every test's time is measured. Then a child is forke
 exchanges the code of the function in memory and runs these tests until one fails. Nothing is
 imported or collected again, so a fault takes a second where a new process takes ten.
 
+A fault counts as found only if the same tests, in the same order, pass in another child without it;
+a test that fails there too is not used, and the fault is tried again.
+
 Code that runs while modules are imported is not run again: a fault in it survives here, and must be
 tried in a copy of the checkout (`tests/mutants.py`).
 """
@@ -70,7 +73,8 @@ class Fault:
 @dataclass
 class Trial:
     """A fault, the tests that call its function, and the outcome: "found", "hangs", "survived",
-    "no tests", "not tried", or "not in memory" if its code cannot be exchanged."""
+    "no tests", "not tried", "not in memory" if its code cannot be exchanged, or "unknown" if the
+    child ended without an outcome, or its tests hang without the fault too."""
 
     fault: Fault
     tests: list[str] = field(default_factory=list)
@@ -142,6 +146,7 @@ class FaultLoop:
         """Tests that fail without a fault; they are not used."""
         self._jobs, self._until = jobs, until
         self._seconds: Counter[str] = Counter()
+        self._started = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] += report.duration
@@ -216,39 +221,77 @@ class FaultLoop:
                 if not trial.tests:
                     trial.outcome = "no tests"
                 elif time.monotonic() < self._until:
-                    seconds = HANG_SECONDS + 10 * sum(self._seconds[one] for one in trial.tests)
-                    folder = base / f"fault-{len(waiting)}"
-                    running.append(_Child(session, trial, existing, items, folder, seconds))
-            for child in list(running):
-                if child.has_ended():
-                    running.remove(child)
-                    printed = f"{child.trial.outcome:<13} {len(child.trial.tests):>4} tests "
-                    printer.write_line(f"{printed} {child.trial.fault}  {child.trial.found_by}")
+                    running.append(self._start(session, trial, existing, items, base))
+            for child in [one for one in running if one.has_ended()]:
+                running.remove(child)
+                trial, outcome = child.trial, child.outcome
+                if child.planted:
+                    trial.outcome, trial.found_by = outcome, child.failed_test
+                    if outcome in ("found", "hangs"):
+                        running.append(self._start(session, trial, existing, items, base, False))
+                        continue
+                elif outcome == "found":  # it fails without the fault too
+                    self.failed.append(child.failed_test)
+                    trial.tests.remove(child.failed_test)
+                    trial.outcome = "not tried"
+                    waiting.append(trial)
+                    continue
+                elif outcome != "survived":
+                    trial.outcome = "unknown"
+                printed = f"{trial.outcome:<13} {len(trial.tests):>4} tests "
+                printer.write_line(f"{printed} {trial.fault}  {trial.found_by}")
             time.sleep(0.02)
+
+    def _start(
+        self,
+        session: pytest.Session,
+        trial: Trial,
+        existing: dict[CodeKey, list[FunctionType]],
+        items: dict[str, pytest.Item],
+        base: Path,
+        planted: bool = True,
+    ) -> _Child:
+        """Start the child of a trial; with `planted` false, the same tests without the fault, up to
+        the one that failed with it."""
+        if planted:
+            trial.tests = [test for test in trial.tests if test not in self.failed]
+        tests = trial.tests
+        if not planted and trial.found_by:
+            tests = tests[: tests.index(trial.found_by) + 1]
+        self._started += 1
+        seconds = HANG_SECONDS + 10 * sum(self._seconds[one] for one in tests)
+        chosen = [items[test] for test in tests]
+        folder = base / f"fault-{self._started}"
+        return _Child(session, trial, existing, chosen, folder, seconds, planted)
 
 
 class _Child:
-    """A forked process that tries one fault."""
+    """A forked process that runs the tests of one fault, with it (`planted`) or without."""
 
     EXITS: Final = {0: "survived", 1: "found", 2: "not in memory"}
+    outcome = "unknown"
+    failed_test = ""
 
     def __init__(
         self,
         session: pytest.Session,
         trial: Trial,
         existing: dict[CodeKey, list[FunctionType]],
-        items: dict[str, pytest.Item],
+        items: list[pytest.Item],
         folder: Path,
         seconds: float,
+        planted: bool,
     ) -> None:
-        self.trial, self.folder = trial, folder
+        self.trial, self.folder, self.planted = trial, folder, planted
         self._until = time.monotonic() + seconds
         folder.mkdir()
         self._pid = os.fork()
         if self._pid == 0:
             code = 3
             try:
-                code = _try_fault(session, trial, existing, items, folder)
+                code = _try_fault(
+                    session, trial.fault if planted else None, existing, items, folder
+                )
             finally:
                 os._exit(code)
 
@@ -257,13 +300,15 @@ class _Child:
         pid, status = os.waitpid(self._pid, os.WNOHANG)
         if pid:
             code = os.waitstatus_to_exitcode(status)
-            self.trial.outcome = self.EXITS.get(code, "found")  # a crash is seen, too
+            self.outcome = self.EXITS.get(code, "unknown")
+            if code < 0 and code != -signal.SIGKILL:
+                self.outcome = "found"  # the fault crashed the interpreter; SIGKILL: no memory
             with contextlib.suppress(OSError):
-                self.trial.found_by = (self.folder / "found_by").read_text()
+                self.failed_test = (self.folder / "failed").read_text()
         elif time.monotonic() < self._until:
             return False
         else:
-            self.trial.outcome = "hangs"
+            self.outcome = "hangs"
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
         if not pid:
@@ -284,23 +329,24 @@ class _StopAtFailure:
 
 def _try_fault(
     session: pytest.Session,
-    trial: Trial,
+    fault: Fault | None,
     existing: dict[CodeKey, list[FunctionType]],
-    items: dict[str, pytest.Item],
+    tests: list[pytest.Item],
     folder: Path,
 ) -> int:
-    """Exit code of a child: 1 if a test fails with the fault, 0 if none, 2 if the code cannot be
-    exchanged."""
+    """Exit code of a child: 1 if a test fails with the fault (with None: without one), 0 if none, 2
+    if the code cannot be exchanged."""
     os.setpgid(0, 0)
     config: Any = session.config
-    path = ROOT / trial.fault.path
-    try:
-        source = trial.fault.changed(path.read_bytes())
-        module = compile(source, str(path), "exec", dont_inherit=True)
-        if not exchange_code(existing, module):
+    if fault is not None:
+        path = ROOT / fault.path
+        try:
+            source = fault.changed(path.read_bytes())
+            module = compile(source, str(path), "exec", dont_inherit=True)
+            if not exchange_code(existing, module):
+                return 2
+        except (SyntaxError, ValueError):
             return 2
-    except (SyntaxError, ValueError):
-        return 2
     with contextlib.suppress(AttributeError):
         config.pluginmanager.get_plugin("capturemanager").stop_global_capturing()
     silent = os.open(os.devnull, os.O_RDWR)
@@ -312,10 +358,9 @@ def _try_fault(
     seen = _StopAtFailure()
     config.pluginmanager.register(seen, "stop-at-failure")
     config._tmp_path_factory._basetemp = folder
-    tests = [items[test] for test in trial.tests]
     for item, following in zip(tests, [*tests[1:], None], strict=True):
         config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if seen.failed:
-            (folder / "found_by").write_text(seen.failed)
+            (folder / "failed").write_text(seen.failed)
             return 1
     return 0

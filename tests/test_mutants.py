@@ -92,6 +92,15 @@ def test_wait():
 
 def test_unnoticed():
     unnoticed(1)
+
+MEMORY = []
+
+def test_remember():
+    MEMORY.append(1)
+
+def test_that_fails_alone():
+    unnoticed(1)
+    assert MEMORY
 """
 RUN = """
 import json, sys, time
@@ -104,6 +113,7 @@ wanted = {"sum(prices) - rebate", "3", "return a", "return a + 1"}
 faults = [one for one in faults_in("shop.py", Path("shop.py").read_text()) if one.before in wanted]
 loop = planted_faults.FaultLoop(faults, 2, time.monotonic() + 60)
 pytest.main(["-q", "--workers", "2", "-p", "tests.forked_workers", "test_shop.py"], [loop])
+print(loop.failed)
 print(json.dumps([[one.fault.before, one.outcome, one.tests] for one in loop.trials]))
 """
 
@@ -116,9 +126,9 @@ def test_faults_in_memory_are_found_by_the_tests_that_call_their_function(tmp_pa
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{RUN}"],
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    outcomes = {before: (outcome, tests) for before, outcome, tests in json.loads(
-        done.stdout.splitlines()[-1]
-    )}  # fmt: skip
+    *_, failed, found = done.stdout.splitlines()
+    outcomes = {before: (outcome, tests) for before, outcome, tests in json.loads(found)}
+    assert failed == "['test_shop.py::test_that_fails_alone']"
     assert outcomes == {
         "sum(prices) - rebate": ("found", ["test_shop.py::test_total"]),
         "3": ("hangs", ["test_shop.py::test_wait"]),

@@ -166,18 +166,18 @@ for _stem, _what, _places in (
     )  # fmt: skip
 declare_measures(
     "position", "rater",
-    ("option_order.first", "First of the options", "verdicts for the option at one place, or "
-     "with the first letter", SHARE_INTERVAL, "option_order.*.*.first_place "
+    ("option_order.first", "Verdicts for the first option", "verdicts for the option at one "
+     "place, or with the first letter", SHARE_INTERVAL, "option_order.*.*.first_place "
      "option_order.*.*.places.*.share option_order.*.*.first_letter.share"),
-    ("option_order.expected", "First of the options, expected", "verdicts for that option if "
-     "the order had no effect", T_INTERVAL, "option_order.*.*.expected_first "
+    ("option_order.expected", "Verdicts for the first option, expected", "verdicts for that "
+     "option if the order had no effect", T_INTERVAL, "option_order.*.*.expected_first "
      "option_order.*.*.places.*.expected option_order.*.*.first_letter.expected"),
     needs=(SCORES,),
 )  # fmt: skip
 declare_measures(
     "position", "rater",
-    ("criteria_order.first", "First of the criteria", "level of a criterion listed first minus "
-     "its level at other places", T_INTERVAL, "criteria_order.*.*.first"),
+    ("criteria_order.first", "Level of the first criterion", "level of a criterion listed first "
+     "minus its level at other places", T_INTERVAL, "criteria_order.*.*.first"),
     unit="score", style="decimal", neutral=0.0, needs=(SCORES,),
 )  # fmt: skip
 declare_measures(

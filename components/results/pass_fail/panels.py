@@ -28,6 +28,7 @@ from components.html.tables.value_table import PERCENT, value_cell
 from components.html.templates import macros
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
 from components.results.pass_fail.rate_tables import NO_LABELS, as_sentence
+from metrics.catalogue.records import RECORDS
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, format_pass_shares
 from metrics.labels.labelled_rows import confusion_cell_mask
@@ -154,7 +155,7 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
         share_kpi("True pass rate", found.true_pass_rate),
         share_kpi("Observed pass rate", rates.observed_pass_rate),
         share_kpi("Agreement with labels", rates.agreement, beside=f"{kappa}{always}"),
-        *([share_kpi("Answers whose verdict depends on the order of the options", changed.changed)]
+        *([share_kpi(RECORDS["option_order.changed"].name, changed.changed)]
           if changed else []),
         unusable_replies_kpi(
             rates.unusable, rates.unusable + rates.observed_pass_rate.n, "never counted as a fail"
