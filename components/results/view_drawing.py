@@ -25,6 +25,7 @@ from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
 from components.results.view.unusable_replies import (
+    EMPTY_FILTERS,
     NO_MEASURE_TEXT,
     find_if_all_unusable,
     has_votes,
@@ -145,8 +146,10 @@ def study_headline(store: Store, name: str) -> str:
 
 
 def view_finding(view: View, filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of a view and the sentence below it. If no reply is usable, every view's headline
-    says so, except that of Agreement if people voted."""
+    """Headline of a view and the sentence below it. If no verdict passes the filters, or no reply
+    is usable, every view's headline says so, except that of Agreement if people voted."""
+    if filtered.measured_judge_rows.empty and len(filtered.unfiltered_frame):
+        return EMPTY_FILTERS
     unusable = find_if_all_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.finding(filtered)

@@ -25,7 +25,7 @@ from components.results.view.result_view import (
     View,
     folded,
 )
-from components.results.view.unusable_replies import EMPTY_FILTERS, put_format_first
+from components.results.view.unusable_replies import put_format_first
 from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_words
@@ -75,8 +75,6 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
             return panels.NO_PAIRS_FINDING
         if len(options):
             return point_remedies_panel.point_remedies_finding(filtered)
-        if len(filtered.unfiltered_frame):
-            return EMPTY_FILTERS
     results = load_remedies(filtered)
     told = panels.remedy_finding(results)
     rater = None if results.rater is None else (results.judge, results.prompt)

@@ -56,6 +56,7 @@ from components.results.view.unusable_replies import (
     FORMAT_ADVICE,
     load_unusable_shares,
 )
+from components.results.view_drawing import VIEWS, view_finding
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
@@ -197,19 +198,22 @@ def test_the_prompt_whose_replies_cannot_be_read_is_named(store):
     assert title == FORMAT_ADVICE and says(lead, "50", "keen", "prompt q", "cannot")
 
 
-def test_remedies_of_what_the_filters_leave(store):
+def test_remedies_of_what_the_filters_leave(store, prd):
     prompts = "prompts: [brief-letters, pass-fail]\n"
     run_text(store, "name: mixed\ndata: {source: probe, count: 4}\ncontestants: [precise, flawed]\n"
              f"judges: [{{name: keen, model: simulated, seed: 5}}]\n{prompts}")  # fmt: skip
     found = {
         prompt: tab.finding(FilteredStudy(store, "mixed", Filter(prompt=prompt)))[0]
-        for prompt in ("all", "pass-fail", "neither")
+        for prompt in ("all", "pass-fail")
     }
     assert (
         found["pass-fail"]
         == point_remedies_finding(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
     )
-    assert found["neither"] == EMPTY_FILTERS[0] and NO_PAIRS_FINDING[0] not in found.values()
+    assert NO_PAIRS_FINDING[0] not in found.values()
+    for where, name in ((store, "mixed"), (prd, "prd")):  # in every view, not only this one
+        nothing = FilteredStudy(where, name, Filter(prompt="neither"))
+        assert {view_finding(view, nothing) for view in VIEWS.values()} == {EMPTY_FILTERS}
 
 
 def test_the_step_to_a_price_depends_on_stored_tokens(prd, simulated):
