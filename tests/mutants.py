@@ -7,7 +7,8 @@ A fault is one changed expression: a comparison, a negation, a number, an operat
 not returned, or a call that is left out. First all tests of `make test` run once without faults;
 probes note which tests call the functions that will get a fault. Then each fault meets these tests,
 in memory (`planted_faults.py`); one that survives, or that runs while modules are imported, meets
-the first 60 of them again in a copy of the checkout. A test that fails or hangs finds the fault.
+the first 60 of them, or those of its package, again in a copy of the checkout. A test that fails or
+hangs finds the fault.
 Some survivors change nothing that can be seen: read them.
 """
 
@@ -135,9 +136,11 @@ def copy_tree(target: Path) -> None:
             shutil.copyfile(ROOT / name, target / name)
 
 
-def mirror_test(path: str) -> str:
-    """Path of the test file of a module."""
-    return f"tests/{Path(path).parent.as_posix()}/test_{Path(path).stem}.py"
+def mirror_tests(path: str, folder: Path) -> list[str]:
+    """Path of the test file of a module; without one, that of the test folder of its package."""
+    tests = Path("tests", path).parent
+    file = tests / f"test_{Path(path).stem}.py"
+    return [one.as_posix() for one in (file, tests) if (folder / one).exists()][:1]
 
 
 def run_tests(tests: list[str], folder: Path) -> int:
@@ -155,8 +158,10 @@ def run_tests(tests: list[str], folder: Path) -> int:
 def find_in_copy(trial: Trial, folder: Path) -> None:
     """Try a fault in a copy of the checkout, where modules are imported with it."""
     fault, path = trial.fault, folder / trial.fault.path
-    mirror = mirror_test(fault.path)
-    tests = [*trial.tests[:MAX_COPY_TESTS], *([mirror] if (folder / mirror).is_file() else ())]
+    tests = trial.tests[:MAX_COPY_TESTS]
+    mirror = mirror_tests(fault.path, folder)
+    if not tests or Path(folder, *mirror).is_file():
+        tests = [*tests, *mirror]
     if not tests:
         return
     content = path.read_bytes()
