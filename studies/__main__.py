@@ -119,13 +119,13 @@ def import_file(options: argparse.Namespace) -> None:
     mapping = _parse_assignments(options.mapping, "--mapping")
     first, *rest = _expand_patterns(options.file)
     spec = DataSpec(
-        _relative_to_store_folder(folder, first),
+        _path_from_store_folder(folder, first),
         options.format,
-        {name: _relative_to_store_folder(folder, path) for name, path in files.items()},
+        {name: _path_from_store_folder(folder, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
         read=options.read,
-        parts=tuple(_relative_to_store_folder(folder, path) for path in rest),
+        parts=tuple(_path_from_store_folder(folder, path) for path in rest),
     )
     name = options.name or name_from_source(first)
     try:
@@ -155,7 +155,7 @@ def _expand_patterns(names: list[str]) -> list[str]:
     ]
 
 
-def _relative_to_store_folder(folder: Path, path: str) -> str:
+def _path_from_store_folder(folder: Path, path: str) -> str:
     """Return a data file's path relative to the store's folder, as paths in saved studies are; Hub
     datasets and built-in sources are returned unchanged. SourceError if there is no such file."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:

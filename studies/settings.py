@@ -71,7 +71,7 @@ def _make_number_parser(convert: Callable[[str], T], low: float, high: float) ->
     return parse_number_in_range
 
 
-def _parse_is_open(text: str) -> bool:
+def _parse_open_or_closed(text: str) -> bool:
     return ("closed", "open").index(text) == 1
 
 
@@ -141,7 +141,7 @@ SECRET: Final = _text_setting(
 VOTES: Final = Setting(
     "EVENHAND_VOTES",
     "`open`: visitors may vote on the built-in studies",
-    _parse_is_open,
+    _parse_open_or_closed,
     False,
     "closed",
     "open or closed",

@@ -44,8 +44,8 @@ from studies.files.shards import (
     JOURNAL_SUFFIX,
     AskOutcome,
     CallAttempt,
+    finished_keys,
     recover_journals,
-    settled_keys,
     write_journal_line,
     write_parquet_atomically,
     write_shard,
@@ -248,7 +248,7 @@ def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
     batches = sorted({row.batch for row in rows})
     for name in batches:
         recover_journals(folder, f"{name}-")
-    return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
+    return finished_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
 
 class EndpointWorker:

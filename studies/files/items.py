@@ -273,7 +273,7 @@ def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preferen
     _check_known_keys(value, _PREFERENCE_FIELDS, where)
     shown, picked, ranks = value.get("shown"), value.get("picked"), value.get("ranks")
     if shown is not None:
-        shown = _parse_shown(shown, where, contestants)
+        shown = _parse_shown_models(shown, where, contestants)
     if ranks is not None:
         if picked is not None:
             raise _field_error(where, "ranks", "either 'picked' or 'ranks'", value)
@@ -290,7 +290,7 @@ def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preferen
     )
 
 
-def _parse_shown(value: Any, where: str, contestants: Set[str]) -> tuple[str, ...]:
+def _parse_shown_models(value: Any, where: str, contestants: Set[str]) -> tuple[str, ...]:
     names = value if isinstance(value, list) else []
     known = [name for name in names if isinstance(name, str) and name in contestants]
     if len(set(known)) < 2 or len(set(known)) < len(names):

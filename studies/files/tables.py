@@ -204,7 +204,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
     rows: list[Row] = []
     notes: list[str] = []
     blank, own_export = 0, False
-    source = _CountedLines(_read_text_lines(path, limits))
+    source = _NumberedLines(_read_text_lines(path, limits))
     first = next(source, "")
     if delimiter == "," and "," not in first and ";" in first:
         delimiter = ";"
@@ -248,7 +248,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
     return SourceTable(path.name, kind, tuple(header), rows, numbers, notes=tuple(notes))
 
 
-class _CountedLines:
+class _NumberedLines:
     """Iterator over the lines of a CSV file, whose rows can have several lines; `number` is the
     current line, `row_start` the first line of the current row."""
 
@@ -257,7 +257,7 @@ class _CountedLines:
         self.number = 0
         self.row_start = 1
 
-    def __iter__(self) -> _CountedLines:
+    def __iter__(self) -> _NumberedLines:
         return self
 
     def __next__(self) -> str:
@@ -265,7 +265,7 @@ class _CountedLines:
         return text
 
 
-def _prepend_line(first: str, rest: _CountedLines) -> Iterator[str]:
+def _prepend_line(first: str, rest: _NumberedLines) -> Iterator[str]:
     if first:
         yield first
     yield from rest

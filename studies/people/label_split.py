@@ -85,7 +85,7 @@ class LabelSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class ImprovedPrompt:
+class PromptToImprove:
     """The study, judge and prompt for which another study asks new versions of the prompt or writes
     rules for it (`judge` is then the writer of the rules)."""
 
@@ -94,7 +94,7 @@ class ImprovedPrompt:
     prompt: str
 
 
-def find_prompt_to_improve(store: Store, study: str) -> ImprovedPrompt | None:
+def find_prompt_to_improve(store: Store, study: str) -> PromptToImprove | None:
     """Return the prompt that `study` was made to improve (a study of candidates or of rules written
     for them); None for any other study."""
     for name in store.study_file_texts():
@@ -102,11 +102,11 @@ def find_prompt_to_improve(store: Store, study: str) -> ImprovedPrompt | None:
             continue
         for one in split.looks:
             if study == candidate_study_name(name, one.judge, one.prompt):
-                return ImprovedPrompt(name, one.judge, one.prompt)
+                return PromptToImprove(name, one.judge, one.prompt)
         rules = f"{name}{RULES_MARK}"
         if study.startswith(rules):
             prompt, _, writer = study.removeprefix(rules).rpartition(" by ")
-            return ImprovedPrompt(name, writer, prompt)
+            return PromptToImprove(name, writer, prompt)
     return None
 
 

@@ -242,7 +242,7 @@ def _label_from_votes(
     return LabelledAnswer(item, contestant, mean, len(cast), means)
 
 
-def item_with_only_these_labels(item: Item, labels: StudyLabels) -> Item:
+def keep_only_labelled_answers(item: Item, labels: StudyLabels) -> Item:
     """Return an item with only its labelled answers, and with these labels as its known answers,
     also if they come from votes; its votes and checks are removed."""
     pairs = [one for one in labels.comparisons if one.item == item.id]

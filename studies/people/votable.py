@@ -51,7 +51,7 @@ def votable_comparisons(
     return tuple(unit for unit in weighed if unit.weight)
 
 
-def count_by_selection(
+def count_comparisons_by_rule(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> dict[SelectionRule, int]:
     """Return selection rule -> number of comparisons that it selects in a voting mode."""

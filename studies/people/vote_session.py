@@ -116,7 +116,7 @@ class VoteSession:
         """
 
         def write_vote(connection: sqlite3.Connection) -> Ballot:
-            ballot = self._require_unchanged(connection, position, stamp)
+            ballot = self._require_unchanged_ballot(connection, position, stamp)
             done = replace(self._mark_done(ballot, comment), criteria=criteria)
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
             ask = ask_for_ballot(self.study, done, item) if item else None
@@ -148,7 +148,7 @@ class VoteSession:
         `check` are replaced by those of the ballot."""
 
         def write_verification(connection: sqlite3.Connection) -> Ballot:
-            ballot = self._require_unchanged(connection, position, stamp)
+            ballot = self._require_unchanged_ballot(connection, position, stamp)
             answer = replace(check, judge=self.voter, contestant=ballot.shown[0])
             done = replace(self._mark_done(ballot, comment), answer=answer)
             put_ballot(connection, self.study, done)
@@ -161,7 +161,7 @@ class VoteSession:
         StaleBallot are as in `vote`."""
 
         def write_skip(connection: sqlite3.Connection) -> None:
-            ballot = self._require_unchanged(connection, position, stamp)
+            ballot = self._require_unchanged_ballot(connection, position, stamp)
             if ballot.state != "voted":  # skipping an earlier vote leaves it unchanged
                 done = replace(self._mark_done(ballot, comment), state="skipped")
                 put_ballot(connection, self.study, done)
@@ -240,7 +240,7 @@ class VoteSession:
 
     # ---- helpers -------------------------------------------------------------------------------
 
-    def _require_unchanged(
+    def _require_unchanged_ballot(
         self, connection: sqlite3.Connection, position: int, stamp: float
     ) -> Ballot:
         """Return the voter's ballot number `position`; StaleBallot if there is none, or if its time

@@ -78,7 +78,7 @@ def total_used_bytes(store: Store) -> int:
     return total
 
 
-class VisitorSpace:
+class VisitorStorageLimit:
     """The limit of `max_bytes` on the store together with all visitors' files. While there is
     room, the bytes are counted at most every `every` seconds, because counting takes time."""
 

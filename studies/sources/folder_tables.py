@@ -111,7 +111,7 @@ def read_files_as_one_table(
     return next(iter(formats)), _concatenate_tables(paths[0].parent, tables, [])
 
 
-def list_table_files_checked(folder: Path) -> list[Path]:
+def list_table_files_within_limit(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders; SourceError if there are more
     than MAX_FILES."""
     return _check_file_count(table_files_in(folder), folder.name)

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from studies.errors import SourceError, StudyError
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.recorded_verdict import RecordedReading
+from studies.sources.building.recorded_verdict import VerdictReading
 
 AUTO_READ: Final = "auto"
 
@@ -21,7 +21,7 @@ class VerdictReader(Protocol):
     def format_names(self) -> Sequence[str]:
         """Names of the verdict formats."""
 
-    def read(self, format: str, reply: str, options: int) -> RecordedReading:
+    def read(self, format: str, reply: str, options: int) -> VerdictReading:
         """Return the verdict in a reply about `options` answers, or why there is none."""
 
     def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
@@ -42,7 +42,7 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
     The format `auto` is replaced by the format detected from the replies. SourceError if there are
     no replies, if no format is clear, or if the file does not record which answer they call A.
     """
-    reader = _require_reader_that_knows(format)
+    reader = _require_reader_for_format(format)
     if not builder.labels_recorded:
         raise SourceError(
             "the file does not record which answer its replies call A, so no verdict can be read "
@@ -74,7 +74,7 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
         )
 
 
-def _require_reader_that_knows(format: str) -> VerdictReader:
+def _require_reader_for_format(format: str) -> VerdictReader:
     """Return the registered reader; StudyError if there is none, or if it does not know the
     format."""
     if not _registered:

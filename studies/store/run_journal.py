@@ -161,7 +161,7 @@ class RunJournal:
         await self.write(write_judgement_and_outcome)
         self.attempts_in_flight.discard(attempt)
 
-    async def settle_extraction(
+    async def store_extraction(
         self,
         extraction: Judgement,
         extracted: Judgement | None,
@@ -266,14 +266,14 @@ class RunJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class MaybePaidTwice:
+class PossiblyPaidCall:
     """A call in flight when its process died: it may have been billed, and a new run repeats it."""
 
     key: str
     started: float
 
 
-def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
+def list_possibly_paid_calls(store: Store, study: str | None = None) -> list[PossiblyPaidCall]:
     """List the attempts without an outcome whose process has ended; without `study`, of all
     studies."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
@@ -284,7 +284,7 @@ def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybeP
     alive = {
         owner: is_owner_alive(store.run_locks_folder, owner) for owner in {row[1] for row in rows}
     }
-    return [MaybePaidTwice(key, started) for key, owner, started in rows if not alive[owner]]
+    return [PossiblyPaidCall(key, started) for key, owner, started in rows if not alive[owner]]
 
 
 ATTEMPTS_OF_STUDY = (

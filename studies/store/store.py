@@ -23,8 +23,8 @@ from studies.store.queries.item_queries import ItemQueries
 from studies.store.queries.judgement_queries import JudgementQueries
 from studies.store.queries.plan_queries import PlanQueries
 from studies.store.queries.prompt_queries import PromptQueries
-from studies.store.queries.run_queries import PastRun as PastRun
 from studies.store.queries.run_queries import RunQueries, delete_runs
+from studies.store.queries.run_queries import StoredRun as StoredRun
 from studies.store.rows import LAST_USED, PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
 from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
@@ -188,7 +188,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         renamed = [(self.study(one), new[one]) for one in new if new[one] not in taken]
         for study, _ in renamed:
             self._cache.drop_study(study.name)
-            frame_cache.delete_cached(self.path, study.name)
+            frame_cache.delete_study_cache(self.path, study.name)
         self.writer.run(lambda connection: rename_study_rows(connection, renamed))
 
     def delete_study(self, name: str) -> int:
@@ -196,7 +196,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         judgements. UnknownStudy if there is no such study."""
         self.study(name)
         self._cache.drop_study(name)
-        frame_cache.delete_cached(self.path, name)
+        frame_cache.delete_study_cache(self.path, name)
         count = self.writer.run(lambda connection: delete_study_rows(connection, name))
         self.unrestricted.writer.run(lambda connection: delete_runs(connection, name))
         return int(count)
@@ -228,7 +228,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.frames.reply_facts import REPLY_FACTS  # import pandas
         from studies.frames.twin_rows import select_twin_rows
 
-        name = study or self._only_study()
+        name = study or self._only_study_name()
         spec = self.study(name)
         version, facts = self.version(name), tuple(REPLY_FACTS)
         frame = self.memoised(
@@ -278,7 +278,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             scale_of=lambda prompt: self.scale_of_prompt(name, prompt),
         )
 
-    def _only_study(self) -> str:
+    def _only_study_name(self) -> str:
         """Return the name of the only study in the store; StudyError if it has none or several."""
         names = [line.name for line in self.studies()]
         if len(names) != 1:

@@ -54,7 +54,7 @@ class StudyVersions:
         before = self._records.get(name)
         own = last
         if before is not None and before.stamp == stamp and last >= before.last:
-            own = before.own if last == before.last else _last_own_seq(read, study, before)
+            own = before.own if last == before.last else _last_seq_of_study(read, study, before)
         self._records[name] = _VersionRecord(stamp, last, own)
         return stamp, own
 
@@ -69,10 +69,10 @@ class StudyVersions:
             return True
         row = read("SELECT id FROM studies WHERE name=?", (name,)).fetchone()
         since = _VersionRecord(stamp, last, last)
-        return row is not None and _last_own_seq(read, row[0], since) == last
+        return row is not None and _last_seq_of_study(read, row[0], since) == last
 
 
-def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
+def _last_seq_of_study(read: ReadQuery, study: int, before: _VersionRecord) -> int:
     """Return the highest sequence number (seq) of a study's judgements since the check `before`;
     `before.own` if there are none."""
     row = read(

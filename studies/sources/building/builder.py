@@ -288,7 +288,7 @@ class SourceBuilder:
         return [(one.reply, len(one.ask.shown)) for one in islice(judged, count)]
 
     def reread_verdicts(
-        self, read: Callable[[str, int], recorded_verdict.RecordedReading]
+        self, read: Callable[[str, int], recorded_verdict.VerdictReading]
     ) -> RereadCounts:
         """Replace the judges' verdicts by those that `read`, called with a reply and the number of
         answers it judges, finds in their replies; return counts.
@@ -302,7 +302,7 @@ class SourceBuilder:
                 continue
             found, before = read(one.reply, len(one.ask.shown)), one.verdict
             listed = self._listed[index]
-            verdict = recorded_verdict.verdict_as_shown(found.verdict, listed, one.ask)
+            verdict = recorded_verdict.reorder_verdict(found.verdict, listed, one.ask)
             counts.replies += 1
             counts.read += verdict is not None
             counts.changed += before is not None and (

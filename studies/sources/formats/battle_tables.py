@@ -14,7 +14,7 @@ from studies.sources import cells, join
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, id_from_text
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 # ---- Chatbot Arena and Evalica: `model_a` or `left` was shown first ---------------------------
 
@@ -41,7 +41,7 @@ def _why_matches_arena(table: SourceTable) -> str:
 
 
 @reads("arena", "Arena battles", "pairs, order known", _why_matches_arena)
-def read_arena(source: OpenSource) -> SourceBuilder:
+def read_arena(source: OpenedSource) -> SourceBuilder:
     """Read Arena battles: `model_a`, `model_b`, `winner`.
 
     `model_a` was shown first.
@@ -53,7 +53,7 @@ def read_arena(source: OpenSource) -> SourceBuilder:
     "evalica", "Evalica's battles", "pairs, order known",
     {"left, right, winner": "left, right and winner are Evalica's battles"},
 )  # fmt: skip
-def read_evalica(source: OpenSource) -> SourceBuilder:
+def read_evalica(source: OpenedSource) -> SourceBuilder:
     """Read Evalica's battles: `left`, `right`, `winner`.
 
     `left` was shown first.
@@ -153,7 +153,7 @@ def _why_matches_autoarena(table: SourceTable) -> str:
     "autoarena", "AutoArena answers or head-to-heads", "pairs, order unknown; items",
     _why_matches_autoarena,
 )  # fmt: skip
-def read_autoarena(source: OpenSource) -> SourceBuilder:
+def read_autoarena(source: OpenedSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 
     Judges saw the answers in a shuffled order that is not recorded: position measures are disabled.
@@ -177,7 +177,7 @@ def read_autoarena(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _read_answers(source: OpenSource) -> SourceBuilder:
+def _read_answers(source: OpenedSource) -> SourceBuilder:
     """Read the answers in this file (the name of the file is the model), and the answers to the
     same questions in the files of `data.files`."""
     builder = SourceBuilder()
@@ -205,7 +205,7 @@ _KAGGLE: Final[dict[str, Pick]] = {"winner_model_a": 0, "winner_model_b": 1, "wi
         "winner_tie are LMSYS's Kaggle set"
     },
 )
-def read_kaggle(source: OpenSource) -> SourceBuilder:
+def read_kaggle(source: OpenedSource) -> SourceBuilder:
     """Read LMSYS's Kaggle set: `winner_model_a`, `winner_model_b`, `winner_tie`.
 
     Votes of people; exactly one of the three columns is 1.
@@ -251,7 +251,7 @@ _STATED: Final = re.compile(r"Response ([AB]) is better")
         "battles",
     },
 )
-def read_visit_battles(source: OpenSource) -> SourceBuilder:
+def read_visit_battles(source: OpenedSource) -> SourceBuilder:
     """Read VisIT-Bench's human-preference CSV and battle JSON lines.
 
     People: order unknown, the preferred answer is marked in `model_selection.A` or

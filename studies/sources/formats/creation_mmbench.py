@@ -11,7 +11,7 @@ from studies.files.tables import SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells
 from studies.sources.join import answer_column, join_answers, join_key_of_row
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 MAX_LITERAL_CHARS: Final = 200_000
 MAX_LITERAL_DEPTH: Final = 20
@@ -73,7 +73,7 @@ _TASKS: Final = "criteria, task_name and a question are Creation-MMBench's colum
         "reference_answer_by_gpt4o are Creation-MMBench's",
     },
 )
-def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
+def read_creation_mmbench(source: OpenedSource) -> SourceBuilder:
     """Read the questions of Creation-MMBench with their criteria, and the models' answers.
 
     The baseline's answer (`reference_answer_by_gpt4o`) is the reference, compared as `@reference`;

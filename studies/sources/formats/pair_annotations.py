@@ -11,7 +11,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
-from studies.sources.source_format import OpenSource, make_column_matcher, reads, table_files_in
+from studies.sources.source_format import OpenedSource, make_column_matcher, reads, table_files_in
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ _TIE_PREFERENCES: Final = (0.0, 1.5)
         "outputs",
     },
 )
-def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
+def read_alpaca_eval(source: OpenedSource) -> SourceBuilder:
     """Read AlpacaEval's outputs or annotations; also a folder of annotations.
 
     Order not recorded: position measures are disabled. `preference` is from 1 (first) to 2
@@ -94,7 +94,7 @@ def _pick_from_preference(preference: float | None, where: str) -> Pick:
     return 0 if preference < 1.5 else 1
 
 
-def _read_outputs(source: OpenSource) -> SourceBuilder:
+def _read_outputs(source: OpenedSource) -> SourceBuilder:
     """Read one model's outputs, and for the same instructions those of models in `data.files`."""
     builder, files = SourceBuilder(), source.read_other_files()
     keys = [(line.require_text("instruction").strip(),) for line in source.cells()]
@@ -124,7 +124,7 @@ def _why_matches_comparator(table: SourceTable) -> str:
     "llm-comparator", "LLM Comparator's JSON", "pairs, order known if recorded",
     _why_matches_comparator,
 )  # fmt: skip
-def read_comparator(source: OpenSource) -> SourceBuilder:
+def read_comparator(source: OpenedSource) -> SourceBuilder:
     """Read LLM Comparator's JSON, one file per pair of models.
 
     Scores from −1.5 to 1.5 refer to A in both orders: above 0, A is better. A rating with
@@ -219,7 +219,7 @@ def _why_matches_prd_folder(folder: Path) -> str:
     "prd", "PRD's prompts, judgements and votes", "pairs in both orders; votes", _PRD,
     _why_matches_prd_folder,
 )  # fmt: skip
-def read_prd(source: OpenSource) -> SourceBuilder:
+def read_prd(source: OpenedSource) -> SourceBuilder:
     """Read PRD's prompts, judgements and votes; also a folder.
 
     Verdicts in both orders; one with an empty reply counts as recorded, and a note counts them.

@@ -37,7 +37,7 @@ def cells_of_export(table: SourceTable) -> Iterator[RowCells]:
     return map(RowCells, rows_of_export(table))
 
 
-def score_of(value: Any) -> float | None:
+def parse_score(value: Any) -> float | None:
     """Convert a number or a word of SCORE_BY_WORD to a score; None for any other or no value."""
     word = text_of(value).strip().casefold()
     try:
@@ -91,7 +91,7 @@ class ScoreLog:
         score is an unusable reply if there is a `reply`, else nothing is added; notes count missing
         scores and unknown labels. `person`: whether `judge` is the name of a person, whose score
         labels the verdicts of judges with the same `prompt`."""
-        score = None if error else score_of(value)
+        score = None if error else parse_score(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
             self.labels[label] += bool(label)

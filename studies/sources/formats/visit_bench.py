@@ -11,7 +11,7 @@ from studies.files.tables import SourceTable, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import FLAGS, RowCells, cells_of
 from studies.sources.join import join_answers, join_key_of_row
-from studies.sources.source_format import OpenSource, reads, table_files_in
+from studies.sources.source_format import OpenedSource, reads, table_files_in
 
 CHECK_JUDGE: Final = "visit-bench"
 JOIN_COLUMNS: Final = ("image", "instruction")
@@ -57,7 +57,7 @@ def _answer_files(folder: Path) -> dict[str, Path]:
     "visit-bench", "VisIT-Bench questions with one answer file per model", "items",
     _why_matches_visit_table, _why_matches_visit_folder,
 )  # fmt: skip
-def read_visit_bench(source: OpenSource) -> SourceBuilder:
+def read_visit_bench(source: OpenedSource) -> SourceBuilder:
     """Read VisIT-Bench's questions and one file per model; also a folder.
 
     Joined on image and instruction. The verified reference is `gpt4_prediction` if people marked it

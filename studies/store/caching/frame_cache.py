@@ -106,7 +106,7 @@ def _read_cached_values(store: Path, study: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def delete_cached(store: Path, study: str) -> None:
+def delete_study_cache(store: Path, study: str) -> None:
     """Delete the cached frame and values of a study; errors of the file system are ignored."""
     for ending in ("arrow", "json"):
         with contextlib.suppress(OSError):

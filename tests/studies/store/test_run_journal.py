@@ -13,7 +13,7 @@ import pytest
 
 from studies.domain import NO_USAGE, Ask, Judgement, Usage, Verdict
 from studies.store.database import MIGRATIONS, SCHEMA_FILE, SCHEMA_VERSION, connect
-from studies.store.run_journal import RunJournal, list_maybe_paid_twice
+from studies.store.run_journal import RunJournal, list_possibly_paid_calls
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
 from tests.samples import sample
@@ -166,7 +166,7 @@ def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store)
         assert not is_owner_alive(store.run_locks_folder, journal.owner.id)
 
     do(act)
-    assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["a"]
+    assert [doubt.key for doubt in list_possibly_paid_calls(store)] == ["a"]
     assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
 
 
@@ -185,7 +185,7 @@ def test_a_call_that_was_stopped_while_it_was_noted_is_not_listed_as_paid(store)
         journal.close()
 
     do(act)
-    assert open_attempts(store) == [] and list_maybe_paid_twice(store) == []
+    assert open_attempts(store) == [] and list_possibly_paid_calls(store) == []
 
 
 HOLDER = """
@@ -217,11 +217,11 @@ def test_a_lease_lives_as_long_as_its_process_and_dies_with_it(store):
 
     assert is_owner_alive(store.run_locks_folder, owner)
     assert do(begin) == "elsewhere"
-    assert list_maybe_paid_twice(store) == []
+    assert list_possibly_paid_calls(store) == []
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
     assert not is_owner_alive(store.run_locks_folder, owner)
-    assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["k"]
+    assert [doubt.key for doubt in list_possibly_paid_calls(store)] == ["k"]
     assert isinstance(do(begin), int)
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_leftovers, replace_when_written
+from studies.files.partial_files import delete_abandoned_files, replace_when_written
 from studies.spec.study import Study
 from studies.store import database
 from studies.store.recovery import damage, rolling_backups
@@ -426,7 +426,9 @@ def test_a_killed_repair_leaves_no_store_under_its_name_and_the_next_one_sweeps(
     flip_bytes(damaged)
     target = damaged.with_name("new.db")
     killed(
-        "salvage", "_check_result", f"repair_store(Path({str(damaged)!r}), Path({str(target)!r}))"
+        "salvage",
+        "_check_new_store",
+        f"repair_store(Path({str(damaged)!r}), Path({str(target)!r}))",
     )
     assert not target.exists()
     assert list(damaged.parent.glob("new.db.*.part*"))
@@ -454,7 +456,7 @@ def test_a_file_that_a_running_process_writes_is_not_swept(tmp_path: Path) -> No
         path.touch()
     with replace_when_written(tmp_path / "c.db") as partial:
         partial.write_bytes(b"whole")
-        delete_leftovers(tmp_path)
+        delete_abandoned_files(tmp_path)
         assert partial.exists() and not mine.exists(), "of an earlier process with our number"
         assert theirs.exists() and other.exists()
     assert (tmp_path / "c.db").read_bytes() == b"whole"
