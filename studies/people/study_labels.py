@@ -104,9 +104,9 @@ class StudyLabels:
         return replace(self, cases=tuple(one for one in self.cases if one.item in wanted))
 
 
-def read_labels(store: Store, name: str, kind: LabelKind = "pairs") -> StudyLabels:
+def read_labels(store: Store, study: str, kind: LabelKind = "pairs") -> StudyLabels:
     """Return the labels of one kind in a study: those known by design, else those by people."""
-    items, asks, judgements = store.items(name), store.asks(name), store.judgements(name)
+    items, asks, judgements = store.items(study), store.asks(study), store.judgements(study)
     if kind == PAIRS:
         return label_comparisons(items, asks, judgements)
     return label_answers(items, asks, judgements, kind)
