@@ -180,11 +180,11 @@ class AttemptLog:
     async def release_lease(self, key: str) -> None:
         """Do nothing: the process that started the run holds the leases."""
 
-    def find_in_progress(self, keys: Collection[str]) -> set[str]:
+    def find_leased_keys(self, keys: Collection[str]) -> set[str]:
         """Return no key: the process that started the run holds the leases."""
         return set()
 
-    async def give_up(
+    async def end_attempt_and_release(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
         await self.end_attempt(attempt, outcome, usage, cost)

@@ -69,7 +69,7 @@ class Run:
             pending_asks.count_asks_with_retries_pending(store, plan.study.name, settings),
             plan_queries.pending_counts(store, plan.study.name, settings.retry_statuses),
         )
-        self._journal = RunJournal(store, again=settings.retry_statuses, wall=settings.wall_clock)
+        self._journal = RunJournal(store, again=settings.retry_statuses, clock=settings.wall_clock)
         self._ledger = Ledger(plan.study.budget_usd, study_spending(store, plan.study.name))
         if plan.study.budget_usd is not None:
             self._journal.fits_budget = SiblingRuns(

@@ -20,16 +20,16 @@ LEAST: Final = "least_characters"
 """Attribute of a registered function: the length of the shortest reply that it needs."""
 
 
-def register_reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
+def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact], ReplyFact]:
     """Return a decorator that registers a function of a reply's text as a column of the frame;
-    ValueError if the column has a function. Replies with fewer than `least` characters have no
+    ValueError if the column has a function. Replies with fewer than `min_length` characters have no
     value, so that millions of short replies need not be read."""
 
     def register_fact(fact: ReplyFact) -> ReplyFact:
         if column in REPLY_FACTS:
             raise ValueError(f"the fact {column} about replies is registered twice")
         REPLY_FACTS[column] = fact
-        setattr(fact, LEAST, least)
+        setattr(fact, LEAST, min_length)
         return fact
 
     return register_fact

@@ -22,10 +22,10 @@ from studies.store.ballot_queries import (
     BallotMode,
     VotingRules,
     append_vote_ask,
-    ask_for_ballot,
     delete_ballot,
     delete_vote,
     first_selection_reason,
+    make_vote_ask,
     put_ballot,
     read_ballots,
     read_items_by_id,
@@ -119,7 +119,7 @@ class VoteSession:
             ballot = self._require_unchanged_ballot(connection, position, stamp)
             done = replace(self._mark_done(ballot, comment), criteria=criteria)
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
-            ask = ask_for_ballot(self.study, done, item) if item else None
+            ask = make_vote_ask(self.study, done, item) if item else None
             if ask is None:
                 raise StudyError(
                     f"item {ballot.item!r} has changed, so the vote was not stored; reload the page"

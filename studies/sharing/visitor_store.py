@@ -118,17 +118,17 @@ class VisitorStore(Store):
             return name
         return f"{name} ({mark})"
 
-    def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor to `other`; StudyError if `name_saved_by_visitor` would
+    def rename_study(self, name: str, new_name: str) -> None:
+        """Rename a study of this visitor to `new_name`; StudyError if `name_saved_by_visitor` would
         change this name, AccessDenied if the visitor does not own the study."""
         self.require_owner(name)
-        if other != self.name_saved_by_visitor(other):
+        if new_name != self.name_saved_by_visitor(new_name):
             raise StudyError(
-                f"a study of yours is named {self.name_saved_by_visitor(other)!r} here"
+                f"a study of yours is named {self.name_saved_by_visitor(new_name)!r} here"
             )
         for one in (name, *derived_studies(self, name)):
             self._cache.drop_study(one)
-        self._unrestricted.rename_study(name, other)
+        self._unrestricted.rename_study(name, new_name)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """Return the stored text of a prompt of an ownerless study; None for other studies, or

@@ -311,15 +311,14 @@ def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[
     return (UNRELATED, *(name for name in options if name != worst))
 
 
-def unrelated_answer(item: Item, other: Item) -> str:
-    """Return the answer to the item `other` that is shown as @unrelated beside the answers to
-    `item`.
+def unrelated_answer(item: Item, other_item: Item) -> str:
+    """Return the answer to `other_item` that is shown as @unrelated beside the answers to `item`.
 
     The contestant whose answer is shown is drawn at random, seeded by the ids of the two items
     only, so that a stored ask can be rendered without its study.
     """
-    name = random.Random(f"{item.id}\x1f{other.id}").choice(_answering_contestants(other))
-    return other.responses[name]
+    name = random.Random(f"{item.id}\x1f{other_item.id}").choice(_answering_contestants(other_item))
+    return other_item.responses[name]
 
 
 def _answering_contestants(item: Item) -> list[str]:

@@ -176,15 +176,17 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         """Return study name -> text of its study file."""
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
-    def rename_study(self, name: str, other: str) -> None:
-        """Rename a study to `other`, and those studies made from it whose new names are free;
+    def rename_study(self, name: str, new_name: str) -> None:
+        """Rename a study to `new_name`, and those studies made from it whose new names are free;
         judgements and votes are kept. StudyError if a study has the new name, UnknownStudy if there
         is no study `name`."""
         self.study(name)
         taken = {line.name for line in self.studies()}
-        if other in taken:
-            raise StudyError(f"a study named {other!r} exists; choose another name")
-        new = {one: other + one.removeprefix(name) for one in (name, *derived_studies(self, name))}
+        if new_name in taken:
+            raise StudyError(f"a study named {new_name!r} exists; choose another name")
+        new = {
+            one: new_name + one.removeprefix(name) for one in (name, *derived_studies(self, name))
+        }
         renamed = [(self.study(one), new[one]) for one in new if new[one] not in taken]
         for study, _ in renamed:
             self._cache.drop_study(study.name)

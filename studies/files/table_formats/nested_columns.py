@@ -50,18 +50,18 @@ def find_rows_in_object(table: SourceTable) -> SourceTable | None:
 
 
 def _find_rows_at_levels(
-    table: SourceTable, content: Mapping[str, Any], around: Row, levels: int
+    table: SourceTable, content: Mapping[str, Any], repeated: Row, levels: int
 ) -> SourceTable | None:
     """Return the same as `find_rows_in_object`, for the object `content` and at most `levels`
-    levels; `around` has the values to repeat in every row."""
+    levels; `repeated` has the values to repeat in every row."""
     plain = (str, int, float, bool)
-    around = {**around, **{k: v for k, v in content.items() if isinstance(v, plain)}}
+    repeated = {**repeated, **{k: v for k, v in content.items() if isinstance(v, plain)}}
     lists = [value for value in content.values() if _is_list_of_objects(value)]
     objects = {k: v for k, v in content.items() if isinstance(v, dict) and v}
     if len(lists) == 1:
-        rows = [{**around, **row} for row in lists[0]]
+        rows = [{**repeated, **row} for row in lists[0]]
     elif not lists and len(objects) == 1 and levels > 1:
-        return _find_rows_at_levels(table, next(iter(objects.values())), around, levels - 1)
+        return _find_rows_at_levels(table, next(iter(objects.values())), repeated, levels - 1)
     elif not lists and len(objects) > 1 and len(objects) == len(content):
         rows = [{"key": key, **row} for key, row in objects.items()]
     else:

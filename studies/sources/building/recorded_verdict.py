@@ -73,6 +73,6 @@ def sort_by_name(
     return tuple(names[k] for k in order), new_pick, new_scores
 
 
-def slot_labels(n: int) -> tuple[str, ...]:
+def slot_labels(count: int) -> tuple[str, ...]:
     """Return the labels of n slots: A for one, A and B for two, numbers from 1 for more."""
-    return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))
+    return tuple("AB"[:count]) if count <= 2 else tuple(str(k) for k in range(1, count + 1))

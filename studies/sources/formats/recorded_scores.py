@@ -47,11 +47,11 @@ def parse_score(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def score_or_label(held: RowCells, score: str = "score", label: str = "label") -> Any:
+def score_or_label(line: RowCells, score: str = "score", label: str = "label") -> Any:
     """Return the value in the column `score` of a row, or that in the column `label` if the score
     is missing or empty."""
-    value = held.row.get(score)
-    return value if text_of(value).strip() else held.row.get(label)
+    value = line.row.get(score)
+    return value if text_of(value).strip() else line.row.get(label)
 
 
 def plain_text(value: Any) -> str:

@@ -75,13 +75,13 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return row
 
-    def _reply_texts(self, study: str, least: int = 1) -> Iterator[tuple[int, str]]:
+    def _reply_texts(self, study: str, min_length: int = 1) -> Iterator[tuple[int, str]]:
         """Yield the sequence number (`seq` in the frame) and the reply of each judgement of a study
-        whose reply has at least `least` characters."""
+        whose reply has at least `min_length` characters."""
         yield from self.read(
             "SELECT j.seq, r.reply FROM plan p JOIN judgements j USING(key) "
             f"JOIN replies r USING(key) WHERE p.study={STUDY_ID} AND length(r.reply)>=?",
-            (study, least),
+            (study, min_length),
         )
 
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:

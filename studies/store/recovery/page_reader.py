@@ -160,7 +160,7 @@ class PageFile:
         if kind == TABLE_LEAF:
             unsigned, at = _read_varint(content, at)
             rowid = unsigned - (1 << 64) if unsigned >> 63 else unsigned
-        local = self._local_bytes(size, kind)
+        local = self._payload_bytes_on_page(size, kind)
         if at + local > self._usable or size > self.count * self.page_size:
             raise Unreadable("a cell of the database file crosses the end of its page")
         payload = content[at : at + local]
@@ -169,7 +169,7 @@ class PageFile:
             payload += self._read_overflow_pages(following, size - local)
         return Row(rowid, _parse_record_values(payload))
 
-    def _local_bytes(self, size: int, kind: int) -> int:
+    def _payload_bytes_on_page(self, size: int, kind: int) -> int:
         """Return the number of bytes of a payload of `size` bytes that are on the page itself, not
         on overflow pages."""
         usable = self._usable

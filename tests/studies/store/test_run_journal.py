@@ -49,10 +49,10 @@ def test_a_leased_ask_is_elsewhere_for_another_run_and_answered_once_settled(sto
         assert await one.begin_attempt("k") == "elsewhere", (
             "two judges may be one and the same request"
         )
-        assert two.find_in_progress(["k", "free"]) == {"k"}
+        assert two.find_leased_keys(["k", "free"]) == {"k"}
         await one.store_judgement(judgement("k"), attempt, Usage(10, 2), 0.5)
         assert await two.begin_attempt("k") == "answered"
-        assert two.find_in_progress(["k", "free"]) == set()
+        assert two.find_leased_keys(["k", "free"]) == set()
         one.close()
         two.close()
 
@@ -105,7 +105,7 @@ def test_a_released_ask_is_anybodys_and_a_late_release_takes_no_lease_of_others(
         await one.release_lease("k")
         await begun(two, "k")
         await one.release_lease("k")
-        assert one.find_in_progress(["k"]) == {"k"}, "the lease is two's now"
+        assert one.find_leased_keys(["k"]) == {"k"}, "the lease is two's now"
         one.close()
         two.close()
 

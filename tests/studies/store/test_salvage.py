@@ -26,7 +26,7 @@ from studies.store.recovery import damage, rolling_backups
 from studies.store.recovery.backup import find_damage
 from studies.store.recovery.rolling_backups import (
     DailyBackupThread,
-    _require_room,
+    _require_disk_space,
     backup_daily,
     backup_folder,
     daily_backups,
@@ -276,10 +276,10 @@ def test_a_backup_is_made_while_a_run_writes(
 
 def test_a_backup_needs_twice_the_room_of_the_store(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    _require_room(int(0.45 * free), tmp_path / "e.db")
+    _require_disk_space(int(0.45 * free), tmp_path / "e.db")
     size = int(0.55 * free)
     with pytest.raises(StoreUnusable) as refused:
-        _require_room(size, tmp_path / "e.db")
+        _require_disk_space(size, tmp_path / "e.db")
     assert f"{2 * size / 1e9:.1f} GB" in str(refused.value)
 
 
