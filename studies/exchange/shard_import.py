@@ -136,7 +136,8 @@ def _assign_keys_to_rows(
 
 
 class RecordedKeyMaker:
-    """Maker of the same keys as `studies.recorded_keys.recorded_key`, but faster."""
+    """Maker of keys of recorded verdicts: the same as `recorded_key` returns, but faster for
+    many."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -43,8 +43,8 @@ class CodedBattles(NamedTuple):
 
 
 def encode_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
-    """Code the contestants, winners and items of a table of battles; columns and `words` are as in
-    `frame_from_battles`. ValueError for a missing column or an invalid cell."""
+    """Encode the contestants, winners and items of a table of battles; columns and `words` are as
+    in `frame_from_battles`. ValueError for a missing column or an invalid cell."""
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
         raise ValueError(
@@ -155,7 +155,7 @@ def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:
 
 
 def find_item_column(table: pd.DataFrame) -> str:
-    """Return the name of the column that says which item a row is about; "" if there is none."""
+    """Return the name of the column with the item of each row; "" if there is none."""
     return next((name for name in ITEM_COLUMNS if name in table), "")
 
 
@@ -197,7 +197,7 @@ def _encode_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
 
 
 def _encode_items(table: pd.DataFrame) -> CodedColumn:
-    """Code the column of items; without one, each row is an item named by its number from 0."""
+    """Encode the column of items; without one, each row is an item named by its number from 0."""
     if column := find_item_column(table):
         return _encode_texts(table[column])
     order = _alphabetical_order(len(table))

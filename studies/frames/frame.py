@@ -323,8 +323,8 @@ class _ItemPreferences:
                 self._wider.append(one)
 
     def preferences_among(self, options: Sequence[str]) -> list[Preference]:
-        """Return the preferences on two of the options, and all that are on more answers, ranked or
-        of unknown order."""
+        """Return the preferences on two of the options, and all preferences that are rankings, that
+        are on more than two answers, or whose answers shown are unknown."""
         found = list(self._wider)
         for pair in itertools.combinations(options, 2):
             found += self._pairs.get(frozenset(pair), ())

@@ -2,7 +2,7 @@
 
 The frame has no texts. A measure that depends on them registers a function of the text; the frame
 then has a column with its value for each reply: NaN without a reply, or for one that is shorter
-than the function's `least`. Without registered functions no text is read.
+than the function's minimum length. Without registered functions no text is read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact
 
 
 def min_reply_length_to_read() -> int:
-    """Return the smallest `least` of the registered facts: no fact needs shorter replies."""
+    """Return the length of the shortest reply that a registered fact reads."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 
 

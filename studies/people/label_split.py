@@ -86,8 +86,8 @@ class LabelSplit:
 
 @dataclass(frozen=True, slots=True)
 class PromptToImprove:
-    """The study, judge and prompt for which another study asks new versions of the prompt or writes
-    rules for it (`judge` is then the writer of the rules)."""
+    """The prompt of a study that another study is made to improve, with its judge. If the other
+    study writes rules for the prompt, `judge` is the writer of the rules."""
 
     study: str
     judge: str
@@ -95,8 +95,8 @@ class PromptToImprove:
 
 
 def find_prompt_to_improve(store: Store, study: str) -> PromptToImprove | None:
-    """Return the prompt that `study` was made to improve (a study of candidates or of rules written
-    for them); None for any other study."""
+    """Return the prompt that `study` was made to improve, if it is a study of candidates for a
+    better prompt or of rules to be added to a prompt; None for any other study."""
     for name in store.study_file_texts():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue

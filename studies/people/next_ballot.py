@@ -99,8 +99,8 @@ class BallotPicker:
     # ---- new ballots ---------------------------------------------------------------------------
 
     def _new_ballot(self) -> Ballot | None:
-        """Return a ballot on the comparison with the fewest votes, then the highest weight; None if
-        there is none left or the voter has reached the limit."""
+        """Return a ballot on the comparison with the fewest votes, of several the one with the
+        highest weight; None if no comparison is left or the voter has reached the limit."""
         enough = self.rules.each and len(self.ballots_without_repeats) >= self.rules.each
         fresh = [] if enough else self._available_comparisons()
         if not fresh:

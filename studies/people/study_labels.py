@@ -164,9 +164,11 @@ def label_answers(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
     """Return the labels of the single answers in asks or judgements, as in the column `gold` of a
-    frame: those in the data, else those by people's votes; `kind` is "pass" or "score". If people
-    voted under the names of several prompts of judges (criteria), these votes label no answer as a
-    whole."""
+    frame: those in the data, else those by people's votes; `kind` is "pass" or "score".
+
+    If people voted under the names of several prompts of judges, each prompt is taken for one
+    criterion, and votes on a criterion label no answer.
+    """
     answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
     votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
     judged, voted = set[str](), set[str]()

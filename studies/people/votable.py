@@ -65,7 +65,8 @@ def _list_all_votable(
     store: Store, study: str, mode: BallotMode, whom: str
 ) -> tuple[VotableComparison, ...]:
     """List all comparisons (or single answers) that people can vote on in a voting mode, without
-    weights; `whom`: answers to verify, "reference" or the contestants'."""
+    weights. `whom` ("reference" or "answers") has an effect only in the mode "verify": it selects
+    the reference answers or those of the contestants."""
     answered = _contestants_by_item(store, study)
     if mode == "verify":
         return tuple(_verifiable_answers(answered, whom))

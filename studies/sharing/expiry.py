@@ -79,8 +79,8 @@ def total_used_bytes(store: Store) -> int:
 
 
 class VisitorStorageLimit:
-    """The limit of `max_bytes` on the store together with all visitors' files. While there is
-    room, the bytes are counted at most every `every` seconds, because counting takes time."""
+    """Limit on the bytes of the store together with all visitors' files. While there is room, the
+    bytes are counted at most every `every` seconds, because counting takes time."""
 
     def __init__(
         self,

@@ -116,7 +116,7 @@ class SnapshotThread:
     """Thread that uploads a changed store every few minutes, when a run pauses or ends, and when
     the process ends.
 
-    Errors are logged and not raised; the next check tries again.
+    Errors are logged and not raised; a failed upload is tried again later.
     """
 
     def __init__(

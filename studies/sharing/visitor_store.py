@@ -49,8 +49,8 @@ class VisitorStore(Store):
         """Restrict a store.
 
         `most_studies` is the limit of studies per visitor (0: no limit). With `open_votes`, all
-        visitors may vote on ownerless studies. `has_room` says, before each write, whether visitors
-        may store further studies and items.
+        visitors may vote on ownerless studies. `has_room` is called before each write and returns
+        whether visitors may store further studies and items.
         """
         self._has_room, self._full = has_room, False
         super().__init__(unrestricted.path)

@@ -22,7 +22,8 @@ class VerdictReader(Protocol):
         """Names of the verdict formats."""
 
     def read(self, format: str, reply: str, options: int) -> VerdictReading:
-        """Return the verdict in a reply about `options` answers, or why there is none."""
+        """Return the verdict in a reply about `options` answers, or the reason why none was
+        read."""
 
     def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
         """Return the verdict format of replies, each given with its number of options; empty if no
@@ -40,7 +41,7 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
     """Replace the verdicts of a source by those read from its replies; add notes with the counts.
 
     The format `auto` is replaced by the format detected from the replies. SourceError if there are
-    no replies, if no format is clear, or if the file does not record which answer they call A.
+    no replies, if no format is clear, or if it is unknown which answer the replies call A.
     """
     reader = _require_reader_for_format(format)
     if not builder.labels_recorded:
@@ -75,7 +76,7 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
 
 
 def _require_reader_for_format(format: str) -> VerdictReader:
-    """Return the registered reader; StudyError if there is none, or if it does not know the
+    """Return the registered reader; StudyError if there is none, or if it does not support the
     format."""
     if not _registered:
         raise StudyError(

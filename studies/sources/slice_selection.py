@@ -94,8 +94,9 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _checks_field_value(item: Item, field: str) -> str:
-    """Return "true", "false" or "unchecked" (no checks): the field `follows` is true if all checks
-    of the item say so, `harmful` if any does; StudyError for another field."""
+    """Return the value of a field over all checks of an item: `follows` is "true" if all checks
+    have it, `harmful` if any has it, else "false"; "unchecked" without checks, StudyError for
+    another field."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

@@ -45,7 +45,7 @@ class FieldReader:
 
     def read_field(self, key: str, default: T, convert: Callable[[object], T], expected: str) -> T:
         """Return a field's value, converted by `convert`; the default for an absent or null field.
-        If `convert` raises an error, StudyError says what was `expected`."""
+        If `convert` raises an error, StudyError names the `expected` value."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:

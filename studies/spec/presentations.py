@@ -116,8 +116,8 @@ class TwinTarget:
 def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
     """Return item -> answers drawn to get twins; empty if the study has no twins. In the design
     "duel" answers are drawn, in the design "substitution" pairs of the study, with the answer of
-    the pair that a twin replaces. Equal studies have equal draws. StudyError if `twins.answers`
-    names a model that the study does not have."""
+    the pair that a twin replaces. The draws are seeded by `data.seed`. StudyError if
+    `twins.answers` names a model that the study does not have."""
     twins = study.twins
     if twins is None:
         return {}
@@ -326,7 +326,7 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the option that is worse than the most other options, by votes or by design; of
+    """Return the option beaten by the largest number of other options, by votes or by design; of
     several such options, the last. StudyError if the better answer of a pair is unknown."""
     beaten = dict.fromkeys(options, 0)
     winners = {

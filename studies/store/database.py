@@ -247,8 +247,8 @@ class DatabaseWatch:
 
     def check_and_restore(self) -> FileStamp:
         """Return a stamp that identifies the file at the path; None if there is no file. A file
-        that was deleted while this watch had it open is first restored from the open connection,
-        and `notice` says so."""
+        that was deleted while this watch had it open is first restored from the open connection;
+        `notice` is then the message about it."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now

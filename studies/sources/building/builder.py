@@ -53,9 +53,11 @@ class ItemDraft:
         return Item(self.id, self.instruction, self.responses, **facts)
 
     def _vote_on_compared_answers(self, index: int) -> Preference:
-        """Return the vote `human[index]`. If the order shown is unknown and the vote compared only
-        some of the item's answers, or the item has no texts, return it as a ranking of the answers
-        compared: a pick of unknown order would count as a win over all answers of the item."""
+        """Return the vote `human[index]`. A vote of unknown order becomes a ranking if it compared
+        only some of the item's answers, or if the item has no texts.
+
+        Otherwise its pick would count as a win over all answers of the item.
+        """
         vote, names = self.human[index], self.compared.get(index, ())
         answers = {*self.responses, *(name for one in self.compared.values() for name in one)}
         if vote.shown is not None or not names or (self.responses and answers <= set(names)):
@@ -149,8 +151,9 @@ class SourceBuilder:
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
     ) -> None:
         """Add to an item which of the answers of the contestants `names` is better: `pick` is its
-        index or "tie". `source` states who says so: the design of the data, or a name for people.
-        Nothing is added if `pick` is None or `source` has chosen among these answers already."""
+        index or "tie". `source` is the origin of this choice: BY_DESIGN, or a name for people.
+        Nothing is added if `pick` is None, or if the item has a choice of `source` among these
+        answers."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         votes = enumerate(draft.human)
         known = {draft.compared.get(index) for index, vote in votes if vote.judge == source}

@@ -102,8 +102,8 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
 
 
 def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guess (column -> field) of a table with winners and without model names that has
-    two answers to a question in both orders, so that their columns are the order shown; else {}."""
+    """Return the guess (column -> field) with the two columns of answers as the order shown, if the
+    table has winners, no model names, and two answers to a question in both orders; else {}."""
     columns = {field: column for column, field in guess.items()}
     fields = columns.keys()
     sides = next((s for s in _SIDE_FIELDS if {f"response_{side}" for side in s} <= fields), None)
@@ -200,7 +200,7 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
 
 def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
     """Return the guess (column -> field), with columns such as `a` and `b` taken for answers if no
-    column has answers or a verdict on them: names of models alone compare nothing."""
+    column has answers or a verdict on them, since model names alone contain no comparison."""
     about = ("winner", "reply", "gold", "human", "response", "score")
     if any(field.startswith(about) for field in guess.values()):
         return guess

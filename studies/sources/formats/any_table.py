@@ -262,9 +262,9 @@ def _read_answer_rows(
     fields: Mapping[str, str],
 ) -> None:
     """Read a table of one answer per row; scores become verdicts, and the ranks that a person gives
-    to two or more answers to a question become one ranking. SourceError for a second rank of an
-    answer by a person, a second label of an answer and, in a table without scores and replies, for
-    a second answer of a contestant."""
+    to two or more answers to a question become one ranking. SourceError for a second, different
+    rank of an answer by a person, a different label of an answer and, in a table without scores and
+    replies, a different answer of a contestant to the same question."""
     ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     labels: dict[tuple[str, str], float | str] = {}
     builder.needs_reading = _needs_reply_reading(fields, ())

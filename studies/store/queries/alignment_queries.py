@@ -17,9 +17,8 @@ def read_label_split_text(store: StoreFile, study: str) -> str | None:
 
 
 def write_label_split_text(store: StoreFile, study: str, text: str) -> None:
-    """Store the split of a study's labelled items (JSON, as read by
-    `read_label_split_text`) in place of an
-    earlier one."""
+    """Store the split of a study's labelled items in place of an earlier one; `text` is JSON, as
+    returned by `read_label_split_text`."""
 
     def write_split(connection: sqlite3.Connection) -> None:
         connection.execute(

@@ -131,8 +131,8 @@ def failures_of_run(store: StoreFile, owner: str) -> list[RunFailureCount]:
 
 
 class OtherRunSpending(NamedTuple):
-    """Spending of another run of the same study, on judges that are not free; `highest` are the
-    dollars of its dearest attempt."""
+    """Spending of another run of the same study, on judges that are not free; `highest` is the cost
+    of its dearest attempt in dollars."""
 
     owner: str
     dollars: float
@@ -167,9 +167,9 @@ def put_settled_attempt(
     usage: Usage,
     cost: float | None,
 ) -> None:
-    """Store the attempt of a call that was made outside this store, unless one of `owner` with a
-    reply to this call is stored: its outcome is the status of the judgement, `owner` identifies the
-    run, `cost` is in dollars (None if unknown)."""
+    """Store the attempt of a call that was made outside this store, with the status of the
+    judgement as its outcome, unless an attempt of the run `owner` with a reply to this call is
+    stored. `cost` is in dollars (None if unknown)."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "

@@ -66,8 +66,8 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return (log, "") for the write-ahead log of a store; (None, "") if there is no log; (None,
-    note) if the log belongs to another store."""
+    """Return (log, "") for the write-ahead log of a store; (None, "") if there is none with
+    committed pages; (None, note) if the log belongs to another store."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
@@ -83,9 +83,9 @@ def find_usable_log(source: Path) -> tuple[Wal | None, str]:
 def repair_store(source: Path, target: Path) -> RepairReport:
     """Copy the readable rows of a damaged store into a new store at `target`.
 
-    `source` and the files beside it are not changed. StoreUnusable if `target` exists, cannot be
-    written or fails its check; OSError if `source` cannot be read or the folder of `target` cannot
-    be made.
+    `source` and the files beside it are not changed. StoreUnusable if `target` exists, the disk is
+    full, SQLite fails or the new store fails its check; OSError if `source` cannot be read, or
+    `target` cannot be written for another reason than a full disk.
     """
     if target.exists():
         raise StoreUnusable(f"{target} exists; name another file with --out")
