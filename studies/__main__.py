@@ -32,11 +32,11 @@ from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    return run_command(lambda: _execute(options))
+    options = _build_parser().parse_args(arguments)
+    return run_command(lambda: _run_chosen_command(options))
 
 
-def _execute(options: argparse.Namespace) -> int:
+def _run_chosen_command(options: argparse.Namespace) -> int:
     if options.command in (backup, repair, import_file):
         options.command(options)
         return 0
@@ -46,7 +46,7 @@ def _execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(required=True)
     _add_import_parser(commands)

@@ -51,7 +51,7 @@ class ImportTally:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ImportTally:
-    """Store the results of asks that are in a plan of this store, and their attempts; return the
+    """Store the results of asks that are in a plan of this store, and all attempts; return the
     counts of imported and other rows. SourceError if the rows of a file are not judgements."""
     total = ImportTally()
     for path in shards:

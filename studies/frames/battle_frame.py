@@ -252,8 +252,8 @@ def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
     return CodedColumn(rank[codes], [texts[place] for place in order])
 
 
-def _constant_column(text: str, n: int) -> pd.Categorical:
-    return CodedColumn(np.zeros(n, np.int64), [text] if n else []).categorical()
+def _constant_column(text: str, count: int) -> pd.Categorical:
+    return CodedColumn(np.zeros(count, np.int64), [text] if count else []).categorical()
 
 
 def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:

@@ -136,7 +136,7 @@ def label_comparisons(
         pairs[key] = None  # recorded verdicts have no asks
         if not ask.judge.startswith(HUMAN_PREFIX):
             continue
-        if judgement.readable and verdict is not None and verdict.pick is not None:
+        if judgement.usable and verdict is not None and verdict.pick is not None:
             picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
             votes[key].setdefault(ask.judge, picked)  # a person's first vote counts
     found, disputed = [], []
@@ -181,7 +181,7 @@ def label_answers(
         verdict = judgement.verdict
         if not judgement.ask.judge.startswith(HUMAN_PREFIX):
             judged.add(judgement.ask.prompt)
-        elif judgement.readable and verdict and verdict.scores and passes == (kind == PASS_FAIL):
+        elif judgement.usable and verdict and verdict.scores and passes == (kind == PASS_FAIL):
             voted.add(judgement.ask.prompt)
             votes[key].append(judgement)
     criteria = judged & voted if len(judged & voted) > 1 else set[str]()

@@ -263,7 +263,7 @@ class VoteSession:
         )
 
     def _build_vote_judgement(
-        self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str
+        self, ballot: Ballot, ask: Ask, verdict: Verdict, reason: str
     ) -> Judgement:
         seconds = max(0.0, ballot.done - ballot.seen) if self.rules.timed else 0.0
         return Judgement(
@@ -274,7 +274,7 @@ class VoteSession:
             reply=ballot.comment,
             seconds=seconds,
             time=ballot.done,
-            detail=REASON_PREFIX + why,
+            detail=REASON_PREFIX + reason,
         )
 
 

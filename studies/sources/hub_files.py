@@ -119,9 +119,9 @@ def check_data_files(files: Iterable[str], repo: str) -> None:
             )
 
 
-def _outside_repo_error(repo: str, named: str) -> SourceError:
+def _outside_repo_error(repo: str, path: str) -> SourceError:
     return SourceError(
-        f"{repo}: it names data outside of its repository ({named[:80]!r}); it is not read"
+        f"{repo}: it names data outside of its repository ({path[:80]!r}); it is not read"
     )
 
 

@@ -139,8 +139,8 @@ def _join_file(
     return FileJoinCounts(contestant, table.name, column, **count, examples=example_keys)
 
 
-def join_key_of_row(row: Mapping[str, Any], on: Iterable[str]) -> JoinKey:
-    return tuple(text_of(row.get(name)).strip() for name in on)
+def join_key_of_row(row: Mapping[str, Any], columns: Iterable[str]) -> JoinKey:
+    return tuple(text_of(row.get(name)).strip() for name in columns)
 
 
 ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion", "text")

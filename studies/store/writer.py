@@ -159,8 +159,8 @@ def _deliver_results(batch: list[_WriteResult]) -> None:
             loop.call_soon_threadsafe(_resolve_futures, group)
 
 
-def _resolve_futures(group: list[_WriteResult]) -> None:
-    for done in group:
+def _resolve_futures(results: list[_WriteResult]) -> None:
+    for done in results:
         _resolve_future(done)
 
 

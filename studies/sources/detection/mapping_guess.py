@@ -266,12 +266,12 @@ def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
     """Return one text that states what a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
-        cells = (f"{field}: {_quote_shortened(row.get(column))}" for column, field in guess.items())
+        cells = (f"{field}: {_short_quote(row.get(column))}" for column, field in guess.items())
         lines.append(f"row {number}: {'; '.join(cells)}")
     return " | ".join(lines)
 
 
-def _quote_shortened(value: Any) -> str:
+def _short_quote(value: Any) -> str:
     text = " ".join(text_of(value).split())
     return repr(text if len(text) <= 30 else f"{text[:29]}…")
 

@@ -20,14 +20,14 @@ from studies.sources.source_format import OpenedSource, make_column_matcher, rea
 _PANDA_WORDS: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie", "garbage": None}
 
 
-def _panda_columns(table: SourceTable) -> tuple[list[str], list[str]]:
+def _people_and_judge_columns(table: SourceTable) -> tuple[list[str], list[str]]:
     """Return the columns of people and those of judges."""
     people = [name for name in table.columns if name.startswith("annotator")]
     return people, [name for name in table.columns if name.casefold().endswith("_result")]
 
 
 def _why_matches_pandalm(table: SourceTable) -> str:
-    people, judges = _panda_columns(table)
+    people, judges = _people_and_judge_columns(table)
     if not table.has_columns("instruction", "response1", "response2") or not people + judges:
         return ""
     return f"response1, response2 and {', '.join(people + judges)} are PandaLM's"
@@ -40,7 +40,7 @@ def read_pandalm(source: OpenedSource) -> SourceBuilder:
     Rows with the same instruction and input are comparisons of one question. Annotations are 0
     (tie), 1 or 2; results are `1`, `2`, `Tie`, or `garbage` for a failure.
     """
-    builder, (people, judges) = SourceBuilder(), _panda_columns(source.rows)
+    builder, (people, judges) = SourceBuilder(), _people_and_judge_columns(source.rows)
     # One item has all pairs of models compared on a question. A pair that the item has already
     # goes to a further item: in the same item it would count as a repeated, ignored vote.
     compared: dict[str, dict[str, set[frozenset[str]]]] = defaultdict(dict)

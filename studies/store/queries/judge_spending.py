@@ -49,6 +49,7 @@ def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -
 
 
 def _sum_known(values: list[int | None]) -> int | None:
+    """Return the sum of the values that are not None; None without any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -51,7 +51,7 @@ class PageFile:
         self._file = path.open("rb")
         self._log = wal.path.open("rb") if wal else None
         self._logged = wal.latest_offsets_by_page() if wal else {}
-        start = self._first_bytes(path)
+        start = self._read_header_bytes()
         self.header = parse_header(start)
         self.page_size = (
             self.header.page_size if self.header else wal.page_size if wal else DEFAULT_PAGE_SIZE
@@ -60,7 +60,7 @@ class PageFile:
         in_file = -(-path.stat().st_size // self.page_size)
         self.count = wal.database_pages if wal else in_file
 
-    def _first_bytes(self, path: Path) -> bytes:
+    def _read_header_bytes(self) -> bytes:
         if self._log and 1 in self._logged:
             self._log.seek(self._logged[1])
             return self._log.read(HEADER_BYTES)
