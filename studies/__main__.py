@@ -144,8 +144,8 @@ def import_file(options: argparse.Namespace) -> None:
 
 
 def _expand_patterns(names: list[str]) -> list[str]:
-    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files; if
-    one of the names is an existing file or a Hub dataset, none is taken for a pattern."""
+    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files. If
+    one of the names is an existing file or a Hub dataset, all names are returned unchanged."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
     return [

@@ -222,8 +222,9 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _battle_winner(picked: str, shown: tuple[str, ...]) -> str:
-    """Return the winner of a battle: `model_a`, `model_b` or "tie"; the contestant's own name if
-    one is called `model_a` or `model_b`, because readers take such a word for the contestant."""
+    """Return the winner of a battle: `model_a`, `model_b` or "tie". If a contestant is called
+    `model_a` or `model_b`, return the contestant's own name, because readers would take such a word
+    for this contestant."""
     words = ("model_a", "model_b")
     return picked if {*words} & {*shown} else _winner_word(picked, shown, *words)
 
@@ -278,12 +279,11 @@ def _mt_bench_line(
 
 @register_export_format("llm-comparator", ".json", "opens in LLM Comparator, one pair")
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the verdicts (no noise-floor repeats) on the two models that were compared most often,
-    since an LLM Comparator file holds only two models; return the number of examples (items).
-    StudyError if no pair has a usable verdict.
+    """Write the verdicts (no noise-floor repeats) on the two models that were compared most often;
+    return the number of examples (items). StudyError if no pair has a usable verdict.
 
-    Scores are from -1.5 to 1.5; positive means that the first model by name is better, whichever
-    was shown first.
+    An LLM Comparator file holds only two models. Scores are from -1.5 to 1.5; positive means that
+    the first model by name is better, whichever was shown first.
     """
     met = Counter(tuple(sorted(j.ask.shown)) for j, _ in _pair_verdicts(store, study))
     if not met:

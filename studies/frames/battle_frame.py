@@ -66,9 +66,9 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
     row is an item of its own.
 
     `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
-    WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
-    verdict. ValueError, which names the row, for an unknown word or an empty name; also for a
-    missing column.
+    WINNER_WORDS; `words` maps further words to these. An empty winner is a reply without a verdict.
+    ValueError, which names the row, for an unknown word or an empty name; also for a missing
+    column.
     """
     names, first, second, pick, item = encode_battles(table, words)
     n, judge = len(table), _encode_column(table, "judge", "all")
@@ -138,7 +138,7 @@ def _winner_slots(
 
 
 def _slot_of_winner_word(text: str, words: Mapping[str, str], unknown: int) -> int:
-    """Return the slot that a word for the winner means: 0, 1, TIE, NO_PICK for an empty text, or
+    """Return the slot that a word for the winner means: 0, 1 or TIE. NO_PICK for an empty text,
     `unknown` for an unknown word; `words` maps further words to known ones."""
     word = text.strip().casefold()
     word = words.get(text, words.get(word, word)).strip().casefold()

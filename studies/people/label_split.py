@@ -95,8 +95,8 @@ class PromptToImprove:
 
 
 def find_prompt_to_improve(store: Store, study: str) -> PromptToImprove | None:
-    """Return the prompt that `study` was made to improve, if it is a study of candidates for a
-    better prompt or of rules to be added to a prompt; None for any other study."""
+    """Return the prompt that `study` was made to improve; None if it is neither a study of
+    candidates for a better prompt nor one of rules to be added to a prompt."""
     for name in store.study_file_texts():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue

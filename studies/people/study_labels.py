@@ -124,7 +124,7 @@ def label_comparisons(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
 ) -> StudyLabels:
     """Return the labels of the pairs of answers in asks or judgements: the better answer by design,
-    else the choice of more than half of the voters, of each of whom the first vote counts. A tie is
+    else the choice of more than half of the voters. Only the first vote of a voter counts. A tie is
     no label."""
     votes: dict[CaseKey, dict[str, str]] = defaultdict(dict)
     pairs = {key: None for ask in asks if (key := _pair_key(ask)) and ask.item in items}

@@ -85,8 +85,8 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 def _read_dataset_rows(
     address: HubAddress, split: str, columns: tuple[str, ...], commit: str, token: str | bool
 ) -> SourceTable:
-    """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]" (at most
-    MAX_DEFAULT_ROWS if it names no end); of Parquet files, only these `columns` (empty: all).
+    """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]", at most
+    MAX_DEFAULT_ROWS if it names no end. Of Parquet files, only `columns` are read (empty: all).
     StudyError if the dataset has several splits and `split` names none."""
     import datasets
 

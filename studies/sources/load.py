@@ -137,8 +137,9 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 
 
 def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
-    """List the files of a source that consists of several: those listed in the study, those that
-    match a pattern, or those in a folder if the study maps its columns to fields; else empty."""
+    """List the files of a source that consists of several files; empty for any other source. They
+    are listed in the study, match a pattern, or are in a folder whose columns the study maps to
+    fields."""
     if spec.parts:
         return [
             path,
@@ -250,8 +251,8 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder into one table; None if the format reads whole folders itself, or
-    if the folder has neither files of a format that is joined nor those of a dataset."""
+    """Join the files of a folder into one table. None if the format reads whole folders itself, or
+    if the files have no format that can be joined and were not written by `datasets`."""
     named = "" if spec.format == detect.AUTO_FORMAT else spec.format
     if not named and detect.matching_formats(None, path):
         return None

@@ -91,9 +91,9 @@ def reads(
 ) -> Callable[[Reader], Reader]:
     """Declare the decorated function as the reader of a format.
 
-    `gives` states what a study of such a file has. `table` and `folder` recognise the format. The
-    reader's docstring is its line in docs/formats.md: the first paragraph states what it reads,
-    the rest are notes.
+    `gives` names the content for a study, such as "pairs". `table` and `folder` recognise the
+    format. The reader's docstring is its line in docs/formats.md: the first paragraph states its
+    input, the rest are notes.
     """
 
     def register_format(read: Reader) -> Reader:

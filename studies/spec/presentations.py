@@ -74,8 +74,9 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield all answers to an item together, with the unrelated option if the study has one, in the
-    orders that the study sets, with repeats; items with fewer than two answers are left out."""
+    """Yield all answers to an item together, in the orders that the study sets, with repeats. The
+    unrelated option is added if the study has one. Items with fewer than two answers are left
+    out."""
     names = resolve_contestants(study, items)
     unrelated_items = _UnrelatedItems(study, items) if study.unrelated != "none" else None
     for item in items:

@@ -290,8 +290,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
 
 def open_existing_store(path: Path | None) -> Store:
-    """Open the store at `path` (None: the default path) for a command; StoreUnusable if a path is
-    given and has no store, so that a mistyped path creates none."""
+    """Open the store at `path` (None: the default path) for a command. StoreUnusable if `path` is
+    given and has no store, so that a mistyped path creates no store."""
     if path is not None and not path.exists():
         raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
     return Store(path)

@@ -115,8 +115,8 @@ class StoreFile:
         work: Callable[[], Value],
         version: Hashable | None = None,
     ) -> Value:
-        """Return the result of `work`, computed once per version of the study `study` and kept in
-        the store's cache.
+        """Return the result of `work`, computed once per version of a study and kept in the store's
+        cache.
 
         `what` identifies the computation: its function and arguments. `version` replaces the
         study's version for results that depend on only a part of the study or on more than the
@@ -128,7 +128,7 @@ class StoreFile:
     def find_memoised(
         self, study: str, what: tuple[Hashable, ...], version: Hashable | None = None
     ) -> Any:
-        """Return what `memoised` has computed with the same arguments; None if it has not."""
+        """Return the value that `memoised` has stored for the same arguments; None without one."""
         current = self.version(study) if version is None else version
         return self._cache.find((study, *what), current)
 

@@ -162,9 +162,9 @@ def find_echoed_spans(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int]
 
 
 def _normalise_text(text: str) -> str:
-    """Return a text in lower case: letters in other styles (full-width, mathematical bold) made
-    plain by NFKC, zero-width characters removed, runs of white space reduced to one character (an
-    empty line before "Human:" is kept)."""
+    """Return a text in lower case. Letters in other styles (full-width, mathematical bold) become
+    plain by NFKC, zero-width characters are removed, and runs of white space become one character
+    (an empty line before "Human:" is kept)."""
     return _TO_FOLD.sub(_normalise_match, _lower_text(text))
 
 

@@ -191,9 +191,8 @@ class SourceBuilder:
     # ---- verdicts ----------------------------------------------------------------------------
 
     def note_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Return whether a row compares a model with itself (`names` are its two models); the
-        caller leaves such rows out, and a note gives their number and the place `where` of the
-        first."""
+        """Return whether a row compares a model with itself; `names` are its two models. The caller
+        leaves such rows out; a note gives their number and the place `where` of the first."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))

@@ -162,8 +162,7 @@ def _add_question_guess(
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
     """Return column -> field, from the column names. Each field has a list of known names, best
-    first, and gets the column, not yet taken by another field, whose name comes earliest in this
-    list, or none."""
+    first; it gets the column with the earliest of these names that no other field has taken."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -228,9 +227,11 @@ answer."""
 
 
 def _keep_fitting_guesses(guess: dict[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guesses (column -> field) that fit the values of their columns: scores and ranks
-    are numbers, names of models and answers are not, a column of winners has few different values,
-    and only the field `reply` may contain a judge's replies."""
+    """Return the guesses (column -> field) that fit the values of their columns.
+
+    Scores and ranks must be numbers; names of models and answers must not. A column of winners must
+    have few different values. Only the field `reply` may contain a judge's replies.
+    """
     kept = {}
     for column, field in guess.items():
         values = [text for row in rows[:50] if (text := text_of(row.get(column)).strip())]
@@ -263,7 +264,7 @@ def _has_verdict_marks(column: str, rows: Rows) -> bool:
 
 
 def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
-    """Return one text that states what a guessed mapping reads from the first three rows."""
+    """Return one text with the values that a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
         cells = (f"{field}: {_short_quote(row.get(column))}" for column, field in guess.items())
@@ -289,8 +290,8 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Rows) -> bool:
-    """Whether one of the first rows has an object, or a list of objects or lists, in a column; a
-    list of strings, such as images, does not count."""
+    """Whether a column contains, in the first rows, an object or a list of objects or lists. A list
+    of strings, such as images, does not count."""
     values = [row.get(column) for row in rows[:50]]
     inner = [part for value in values if isinstance(value, list) for part in value]
     return any(isinstance(v, dict) for v in values) or any(

@@ -261,10 +261,13 @@ def _read_answer_rows(
     rows: Sequence[MappedCells],
     fields: Mapping[str, str],
 ) -> None:
-    """Read a table of one answer per row; scores become verdicts, and the ranks that a person gives
-    to two or more answers to a question become one ranking. SourceError for a second, different
-    rank of an answer by a person, a different label of an answer and, in a table without scores and
-    replies, a different answer of a contestant to the same question."""
+    """Read a table of one answer per row. Scores become verdicts; a person's ranks of two or more
+    answers to a question become one ranking.
+
+    SourceError if a person gives an answer two different ranks, if an answer has two different
+    labels or, in a table without scores and replies, if a contestant has two different answers to a
+    question.
+    """
     ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     labels: dict[tuple[str, str], float | str] = {}
     builder.needs_reading = _needs_reply_reading(fields, ())
@@ -373,9 +376,9 @@ def _model_named_in_order(text: str) -> str:
 
 
 def _model_names_from_swap(rows: Sequence[MappedCells]) -> Sides:
-    """Return the names of the models for a table without a column of models: the two that the cells
-    of `swap` name, as in `plain_first` and `other_first`; UNNAMED if they do not name exactly
-    two."""
+    """Return the names of the two models for a table without a column of models. They are taken
+    from the cells of `swap`, such as `plain_first` and `other_first`; UNNAMED if these do not name
+    exactly two."""
     orders = (line.plain_text("swap").strip() for line in rows)
     found = [*dict.fromkeys(m for text in orders if (m := _model_named_in_order(text)) != text)]
     return (found[0], found[1]) if len(found) == 2 else UNNAMED
@@ -408,9 +411,9 @@ def _add_better_answers(
     names: Sequence[str],
     words: Sequence[str] = (),
 ) -> None:
-    """Add the better answer of a row as given in the fields `gold` (known by design) and `human` (a
-    vote, which has the name of its column as voter); nothing for a field that is empty or not
-    mapped. The row calls the answers `words`, by default `names`."""
+    """Add the better answer of a row, from the fields `gold` (known by design) and `human` (a vote,
+    whose voter is named like its column). A field that is empty or not mapped adds nothing. The row
+    calls the answers `words`, by default `names`."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]
@@ -419,9 +422,9 @@ def _add_better_answers(
 
 
 def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
-    """Return the pick of a winner, given in the field `field` as a contestant's name or a word such
-    as "first": an index of `names` or "tie"; None for an empty text, SourceError for an unknown
-    word."""
+    """Return the pick of a winner: an index of `names` or "tie"; None for an empty text. The winner
+    is given in the field `field`, as a contestant's name or a word such as "first"; SourceError for
+    an unknown word."""
     if not text:
         return None
     if text in names:

@@ -94,9 +94,12 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
 
 
 def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
-    """Return an item's id (the id in the row, with `-turn-N` appended from turn 2 on, else a hash
-    of the question, else the row number), and its meta: for a turn of a conversation, the number of
-    the turn and the id that all turns share."""
+    """Return the id and the meta of an item.
+
+    The id is that in the row (from turn 2 on followed by `-turn-N`), else a hash of the question,
+    else the number of the prompt or of the row. For a turn of a conversation, the meta has the
+    number of the turn and the id that all turns share.
+    """
     id, turn = line.text(*_ITEM_COLUMNS), line.text("turn")
     meta = {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
     if not id and not question:
@@ -120,8 +123,8 @@ def _judge_name(line: RowCells) -> str:
 
 
 def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
-    """Return the question and both answers: from the conversations, up to the turn that the row
-    names, or else from plain columns; "" for a text that the row does not have."""
+    """Return the question and both answers of a row; "" for a text that is missing. They are taken
+    from the conversations, up to the turn given in the row, else from plain columns."""
     turns = [cells.parse_conversation(line.row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):
         turn = line.text("turn")

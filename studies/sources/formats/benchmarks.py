@@ -323,8 +323,8 @@ def _why_matches_vicuna_folder(folder: Path) -> str:
 
 
 def _vicuna_files(folder: Path) -> list[Path]:
-    """List the JSON-lines files (at most 200) of a folder and its subfolders; empty if no path
-    contains the word "review", since the folder is then not one of Vicuna's."""
+    """List the JSON-lines files (at most 200) of a folder and its subfolders. Empty if no path
+    contains the word "review", because every folder of Vicuna's has one."""
     found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
     return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
 

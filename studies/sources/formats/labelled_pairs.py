@@ -238,7 +238,8 @@ def _add_llmbar_rows(
     builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
 ) -> None:
     """Add the items of one of LLMBar's files, with `subset` as their category and the label as the
-    better answer, and the last of their results as verdicts of the judge with the prompt."""
+    better answer. The last of an item's results is added as the verdict of the judge with the
+    prompt."""
     for line in cells_of(table):
         answers, question = {name: line.text(name) for name in _OUTPUTS}, line.require_text("input")
         id = id_from_text("llmbar", question, *answers.values())

@@ -256,8 +256,8 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
 
 def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Return the judgements with `Ask.orders` set to the number of orders (for one answer:
-    arrangements) in which the file has the comparison; used for older files, which do not state
-    it."""
+    arrangements) in which the file has the comparison. Used for older files, which lack this
+    number."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     asks = [one.ask for one in judgements]
     keys = [(ask.judge, ask.prompt, ask.item, frozenset(ask.shown)) for ask in asks]

@@ -80,8 +80,9 @@ def _add_instruction_item(builder: SourceBuilder, line: RowCells, texts: Mapping
 
 
 def _pick_from_preference(preference: float | None, where: str) -> Pick:
-    """Convert AlpacaEval's preference to a pick: 1 to below 1.5 is the first answer (0), above 1.5
-    to 2 the second (1), 1.5 or 0 a tie; None for None, SourceError for any other number."""
+    """Convert AlpacaEval's preference to a pick; None for None. From 1 to below 1.5 it is the first
+    answer (0), from above 1.5 to 2 the second (1), at 1.5 or 0 a tie; SourceError for any other
+    number."""
     if preference is None:
         return None
     if preference in _TIE_PREFERENCES:

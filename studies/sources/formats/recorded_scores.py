@@ -106,9 +106,9 @@ class ScoreLog:
         )
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
-        """Add notes on pass/fail words, missing scores and unknown labels, and on the `left_out`
-        scores that a rule, not a model, gave (`kind` is their name in the note); return the
-        builder."""
+        """Add notes on pass/fail words, missing scores, unknown labels and left-out scores; return
+        the builder. `left_out` is the number of scores that a rule gave, not a model, and `kind`
+        their name in the note."""
         notes = self.builder.notes
         if left_out:
             notes.append(f"{left_out:,} {kind} without a model as judge were left out")

@@ -93,8 +93,8 @@ def read_visit_bench(source: OpenedSource) -> SourceBuilder:
 
 
 def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]) -> None:
-    """Add the item of a row with `answers` (contestant -> text), with its reference if people found
-    that correct, and with their check of the reference, if there is one."""
+    """Add the item of a row with `answers` (contestant -> text). Its reference is added if people
+    found it correct, and their check of the reference if there is one."""
     instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
     images, caption = (
@@ -122,7 +122,8 @@ def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]
 
 
 def _reference_fault(line: RowCells) -> str | None:
-    """Return what the verification form calls wrong in a reference: "caption", "answer" or None."""
+    """Return the part of a reference that people found wrong in the verification form: "caption" or
+    "answer"; None without a fault."""
     if _parse_flag(line, "human_ratings_problem_in_caption"):
         return "caption"
     return "answer" if _parse_flag(line, "human_ratings_problem_in_gpt4") else None

@@ -78,7 +78,8 @@ def mean_prompt_and_reply_tokens(
     store: StoreFile, study: str
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """Return (judge, prompt) -> mean tokens of the prompt and mean tokens of the reply, over the
-    replies that report both; left out without such replies, or with 0 tokens in all of them."""
+    replies that report both. A judge and prompt without such replies, or with 0 tokens in all of
+    them, is left out."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.prompt_tokens), avg(j.completion_tokens) "
         "FROM plan p JOIN judgements j USING(key) "

@@ -41,8 +41,9 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, study: str) -> set[str]:
-        """Return the keys of a study's live asks that have a judgement other than an error; for a
-        call sent without refused parameters, the key as planned, with these parameters."""
+        """Return the keys of a study's live asks that have a judgement other than an error. If a
+        call was sent without refused parameters, its key is the planned one, with these
+        parameters."""
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -53,7 +54,8 @@ class PlanQueries(StoreFile):
 
     def answered_keys_among(self, keys: Sequence[str]) -> set[str]:
         """Return those of the planned `keys` that have a judgement other than an error, in any
-        study, also if it is stored under an adapted key (of a call without refused parameters)."""
+        study. A judgement stored under the adapted key of a call (without refused parameters)
+        counts too."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]

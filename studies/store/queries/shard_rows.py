@@ -76,9 +76,11 @@ def store_collected_rows_as_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
     """Write the rows collected in the temporary table to the store as a recorded study, in place of
-    its earlier plan; of several rows of an ask, the first in the plan counts, and rows of items
-    that are not in `items` are left out. `plan_sha` is stored as the hash of the plan. SourceError
-    if two asks have the same position in the plan."""
+    its earlier plan. SourceError if two asks have the same position in the plan.
+
+    Of several rows of an ask, the first in the plan counts. Rows of items that are not in `items`
+    are left out. `plan_sha` is stored as the hash of the plan.
+    """
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)

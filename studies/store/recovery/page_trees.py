@@ -53,7 +53,7 @@ class PageTrees:
 
     def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
         """Yield the readable rows of a table or index, in the order of its tree, and count the
-        losses; `root` is the number of its first page (None: as found by `find_roots`)."""
+        losses. `root` is the number of its first page (None: as found by `find_roots`)."""
         losses = self.losses.setdefault(name, TreeLosses())
         shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
         start = self.roots.get(name) if root is None else root
