@@ -71,8 +71,8 @@ _THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNOR
 
 def self_contradiction(reply: str) -> float:
     """Return 1 if no statement in the reasons of a reply favours the answer that its verdict
-    chooses, 0 if one does. nan without a verdict or statements on answers, if no other answer is named,
-    or if the reply is too short or too long to be examined."""
+    chooses, 0 if one does. nan without a verdict or without statements on answers, if no other
+    answer is named, or if the reply is too short or too long to be examined."""
     if not LEAST_CHARACTERS <= len(reply) <= MAX_CHARACTERS:
         return math.nan
     text = _THOUGHTS.sub(" ", reply)
