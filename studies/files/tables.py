@@ -166,16 +166,16 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 
 
 def _read_with_size_limit(
-    path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
+    path: Path, limits: ReadLimits, read_piece: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
-    """Yield the pieces (such as lines) that `take` reads from a file, gzipped or not; raise
+    """Yield the pieces (such as lines) that `read_piece` reads from a file, gzipped or not; raise
     SourceError when their total size exceeds the limit, or if the gzip file is damaged."""
     total, name = 0, path.name
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
     with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
         try:
-            while piece := take(cast(BinaryIO, stream)):
+            while piece := read_piece(cast(BinaryIO, stream)):
                 total += len(piece)
                 limits.check_unpacked(total, packed, name)
                 yield piece

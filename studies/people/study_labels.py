@@ -225,23 +225,23 @@ def _has_pass_fail_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
 
 
 def _label_from_votes(
-    key: CaseKey, cast: list[Judgement], kind: LabelKind
+    key: CaseKey, votes: list[Judgement], kind: LabelKind
 ) -> LabelledAnswer | None:
-    """Return the label that people's votes `cast` give: the majority of pass and fail (None if they
-    are even), or the mean of the scores and of each level of a rubric."""
+    """Return the label that people's votes give: the majority of pass and fail (None if they are
+    even), or the mean of the scores and of each level of a rubric."""
     item, contestant = key
-    given = [one.verdict.scores for one in cast if one.verdict is not None]
+    given = [one.verdict.scores for one in votes if one.verdict is not None]
     mean = sum(scores[0] for scores in given) / len(given)
     if kind == PASS_FAIL:
         even = abs(mean - 0.5) < 1e-9
-        return None if even else LabelledAnswer(item, contestant, float(mean > 0.5), len(cast))
+        return None if even else LabelledAnswer(item, contestant, float(mean > 0.5), len(votes))
     levels: dict[str, list[float]] = {}
-    for one, scores in zip(cast, given, strict=True):
+    for one, scores in zip(votes, given, strict=True):
         criteria = parse_arrangement(one.ask.labels).criteria
         for name, level in zip(criteria, scores[1:], strict=False):
             levels.setdefault(name, []).append(level)
     means = tuple((name, sum(some) / len(some)) for name, some in levels.items())
-    return LabelledAnswer(item, contestant, mean, len(cast), means)
+    return LabelledAnswer(item, contestant, mean, len(votes), means)
 
 
 def keep_only_labelled_answers(item: Item, labels: StudyLabels) -> Item:

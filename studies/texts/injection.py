@@ -93,10 +93,10 @@ def is_suspect(text: str) -> bool:
     return any(rule.pattern.search(folded) for rule in _find_triggered_rules(folded))
 
 
-def _find_triggered_rules(folded: str) -> Iterator[InjectionRule]:
+def _find_triggered_rules(normalised: str) -> Iterator[InjectionRule]:
     """Yield the rules of which a trigger word or phrase occurs in a text normalised by
     `_normalise_text`; a phrase may be broken into two lines."""
-    line = folded.replace("\n", " ")
+    line = normalised.replace("\n", " ")
     return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))
 
 

@@ -42,12 +42,12 @@ class ItemDraft:
     checks: list[domain.AnswerCheck] = field(default_factory=list)
     labels: list[domain.AnswerLabel] = field(default_factory=list)
 
-    def finish(self, shared: Mapping[str, str]) -> Item:
-        """Return the finished item; `shared` maps items with a common question to the id of the
-        first of them."""
+    def finish(self, shared_questions: Mapping[str, str]) -> Item:
+        """Return the finished item; `shared_questions` maps items with a common question to the id
+        of the first of them."""
         facts = dict(self.facts)
-        if self.id in shared and QUESTION_META not in facts.get("meta", {}):
-            facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[self.id]}
+        if self.id in shared_questions and QUESTION_META not in facts.get("meta", {}):
+            facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared_questions[self.id]}
         facts["human"] = tuple(map(self._vote_on_compared_answers, range(len(self.human))))
         facts |= {"checks": tuple(self.checks), "labels": tuple(self.labels)}
         return Item(self.id, self.instruction, self.responses, **facts)

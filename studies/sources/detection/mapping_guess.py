@@ -125,7 +125,7 @@ def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
     }
 
 
-def find_unused_winners(columns: Sequence[str], mapping: Mapping[str, str]) -> str:
+def find_unused_winner_column(columns: Sequence[str], mapping: Mapping[str, str]) -> str:
     """Return a column that is not in the mapping and whose name is that of a column of winners,
     such as `winner`; "" without one. A column that is already used as winners gives "" too."""
     fields = ("gold", "human", "winner")

@@ -152,9 +152,10 @@ def read_comparator(source: OpenedSource) -> SourceBuilder:
 
 
 def _add_example(
-    builder: SourceBuilder, line: RowCells, names: tuple[str, ...], by: tuple[str, str]
+    builder: SourceBuilder, line: RowCells, names: tuple[str, ...], rater: tuple[str, str]
 ) -> None:
-    """Add an example with its ratings; `by` are the judge and prompt of a rating without them."""
+    """Add an example with its ratings. `rater` is the judge and prompt of a rating that names
+    none."""
     question, *texts = (
         _join_text(line.row.get(name)) for name in ("input_text", "output_text_a", "output_text_b")
     )
@@ -179,8 +180,8 @@ def _add_example(
         )
         builder.add_verdict_or_vote(
             item,
-            rated.text("judge", "rater") or by[0],
-            rated.text("prompt") or by[1],
+            rated.text("judge", "rater") or rater[0],
+            rated.text("prompt") or rater[1],
             names[::-1] if flipped else names,
             pick,
             margin=margin,
