@@ -132,7 +132,7 @@ def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool
     """Return a function that returns whether visitors may store more data: always True if their
     data has no limit."""
     most = access.visitor_bytes
-    return expiry.VisitorSpace(store, most).make_room_if_needed if most else lambda: True
+    return expiry.VisitorStorageLimit(store, most).make_room_if_needed if most else lambda: True
 
 
 def protective_launch_arguments(access: Access) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
     except EvenhandError as error:
         return _report_error(error)
     backup = None if frozen else hub_backup.snapshot_repo_and_token()
-    backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
+    backup_thread = hub_backup.SnapshotThread(store, *backup) if backup else None
     days = None if frozen else access.expiry_days
     expiry_thread = expiry.ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)

@@ -32,11 +32,11 @@ from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    return run_command(lambda: _execute(options))
+    options = _build_parser().parse_args(arguments)
+    return run_command(lambda: _run_chosen_command(options))
 
 
-def _execute(options: argparse.Namespace) -> int:
+def _run_chosen_command(options: argparse.Namespace) -> int:
     if options.command in (backup, repair, import_file):
         options.command(options)
         return 0
@@ -46,7 +46,7 @@ def _execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(required=True)
     _add_import_parser(commands)
@@ -119,13 +119,13 @@ def import_file(options: argparse.Namespace) -> None:
     mapping = _parse_assignments(options.mapping, "--mapping")
     first, *rest = _expand_patterns(options.file)
     spec = DataSpec(
-        _relative_to_store_folder(folder, first),
+        _path_from_store_folder(folder, first),
         options.format,
-        {name: _relative_to_store_folder(folder, path) for name, path in files.items()},
+        {name: _path_from_store_folder(folder, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
         read=options.read,
-        parts=tuple(_relative_to_store_folder(folder, path) for path in rest),
+        parts=tuple(_path_from_store_folder(folder, path) for path in rest),
     )
     name = options.name or name_from_source(first)
     try:
@@ -144,8 +144,8 @@ def import_file(options: argparse.Namespace) -> None:
 
 
 def _expand_patterns(names: list[str]) -> list[str]:
-    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files; if
-    one of the names is an existing file or a Hub dataset, none is taken for a pattern."""
+    """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files. If
+    one of the names is an existing file or a Hub dataset, all names are returned unchanged."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
     return [
@@ -155,7 +155,7 @@ def _expand_patterns(names: list[str]) -> list[str]:
     ]
 
 
-def _relative_to_store_folder(folder: Path, path: str) -> str:
+def _path_from_store_folder(folder: Path, path: str) -> str:
     """Return a data file's path relative to the store's folder, as paths in saved studies are; Hub
     datasets and built-in sources are returned unchanged. SourceError if there is no such file."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:

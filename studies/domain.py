@@ -345,7 +345,7 @@ class Judgement:
     one such list per criterion. Stored so that label probabilities can be recomputed."""
 
     @property
-    def readable(self) -> bool:
+    def usable(self) -> bool:
         return self.status in USABLE_STATUSES
 
 

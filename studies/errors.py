@@ -2,7 +2,7 @@
 
 EvenhandError
 ├── SourceError     in a data file; names file, line and field
-├── StudyError      in a study file (names the field), or in what is asked of a study
+├── StudyError      in a study file (names the field), or in a request about a study
 │   └── UnknownStudy    a study that the store does not have
 ├── SettingError    an environment variable with an invalid value
 ├── AccessDenied    this visitor may not see, run or change a study

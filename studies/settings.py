@@ -49,7 +49,7 @@ class Setting(Generic[T]):
         return self.name in os.environ
 
 
-def _split_entries(text: str) -> tuple[str, ...]:
+def _split_at_commas(text: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in text.split(",") if entry.strip())
 
 
@@ -71,7 +71,7 @@ def _make_number_parser(convert: Callable[[str], T], low: float, high: float) ->
     return parse_number_in_range
 
 
-def _parse_is_open(text: str) -> bool:
+def _parse_open_or_closed(text: str) -> bool:
     return ("closed", "open").index(text) == 1
 
 
@@ -121,10 +121,10 @@ PUBLIC: Final[Setting[bool | None]] = Setting(
     "EVENHAND_PUBLIC", "`1`: public mode", _parse_switch, None, "`1` on a Space"
 )
 HOSTS: Final[Setting[tuple[str, ...]]] = Setting(
-    "EVENHAND_HOSTS", "further hosts that are served", _split_entries, ()
+    "EVENHAND_HOSTS", "further hosts that are served", _split_at_commas, ()
 )
 ENDPOINTS: Final[Setting[tuple[str, ...]]] = Setting(
-    "EVENHAND_ENDPOINTS", "further endpoint hosts in public mode", _split_entries, ()
+    "EVENHAND_ENDPOINTS", "further endpoint hosts in public mode", _split_at_commas, ()
 )
 KEY_MINUTES: Final = Setting(
     "EVENHAND_KEY_MINUTES",
@@ -141,7 +141,7 @@ SECRET: Final = _text_setting(
 VOTES: Final = Setting(
     "EVENHAND_VOTES",
     "`open`: visitors may vote on the built-in studies",
-    _parse_is_open,
+    _parse_open_or_closed,
     False,
     "closed",
     "open or closed",
@@ -163,7 +163,7 @@ HOST_KEY_VARIABLE: Final = _text_setting(
     "EVENHAND_HOUSE_KEY_ENV", "variable with the key that the owner lends to visitors"
 )
 HOST_KEY_MODELS: Final[Setting[tuple[str, ...]]] = Setting(
-    "EVENHAND_HOUSE_MODELS", "models of the lent key, separated by commas", _split_entries, ()
+    "EVENHAND_HOUSE_MODELS", "models of the lent key, separated by commas", _split_at_commas, ()
 )
 HOST_KEY_URL: Final = Setting(
     "EVENHAND_HOUSE_URL", "endpoint of the lent key", str, "https://api.openai.com/v1", "OpenAI"
@@ -213,7 +213,7 @@ RAY_PROGRESS: Final = _text_setting(
 )
 SPACE_ID: Final = _text_setting("SPACE_ID", "name of the Space; set by the Hub")
 SPACE_HOST: Final[Setting[tuple[str, ...]]] = Setting(
-    "SPACE_HOST", "hosts of the Space; set by the Hub", _split_entries, ()
+    "SPACE_HOST", "hosts of the Space; set by the Hub", _split_at_commas, ()
 )
 SYSTEM: Final = _text_setting("SYSTEM", "`spaces` on a Space; set by the Hub")
 _LOGIN: Final = tuple(

@@ -10,7 +10,7 @@ import pytest
 
 from judges.planning.plan import save_plan
 from studies.sharing.hub_backup import SNAPSHOT_FILE
-from studies.store.run_journal import list_maybe_paid_twice
+from studies.store.run_journal import list_possibly_paid_calls
 from studies.store.store import Store
 from tests.hub_stand_in import Hub, hub
 from tests.judge_server import JudgeServer
@@ -45,7 +45,7 @@ def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
             app.close()
         calls = server.bill.totals.calls
     assert 8 <= store.counts("small")["ok"] == calls < 400
-    assert list_maybe_paid_twice(store) == []
+    assert list_possibly_paid_calls(store) == []
     assert store.runs("small")[0].state == "stopped"
     assert SNAPSHOT_FILE in hub.files
     store.close()

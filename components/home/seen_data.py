@@ -18,7 +18,7 @@ from components.study.plan.cost_preview import count_asks_and_noise_repeats
 from components.study.plan.study_preview import build_preview, load_records, read_data_spec
 from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
 from studies.errors import EvenhandError, SourceError
-from studies.sources.detection.mapping_guess import find_unused_winners
+from studies.sources.detection.mapping_guess import find_unused_winner_column
 from studies.sources.load import LoadedSource
 from studies.spec.keys import DATA
 
@@ -98,7 +98,7 @@ def _find_unread_column(text: str, folder: Path) -> str:
     study = read_lenient_study(text, folder)
     table, mapping = source_table(study), study.value_in_file(*DATA.mapping)
     mapping = mapping if isinstance(mapping, Mapping) else {}
-    return find_unused_winners(table.columns, mapping) if table is not None else ""
+    return find_unused_winner_column(table.columns, mapping) if table is not None else ""
 
 
 def _is_by_person(judgement: Judgement) -> bool:

@@ -13,7 +13,7 @@ from studies.texts.injection import (
     INSTRUCTION,
     RULE_DESCRIPTIONS,
     InjectionSuspect,
-    find_echoes,
+    find_echoed_spans,
     find_suspect_spans,
     find_suspects,
 )
@@ -58,7 +58,7 @@ def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int]
     """Passages (start, end) of an order's reply that repeat suspicious lines of the texts shown."""
     if item is None:
         return ()
-    return find_echoes(order.reply.judgement.reply, texts_shown(item, order.shown))
+    return find_echoed_spans(order.reply.judgement.reply, texts_shown(item, order.shown))
 
 
 def _is_verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:

@@ -25,7 +25,7 @@ def replies_html(opened: ComparisonDetail) -> Markup:
 
 def _order_card(order: OrderReplies, place: int) -> Markup:
     judgement = order.reply.judgement
-    read = judgement.readable and judgement.verdict is not None
+    read = judgement.usable and judgement.verdict is not None
     mark = verdict_chip(judgement.verdict.pick) if read and judgement.verdict else ""
     mark = mark if read else status_badge(judgement.status)
     parts = (
@@ -58,7 +58,7 @@ def _shown_order(judgement: Judgement) -> Markup:
 
 def _outcome_html(judgement: Judgement) -> Markup:
     verdict, shown = judgement.verdict, judgement.ask.shown
-    if not judgement.readable or verdict is None:
+    if not judgement.usable or verdict is None:
         detail = f": {judgement.detail}" if judgement.detail else ""
         return fill('<p class="eh-small out">no verdict{}</p>', detail)
     offered = parse_arrangement(judgement.ask.labels)
@@ -111,7 +111,7 @@ def _reply_html(reply: InspectedReply) -> Markup:
 
 
 def _no_reply_text(judgement: Judgement) -> str:
-    if judgement.readable:
+    if judgement.usable:
         return "The reply was not recorded, only its verdict."
     return "The reply is empty."
 
@@ -133,7 +133,7 @@ def _highlight_verdict(reply: InspectedReply) -> Markup:
 def _call_note(judgement: Judgement) -> Markup:
     """HTML note on a readable reply, for example on parameters that were left out of its call;
     empty if there is nothing to note."""
-    if not (judgement.readable and judgement.detail):
+    if not (judgement.usable and judgement.detail):
         return EMPTY
     return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)
 
@@ -141,7 +141,7 @@ def _call_note(judgement: Judgement) -> Markup:
 def _contradiction_note(judgement: Judgement) -> Markup:
     """HTML note on a readable reply whose reasons favour another answer than its verdict; empty for
     any other reply."""
-    if not judgement.readable or self_contradiction(judgement.reply) != 1:
+    if not judgement.usable or self_contradiction(judgement.reply) != 1:
         return EMPTY
     return Markup(
         '<p class="eh-small"><b>Contradicts itself:</b> the reasons favour another answer than the '
@@ -180,6 +180,6 @@ def _repeats_html(replies: Sequence[InspectedReply]) -> Markup:
 
 
 def _verdict_or_status(judgement: Judgement) -> Markup:
-    if judgement.readable and judgement.verdict is not None:
+    if judgement.usable and judgement.verdict is not None:
         return verdict_chip(judgement.verdict.pick)
     return status_badge(judgement.status)

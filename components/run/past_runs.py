@@ -10,7 +10,7 @@ from components.html.tables.table import Cells, Table, TableCell
 from components.run.failed_replies import failure_row, html
 from studies.domain import STATUSES
 from studies.store.queries import run_costs
-from studies.store.store import PastRun, Store
+from studies.store.store import Store, StoredRun
 
 SCOPES: Final = ("This study", "All studies")
 MAX_LISTED_RUNS: Final = 20
@@ -44,7 +44,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
 
 
 def _run_row(
-    run: PastRun, spent: run_costs.RunSpending | None, *, with_study: bool, opened: bool
+    run: StoredRun, spent: run_costs.RunSpending | None, *, with_study: bool, opened: bool
 ) -> Markup:
     calls = (
         "no call" if spent is None else f"{count(spent.calls, 'attempt')}, {_cost_text(spent, run)}"
@@ -57,11 +57,11 @@ def _run_row(
     return html.run(run, badge, _start_time(run), calls, study, opened, button)
 
 
-def _start_time(run: PastRun) -> str:
+def _start_time(run: StoredRun) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
 
 
-def _cost_text(spent: run_costs.RunSpending, run: PastRun) -> str:
+def _cost_text(spent: run_costs.RunSpending, run: StoredRun) -> str:
     """Text on the dollars of a run and, once it has ended, on its attempts of unknown price."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
@@ -95,7 +95,7 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
     return panel.wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
-def _run_totals_text(run: PastRun, totals: list[run_costs.AttemptTotals]) -> str:
+def _run_totals_text(run: StoredRun, totals: list[run_costs.AttemptTotals]) -> str:
     calls = sum(account.calls for account in totals)
     cost = run_costs.RunSpending(calls, sum(a.cost for a in totals), sum(a.unknown for a in totals))
     took = duration(run.ended - run.started) if run.ended is not None else "end not recorded"
@@ -104,7 +104,7 @@ def _run_totals_text(run: PastRun, totals: list[run_costs.AttemptTotals]) -> str
     )
 
 
-def _run_state_notice(run: PastRun, study: str) -> Markup:
+def _run_state_notice(run: StoredRun, study: str) -> Markup:
     kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
     title = f"{run.state.capitalize()}."
     go = None if run.study == study else panel.Action("Go to this study", {"study": run.study})
@@ -121,7 +121,7 @@ def _run_state_notice(run: PastRun, study: str) -> Markup:
     return panel.notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
-def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: PastRun) -> Markup:
+def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: StoredRun) -> Markup:
     if not totals:
         return panel.wrap(html.small("This run made no calls."))
     rows = []
@@ -167,7 +167,7 @@ def _outcome_badge(totals: run_costs.AttemptTotals) -> Markup:
     )
 
 
-def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
+def _failures_list(store: Store, run: StoredRun, study: str) -> Markup:
     failed = run_costs.failures_of_run(store, run.owner)
     if not failed:
         return EMPTY

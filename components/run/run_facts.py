@@ -14,8 +14,8 @@ from studies import errors, settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
 from studies.spec.study import Study
 from studies.store.queries.run_costs import RunSpending, spending_by_run, study_spending
-from studies.store.run_journal import list_maybe_paid_twice
-from studies.store.store import PastRun, Store
+from studies.store.run_journal import list_possibly_paid_calls
+from studies.store.store import Store, StoredRun
 
 ERROR_STATUSES: Final = frozenset({"error"})
 """Statuses of finished calls that a run makes again, besides the missing calls."""
@@ -35,7 +35,7 @@ class RunFacts:
     snapshot: RunSnapshot | None
     """Snapshot of the latest run in this process, active or ended."""
     running: bool
-    last: PastRun | None
+    last: StoredRun | None
     """The newest run in the store; None while a run is active."""
     spent: float
     """Dollars spent on the study, the active run included."""
@@ -175,7 +175,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         last=last,
         spent=study_spending(store, name),
         budget=study.budget_usd,
-        maybe_paid_twice=len(list_maybe_paid_twice(store, name)),
+        maybe_paid_twice=len(list_possibly_paid_calls(store, name)),
         unpriced=made.unknown,
         missing=missing,
         failed=failed,
@@ -221,7 +221,7 @@ def judges_to_call(study: Study) -> list[JudgeSpec]:
     return [*study.judges, *([extra] if extra and extra.name not in names else [])]
 
 
-def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
+def _judges_without_key(judges: list[JudgeSpec], last: StoredRun | None) -> list[JudgeSpec]:
     """Endpoint judges with an unset environment variable for their key, or with a key that was
     refused or had expired in the last run."""
     refused = last is not None and any(words in last.reason for words in KEY_REASONS)

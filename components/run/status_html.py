@@ -343,7 +343,7 @@ def show_last_replies(store: Store, name: str, which: str) -> Markup:
         [
             ReplyRow(
                 j.status,
-                j.verdict.pick if j.verdict and j.readable else None,
+                j.verdict.pick if j.verdict and j.usable else None,
                 j.ask.shown,
                 j.reply or j.detail,
                 {"key": j.ask.key},

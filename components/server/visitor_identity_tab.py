@@ -22,7 +22,7 @@ from components.html.markup import escape
 from components.server.fair_turns import identify_client
 from components.server.gradio_private import current_request, wrap_handlers
 from studies import errors, settings
-from studies.files.partial_files import name_if_free
+from studies.files.partial_files import assign_name_if_free
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
 
@@ -72,7 +72,7 @@ def find_or_make_secret(store: Path) -> str:
         made = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(made, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(24))
-        name_if_free(partial, path)  # another process may have been faster
+        assign_name_if_free(partial, path)  # another process may have been faster
         partial.unlink(missing_ok=True)
 
 

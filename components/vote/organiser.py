@@ -94,7 +94,7 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
-    left = votable.count_by_selection(store, study, mode, rules)
+    left = votable.count_comparisons_by_rule(store, study, mode, rules)
     size = f"{count(left[choice], MODES[mode].noun)} of {count(left['random'])}."
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (

@@ -30,7 +30,7 @@ from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import SourceError
 from studies.files.partial_files import replace_when_written
 from studies.store.queries import judgement_queries, run_costs
-from studies.store.queries.run_queries import PastRun, put_run
+from studies.store.queries.run_queries import StoredRun, put_run
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 
@@ -220,7 +220,7 @@ def import_batch(
     if reader.totals.stored or reader.totals.already_answered:
         # The run of all batch results of the study, whose budget counts the cost of its runs.
         owner, study = batch_run_id(plan), plan.study.name
-        row = PastRun(owner, study, "done", "by batch files", reader.began, time.time(), owner)
+        row = StoredRun(owner, study, "done", "by batch files", reader.began, time.time(), owner)
         store.writer.run(lambda connection: put_run(connection, row))
     return reader.totals
 

@@ -16,7 +16,7 @@ from studies.store.store import Store
 
 if TYPE_CHECKING:
     from judges.bulk.ray_run import RayCluster
-    from studies.exchange.shard_import import ShardImport
+    from studies.exchange.shard_import import ImportTally
 
 ENGINES: Final = ("live", "ray")
 PROGRESS_SECONDS: Final = 5.0
@@ -105,10 +105,10 @@ def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
     return 1 if counts.get("pending", 0) + counts.get("error", 0) else 0
 
 
-def _progress_printer() -> Callable[[ShardImport], None]:
+def _progress_printer() -> Callable[[ImportTally], None]:
     last = time.monotonic()
 
-    def print_progress(imported: ShardImport) -> None:
+    def print_progress(imported: ImportTally) -> None:
         nonlocal last
         if time.monotonic() - last >= PROGRESS_SECONDS:
             last = time.monotonic()

@@ -36,7 +36,7 @@ from judges.security.key_consents import Consents, key_destination_of, user_cons
 from studies import settings
 from studies.domain import Ask, JudgeSpec
 from studies.exchange.export import write_export
-from studies.exchange.shard_import import ShardImport, import_shards
+from studies.exchange.shard_import import ImportTally, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards, recover_journals
 from studies.store.queries import run_costs, run_queries
 from studies.store.run_owners import LeaseOwner, is_owner_alive
@@ -149,8 +149,8 @@ def run_on_ray(
     *,
     settings: RunSettings | None = None,
     max_asks: int = MAX_ROUND_ASKS,
-    on_progress: Callable[[ShardImport], None] = lambda totals: None,
-) -> tuple[ShardImport, dict[str, str]]:
+    on_progress: Callable[[ImportTally], None] = lambda totals: None,
+) -> tuple[ImportTally, dict[str, str]]:
     """Make the pending calls of the endpoint judges of a plan, as far as the budget allows, in
     rounds (portions) of at most `max_asks`; return the totals of the imported results, and judge ->
     reason for the judges that were stopped. PlanError if Ray is missing or the plan cannot run on
@@ -161,7 +161,7 @@ def run_on_ray(
     make_shard_folder(root)
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)
     owner = LeaseOwner(store.run_locks_folder)
-    run = run_queries.PastRun(
+    run = run_queries.StoredRun(
         secrets.token_urlsafe(9), plan.study.name, "running", "", time.time(), None, owner.id
     )
     totals = _import_leftover_shards(store, plan, root, owner.id)
@@ -262,8 +262,8 @@ class _RoundRunner:
     cluster: RayCluster
     rounds: AskRounds
     settings: RunSettings
-    totals: ShardImport
-    on_progress: Callable[[ShardImport], None]
+    totals: ImportTally
+    on_progress: Callable[[ImportTally], None]
     imported_shards: set[Path] = field(default_factory=set)
     """Shards whose results are in the store."""
 
@@ -349,10 +349,10 @@ class _RoundRunner:
         self.imported_shards.update(new)
 
 
-def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -> ShardImport:
+def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -> ImportTally:
     """Import the shards in `root` that this study has not imported, except those of other runs that
     are still active; `own_id` is the id under which this run holds leases."""
-    totals = ShardImport()
+    totals = ImportTally()
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]

@@ -44,8 +44,8 @@ from studies.files.shards import (
     JOURNAL_SUFFIX,
     AskOutcome,
     CallAttempt,
+    finished_keys,
     recover_journals,
-    settled_keys,
     write_journal_line,
     write_parquet_atomically,
     write_shard,
@@ -180,11 +180,11 @@ class AttemptLog:
     async def release_lease(self, key: str) -> None:
         """Do nothing: the process that started the run holds the leases."""
 
-    def find_in_progress(self, keys: Collection[str]) -> set[str]:
+    def find_leased_keys(self, keys: Collection[str]) -> set[str]:
         """Return no key: the process that started the run holds the leases."""
         return set()
 
-    async def give_up(
+    async def end_attempt_and_release(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
         await self.end_attempt(attempt, outcome, usage, cost)
@@ -248,7 +248,7 @@ def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
     batches = sorted({row.batch for row in rows})
     for name in batches:
         recover_journals(folder, f"{name}-")
-    return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
+    return finished_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
 
 class EndpointWorker:

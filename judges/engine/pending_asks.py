@@ -267,7 +267,7 @@ class ExtractionAsks:
     async def settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None
         extracted = apply_extraction(self._unreadable.pop(judgement.ask.key), judgement)
-        await self.journal.settle_extraction(
+        await self.journal.store_extraction(
             judgement,
             extracted,
             self.extraction.request_rows(attempts.call),

@@ -28,7 +28,7 @@ from studies.domain import JudgeSpec
 from studies.errors import EvenhandError, StoreError
 from studies.store.queries import plan_queries, run_queries
 from studies.store.queries.run_costs import study_spending
-from studies.store.run_journal import RunJournal, list_maybe_paid_twice
+from studies.store.run_journal import RunJournal, list_possibly_paid_calls
 from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
@@ -64,12 +64,12 @@ class Run:
         self.extraction = outcome.Extractor.from_plan(plan)
         self._keys = {judge: make_expiring_secret_key(value) for judge, value in keys.items()}
         self._settings = settings
-        self._maybe_paid_twice = len(list_maybe_paid_twice(store, plan.study.name))
+        self._maybe_paid_twice = len(list_possibly_paid_calls(store, plan.study.name))
         self._tally = snapshot.RunTally(
             pending_asks.count_asks_with_retries_pending(store, plan.study.name, settings),
             plan_queries.pending_counts(store, plan.study.name, settings.retry_statuses),
         )
-        self._journal = RunJournal(store, again=settings.retry_statuses, wall=settings.wall_clock)
+        self._journal = RunJournal(store, again=settings.retry_statuses, clock=settings.wall_clock)
         self._ledger = Ledger(plan.study.budget_usd, study_spending(store, plan.study.name))
         if plan.study.budget_usd is not None:
             self._journal.fits_budget = SiblingRuns(
@@ -239,7 +239,7 @@ class Run:
 
     def record_state(self) -> None:
         """Store the run's state for the list of past runs."""
-        row = run_queries.PastRun(
+        row = run_queries.StoredRun(
             self.id, self.plan.study.name, self.state, self.reason, self.started, self.ended,
             self.lease_owner_id,
         )  # fmt: skip

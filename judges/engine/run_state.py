@@ -25,7 +25,7 @@ from judges.money.host_key import RunAllowance
 from judges.planning.plan import Plan
 from studies.domain import Price, Usage
 from studies.errors import TRY_AGAIN
-from studies.store.queries.run_costs import SiblingSpending, sibling_spending
+from studies.store.queries.run_costs import OtherRunSpending, spending_of_other_runs
 from studies.store.queries.run_queries import overlapping_runs
 from studies.store.run_journal import NotStarted
 from studies.store.run_owners import is_owner_alive
@@ -133,10 +133,10 @@ class AttemptJournal(Protocol):
         self, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None: ...
     async def release_lease(self, key: str) -> None: ...
-    async def give_up(
+    async def end_attempt_and_release(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None: ...
-    def find_in_progress(self, keys: Collection[str]) -> set[str]: ...
+    def find_leased_keys(self, keys: Collection[str]) -> set[str]: ...
 
 
 @dataclass(slots=True)
@@ -263,10 +263,10 @@ class SiblingRuns:
         )
         return bool(new)
 
-    def _query_spending(self, connection: sqlite3.Connection) -> list[SiblingSpending]:
-        return sibling_spending(connection, self._study, self._owner, self._free_judges)
+    def _query_spending(self, connection: sqlite3.Connection) -> list[OtherRunSpending]:
+        return spending_of_other_runs(connection, self._study, self._owner, self._free_judges)
 
-    def _update_ledger(self, rows: list[SiblingSpending]) -> None:
+    def _update_ledger(self, rows: list[OtherRunSpending]) -> None:
         """Copy the other runs' spending to the ledger: dollars, calls in flight, and calls at an
         unknown cost, among them calls lost with their process."""
         open_by = {row.owner: row.in_flight for row in rows if row.in_flight}

@@ -156,7 +156,7 @@ class _QueueWorkers:
 
     async def _enqueue_free(self, page: list[Ask]) -> None:
         keys = [ask.key for ask in page]
-        in_progress = await self._query_store(lambda: self.run_state.journal.find_in_progress(keys))
+        in_progress = await self._query_store(lambda: self.run_state.journal.find_leased_keys(keys))
         self.queue.asked_elsewhere.extend(ask for ask in page if ask.key in in_progress)
         for ask in page:
             if ask.key not in in_progress:
@@ -234,7 +234,7 @@ class _QueueWorkers:
         except JudgeStopped as stop:
             assert attempts.attempt is not None
             self.state.stop_judge(str(stop))
-            await journal.give_up(
+            await journal.end_attempt_and_release(
                 ask.key, attempts.attempt, "stopped", attempts.usage, attempts.cost
             )
             return None

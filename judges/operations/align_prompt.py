@@ -29,7 +29,7 @@ from judges.planning.plan_checks import check_plan
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
 from studies.domain import REFERENCE, Item, JudgeSpec
 from studies.people import label_split
-from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, item_with_only_these_labels
+from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels, keep_only_labelled_answers
 from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.spec.study import Study
 from studies.spec.study_fields import TwinSpec
@@ -212,7 +212,7 @@ def candidate_plan(
     held = set(task.split.hold_out)
     labels = task.labels.select_items(held)
     items = [
-        item_with_only_these_labels(item, labels) for item in task.plan.items if item.id in held
+        keep_only_labelled_answers(item, labels) for item in task.plan.items if item.id in held
     ]
     kept = tuple(item for item in items if item.responses)
     if not kept:

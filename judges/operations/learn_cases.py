@@ -115,7 +115,7 @@ def count_verdicts_by_case(
         key = case_key(ask)
         if key not in known or (ask.judge, ask.prompt) != (judge, prompt) or ask.noise:
             continue
-        if key is None or not judgement.readable or verdict is None:
+        if key is None or not judgement.usable or verdict is None:
             continue
         label = known[key]
         if isinstance(label, LabelledComparison):

@@ -18,7 +18,7 @@ from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_s
 from judges.verdicts.verdict_formats import FORMATS, POINT_FORMATS, RUBRIC_FORMAT, find_format
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
-from studies.sources.building.recorded_verdict import RecordedReading
+from studies.sources.building.recorded_verdict import VerdictReading
 from studies.sources.reply_reading import register_verdict_reader
 
 READING_RULES: Final = ("default", "last", "gradelab")
@@ -240,9 +240,9 @@ class RecordedReplyReader:
 
     format_names: Final = tuple(name for name in FORMATS if name != "none")
 
-    def read(self, format: str, reply: str, options: int) -> RecordedReading:
+    def read(self, format: str, reply: str, options: int) -> VerdictReading:
         found = parse_verdict(format, reply, options)
-        return RecordedReading(found.verdict, found.rule or format, found.reason)
+        return VerdictReading(found.verdict, found.rule or format, found.reason)
 
     def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
         """Return the format that reads most of the replies, each given with its number of options;

@@ -83,16 +83,16 @@ def _counts_as_pair_verdict(judgement: Judgement) -> bool:
     return usable and picked and len(set(ask.shown)) == len(ask.shown) == 2 and not ask.noise
 
 
-def _add_verdict(line: _BaselineScore, verdict: Verdict, slot: int) -> None:
+def _add_verdict(score: _BaselineScore, verdict: Verdict, slot: int) -> None:
     """Add a verdict to a model's results; `slot` (0 or 1) is the position of the model's answer."""
     won, drawn = verdict.pick == slot, verdict.pick == "tie"
-    line.wins += won
-    line.draws += drawn
+    score.wins += won
+    score.draws += drawn
     probabilities = verdict.label_probabilities
     if len(probabilities) == 2:  # the remaining probability is that of a tie
-        line.points.append(probabilities[slot] + max(1 - sum(probabilities), 0.0) / 2)
+        score.points.append(probabilities[slot] + max(1 - sum(probabilities), 0.0) / 2)
     else:
-        line.points.append(0.5 if drawn else float(won))
+        score.points.append(0.5 if drawn else float(won))
 
 
 def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:

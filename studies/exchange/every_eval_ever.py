@@ -99,9 +99,9 @@ def _collect_scores(
 
 
 def _list_results_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
-    """Return (model, kind, value) for each model shown: kind "win rate" with 1 for the winner, 0
-    for a loser and an equal share for a tie, or kind "score" for an answer judged alone. Empty
-    without a verdict; answers that are no model's (the reference) are left out."""
+    """Return (model, kind, value) for each model shown; empty without a verdict. The kind is "win
+    rate" with 1 for the winner, 0 for a loser and an equal share for a tie, or "score" for an
+    answer judged alone. Answers that are no model's (the reference) are left out."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:
         return []
@@ -217,7 +217,7 @@ def find_schema_faults(
     value: Any, schema: Mapping[str, Any] | None = None, where: str = "record"
 ) -> Iterator[str]:
     """Yield a text for each place where `value` differs from `schema` (None: the schema of a whole
-    record): the path of the place, which starts with `where`, and the reason."""
+    record). A text has the path of the place, which starts with `where`, and the reason."""
     schema = record_schema() if schema is None else schema
     kind = schema["type"]
     # true and false do not count as numbers

@@ -222,15 +222,16 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _battle_winner(picked: str, shown: tuple[str, ...]) -> str:
-    """Return the winner of a battle: `model_a`, `model_b` or "tie"; the contestant's own name if
-    one is called `model_a` or `model_b`, because readers take such a word for the contestant."""
+    """Return the winner of a battle: `model_a`, `model_b` or "tie". If a contestant is called
+    `model_a` or `model_b`, return the contestant's own name, because readers would take such a word
+    for this contestant."""
     words = ("model_a", "model_b")
-    return picked if {*words} & {*shown} else _winner_word(picked, shown, *words)
+    return picked if {*words} & {*shown} else _format_winner(picked, shown, *words)
 
 
-def _winner_word(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:
-    """Return the word of a format for the winner: the text `first` or `second` if the contestant
-    `picked` is the first or second of `pair`, or "tie"."""
+def _format_winner(picked: str, pair: tuple[str, ...], first: str, second: str) -> str:
+    """Return the winner as a format writes it: `first` or `second` if the contestant `picked` is
+    the first or second of `pair`, else "tie"."""
     return "tie" if picked == "tie" else first if picked == pair[0] else second
 
 
@@ -258,18 +259,18 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
 
 
 def _mt_bench_line(
-    key: tuple[Any, ...], played: dict[tuple[str, ...], Judgement]
+    key: tuple[Any, ...], judgements: dict[tuple[str, ...], Judgement]
 ) -> dict[str, Any]:
     """Return a line of MT-Bench's pair file. `key`: item, pair of models, judge, prompt, repeat;
-    `played`: models in the order shown -> judgement."""
+    `judgements`: models in the order shown -> judgement."""
     item, pair, judge, prompt, _ = key
     line: dict[str, Any] = {"question_id": item, "model_1": pair[0], "model_2": pair[1]}
     line |= {"judge": [judge, prompt], "turn": 1, "tstamp": 0.0}
     for game, shown in (("g1", pair), ("g2", pair[::-1])):
-        one = played.get(shown)
+        one = judgements.get(shown)
         picked = _picked_contestant(one)
         line[f"{game}_winner"] = (
-            _winner_word(picked, pair, "model_1", "model_2") if picked else "error"
+            _format_winner(picked, pair, "model_1", "model_2") if picked else "error"
         )
         line[f"{game}_judgment"] = one.reply if one else ""
         line["tstamp"] = one.time if one else line["tstamp"]
@@ -278,12 +279,11 @@ def _mt_bench_line(
 
 @register_export_format("llm-comparator", ".json", "opens in LLM Comparator, one pair")
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the verdicts (no noise-floor repeats) on the two models that were compared most often,
-    since an LLM Comparator file holds only two models; return the number of examples (items).
-    StudyError if no pair has a usable verdict.
+    """Write the verdicts (no noise-floor repeats) on the two models that were compared most often;
+    return the number of examples (items). StudyError if no pair has a usable verdict.
 
-    Scores are from -1.5 to 1.5; positive means that the first model by name is better, whichever
-    was shown first.
+    An LLM Comparator file holds only two models. Scores are from -1.5 to 1.5; positive means that
+    the first model by name is better, whichever was shown first.
     """
     met = Counter(tuple(sorted(j.ask.shown)) for j, _ in _pair_verdicts(store, study))
     if not met:

@@ -35,7 +35,7 @@ class InjectionFlags:
         return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}
 
 
-def format_suspects(found: list[InjectionSuspect]) -> str:
+def format_suspects(suspects: list[InjectionSuspect]) -> str:
     """Return one CSV cell with the location and the rules of each suspect: `model-b: override,
     demand | …`."""
-    return " | ".join(f"{one.where}: {', '.join(one.rules)}" for one in found)
+    return " | ".join(f"{one.where}: {', '.join(one.rules)}" for one in suspects)

@@ -30,7 +30,7 @@ from studies.store.store import Store
 
 
 @dataclass(slots=True)
-class ShardImport:
+class ImportTally:
     """Counts and cost of an import of shards."""
 
     files: int = 0
@@ -44,16 +44,16 @@ class ShardImport:
     """Number of attempts that the import added to the store."""
     dollars: float = 0.0
 
-    def add(self, other: ShardImport) -> None:
+    def add(self, other: ImportTally) -> None:
         """Add the counts and dollars of another import to these."""
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Store the results of asks that are in a plan of this store, and their attempts; return the
+def import_shards(store: Store, shards: Iterable[Path]) -> ImportTally:
+    """Store the results of asks that are in a plan of this store, and all attempts; return the
     counts of imported and other rows. SourceError if the rows of a file are not judgements."""
-    total = ShardImport()
+    total = ImportTally()
     for path in shards:
         total.files += 1
         for batch in read_batches(path):
@@ -89,12 +89,12 @@ def save_shards_as_study(
 # --------------------------------------------------------------------------------- live answers
 
 
-def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ShardImport:
+def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ImportTally:
     """Store the results and attempts in a batch of shard rows of the file `path`; return counts."""
     rows, settled, stored = shard_rows.put_final_results(connection, _batch_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
-    return ShardImport(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)
+    return ImportTally(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
@@ -136,7 +136,8 @@ def _assign_keys_to_rows(
 
 
 class RecordedKeyMaker:
-    """Maker of the same keys as `studies.recorded_keys.recorded_key`, but faster."""
+    """Maker of keys of recorded verdicts: the same as `recorded_key` returns, but faster for
+    many."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -24,21 +24,21 @@ def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> 
     if not isinstance(contestant, str) or (
         contestants is not None and contestant not in contestants
     ):
-        raise _label_error(where, "contestant", "a model of this item", contestant)
+        raise field_error(where, "contestant", "a model of this item", contestant)
     if not isinstance(source, str) or not source.strip():
-        raise _label_error(where, "source", "the name of the labeller", source)
+        raise field_error(where, "source", "the name of the labeller", source)
     policy = value.get("policy", "")
     if not isinstance(policy, str):
-        raise _label_error(where, "policy", "text", policy)
+        raise field_error(where, "policy", "text", policy)
     given: Any = value.get("value")
     levels = _parse_levels(given, where) if isinstance(given, dict) else ()
     if levels:
         given = sum(level for _, level in levels) / len(levels)
     if given not in (PASS, FAIL) and not _is_number(given):
-        raise _label_error(where, "value", "'pass', 'fail', a number or levels by criterion", given)
+        raise field_error(where, "value", "'pass', 'fail', a number or levels by criterion", given)
     time = value.get("time", 0.0)
     if not _is_number(time):
-        raise _label_error(where, "time", "seconds since 1970", time)
+        raise field_error(where, "time", "seconds since 1970", time)
     known = given if given in (PASS, FAIL) else float(given)
     return AnswerLabel(contestant, known, source, float(time), policy, levels)
 
@@ -47,7 +47,7 @@ def _parse_levels(given: dict[Any, Any], where: str) -> tuple[tuple[str, float],
     """Parse the levels of a rubric (criterion -> number) to (criterion, level) pairs; SourceError,
     which names the place `where`, if a level is not a number."""
     if not given or not all(_is_number(level) for level in given.values()):
-        raise _label_error(where, "value", "a number for each criterion", given)
+        raise field_error(where, "value", "a number for each criterion", given)
     return tuple((str(name), float(level)) for name, level in given.items())
 
 
@@ -67,5 +67,5 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _label_error(where: str, field: str, expected: str, found: object) -> SourceError:
+def field_error(where: str, field: str, expected: str, found: object) -> SourceError:
     return SourceError(f"{where}: field {field!r}: expected {expected}, found {found!r}"[:400])

@@ -39,7 +39,7 @@ class ZipArchive:
         if entry.file_size > self._limits.entry_bytes:
             raise self._entry_too_large_error(name)
         try:
-            with self._open(entry) as stream:
+            with self._open_entry(entry) as stream:
                 pieces: list[bytes] = []
                 size = 0
                 while piece := stream.read(_PIECE):
@@ -61,7 +61,7 @@ class ZipArchive:
         )
 
     @contextmanager
-    def _open(self, entry: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+    def _open_entry(self, entry: zipfile.ZipInfo) -> Iterator[BinaryIO]:
         if entry.compress_type != ZSTANDARD:
             with self._archive.open(entry) as stream:
                 yield cast(BinaryIO, stream)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from studies.domain import REFERENCE, AnswerCheck, Item, Preference
 from studies.errors import SourceError
-from studies.files.answer_labels import dump_label, parse_label
+from studies.files.answer_labels import dump_label, field_error, parse_label
 from studies.files.tables import SourceTable, read_table
 
 ITEM_FIELDS: Final = {
@@ -174,37 +174,33 @@ def _dump_preference(preference: Preference) -> dict[str, Any]:
     return out
 
 
-def _field_error(where: str, field: str, expected: str, found: object) -> SourceError:
-    return SourceError(f"{where}: field {field!r}: expected {expected}, found {found!r}"[:400])
-
-
 def _read_required_text(values: Mapping[str, Any], field: str, where: str) -> str:
     if field not in values:
         raise SourceError(f"{where}: field {field!r} is missing; add it to the line")
     value = values[field]
     if not isinstance(value, str) or not value.strip():
-        raise _field_error(where, field, "a non-empty text", value)
+        raise field_error(where, field, "a non-empty text", value)
     return value
 
 
 def _read_text(values: Mapping[str, Any], field: str, where: str) -> str:
     value = values.get(field)
     if not isinstance(value, str | None):
-        raise _field_error(where, field, "text", value)
+        raise field_error(where, field, "text", value)
     return value or ""
 
 
 def _read_list(values: Mapping[str, Any], field: str, where: str) -> list[Any]:
     value = values.get(field)
     if not isinstance(value, list | None):
-        raise _field_error(where, field, "a list", value)
+        raise field_error(where, field, "a list", value)
     return value or []
 
 
 def _read_texts(values: Mapping[str, Any], field: str, where: str) -> list[str]:
     found = _read_list(values, field, where)
     if not all(isinstance(v, str) for v in found):
-        raise _field_error(where, field, "a list of texts", found)
+        raise field_error(where, field, "a list of texts", found)
     return found
 
 
@@ -213,7 +209,7 @@ def _read_text_map(values: Mapping[str, Any], field: str, where: str) -> dict[st
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-        raise _field_error(where, field, "an object whose values are texts", value)
+        raise field_error(where, field, "an object whose values are texts", value)
     return value
 
 
@@ -226,7 +222,7 @@ def _read_images(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
     for image in images:
         if not image.startswith(("https://", "data:")) and not _is_inside_folder(image):
             expected = "a path inside the file's folder, an https:// address or a data: URL"
-            raise _field_error(where, "images", expected, image)
+            raise field_error(where, "images", expected, image)
     return tuple(images)
 
 
@@ -250,10 +246,10 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
         )
     responses = values["responses"]
     if not isinstance(responses, dict) or not responses:
-        raise _field_error(where, "responses", 'answers by model: {"model": "text"}', responses)
+        raise field_error(where, "responses", 'answers by model: {"model": "text"}', responses)
     for name, text in responses.items():
         if not isinstance(text, str):
-            raise _field_error(where, f"responses.{name}", "text", text)
+            raise field_error(where, f"responses.{name}", "text", text)
         check_contestant_name(name, where)
     return responses
 
@@ -273,14 +269,14 @@ def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preferen
     _check_known_keys(value, _PREFERENCE_FIELDS, where)
     shown, picked, ranks = value.get("shown"), value.get("picked"), value.get("ranks")
     if shown is not None:
-        shown = _parse_shown(shown, where, contestants)
+        shown = _parse_shown_models(shown, where, contestants)
     if ranks is not None:
         if picked is not None:
-            raise _field_error(where, "ranks", "either 'picked' or 'ranks'", value)
+            raise field_error(where, "ranks", "either 'picked' or 'ranks'", value)
         ranks = _parse_ranks(ranks, where, contestants)
     elif picked != "tie" and picked not in (contestants if shown is None else shown):
         offered = ", ".join(sorted(contestants - {REFERENCE}) if shown is None else shown)
-        raise _field_error(where, "picked", f"one of {offered} or 'tie' (or 'ranks')", picked)
+        raise field_error(where, "picked", f"one of {offered} or 'tie' (or 'ranks')", picked)
     return Preference(
         judge=_parse_judge_name(value, where),
         shown=shown,
@@ -290,19 +286,19 @@ def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preferen
     )
 
 
-def _parse_shown(value: Any, where: str, contestants: Set[str]) -> tuple[str, ...]:
+def _parse_shown_models(value: Any, where: str, contestants: Set[str]) -> tuple[str, ...]:
     names = value if isinstance(value, list) else []
     known = [name for name in names if isinstance(name, str) and name in contestants]
     if len(set(known)) < 2 or len(set(known)) < len(names):
-        raise _field_error(where, "shown", "two or more models of this item, or null", value)
+        raise field_error(where, "shown", "two or more models of this item, or null", value)
     return tuple(known)
 
 
 def _parse_ranks(value: Any, where: str, contestants: Set[str]) -> dict[str, int]:
     if not isinstance(value, dict) or not value or not set(value) <= contestants:
-        raise _field_error(where, "ranks", "models of this item with their ranks", value)
+        raise field_error(where, "ranks", "models of this item with their ranks", value)
     if not all(isinstance(rank, int) and not isinstance(rank, bool) for rank in value.values()):
-        raise _field_error(where, "ranks", "whole numbers by model", value)
+        raise field_error(where, "ranks", "whole numbers by model", value)
     return value
 
 
@@ -311,7 +307,7 @@ def _parse_margin(value: Mapping[str, Any], where: str, default: int) -> int:
     if margin is None:
         return default
     if isinstance(margin, bool) or margin not in (0, 1, 2):
-        raise _field_error(where, "margin", "0, 1 or 2", margin)
+        raise field_error(where, "margin", "0, 1 or 2", margin)
     return int(margin)
 
 
@@ -321,23 +317,23 @@ def _parse_check(value: Any, where: str, contestants: Set[str] | None = None) ->
     _check_known_keys(value, _CHECK_FIELDS, where)
     follows, harmful = value.get("follows"), value.get("harmful", False)
     if not isinstance(follows, bool):
-        raise _field_error(where, "follows", "true or false", follows)
+        raise field_error(where, "follows", "true or false", follows)
     if not isinstance(harmful, bool):
-        raise _field_error(where, "harmful", "true or false", harmful)
+        raise field_error(where, "harmful", "true or false", harmful)
     contestant, fault = value.get("contestant"), value.get("fault")
     if not isinstance(contestant, str) or (
         contestants is not None and contestant not in contestants
     ):
-        raise _field_error(where, "contestant", "a model of this item, or '@reference'", contestant)
+        raise field_error(where, "contestant", "a model of this item, or '@reference'", contestant)
     if not isinstance(fault, str | None):
-        raise _field_error(where, "fault", "text or null", fault)
+        raise field_error(where, "fault", "text or null", fault)
     return AnswerCheck(_parse_judge_name(value, where), contestant, follows, fault, harmful)
 
 
 def _parse_judge_name(value: Mapping[str, Any], where: str) -> str:
     judge = value.get("judge")
     if not isinstance(judge, str) or not judge.strip():
-        raise _field_error(where, "judge", "the name of the judge", judge)
+        raise field_error(where, "judge", "the name of the judge", judge)
     return judge
 
 

@@ -28,7 +28,7 @@ def replace_when_written(target: Path) -> Iterator[Path]:
     folder deletes it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    delete_leftovers(target.parent)
+    delete_abandoned_files(target.parent)
     partial = target.with_name(f"{target.name}.{token_hex(4)}.{os.getpid()}.part")
     _open_here.add(partial.name)
     try:
@@ -40,7 +40,7 @@ def replace_when_written(target: Path) -> Iterator[Path]:
         _open_here.discard(partial.name)
 
 
-def name_if_free(partial: Path, wanted: Path) -> bool:
+def assign_name_if_free(partial: Path, wanted: Path) -> bool:
     """Give the finished file `partial` the name `wanted` in one step, as a second name
     where the disk has hard links; False if the name is taken."""
     try:
@@ -50,11 +50,11 @@ def name_if_free(partial: Path, wanted: Path) -> bool:
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV):
             raise
-        return _claim_and_replace(partial, wanted)
+        return _reserve_name_and_rename(partial, wanted)
     return True
 
 
-def _claim_and_replace(partial: Path, wanted: Path) -> bool:
+def _reserve_name_and_rename(partial: Path, wanted: Path) -> bool:
     """Rename the finished file `partial` to `wanted` on a disk without hard links; False if the
     name is taken. An empty file reserves the name first."""
     try:
@@ -65,7 +65,7 @@ def _claim_and_replace(partial: Path, wanted: Path) -> bool:
     return True
 
 
-def delete_leftovers(folder: Path) -> None:
+def delete_abandoned_files(folder: Path) -> None:
     """Delete the partial files in a folder whose processes have ended; on Windows, those older than
     a day."""
     for path in folder.glob("*.part*"):

@@ -62,23 +62,23 @@ class ReadLimits:
                 f"are read. Split the file, drop unneeded columns, or raise {MAX_FILE_MB.name}"
             )
 
-    def check_unpacked(self, size: int, packed: int, name: str) -> None:
-        """Raise SourceError if `size`, the bytes unpacked so far, is above a limit; `packed` is the
-        size of the gzip file, 0 without gzip."""
+    def check_unpacked(self, size: int, packed_size: int, name: str) -> None:
+        """Raise SourceError if `size`, the bytes unpacked so far, is above a limit; `packed_size`
+        is the size of the gzip file, 0 without gzip."""
         if size > max(self.unpacked_bytes, self.file_bytes):
             raise unpacked_size_error(name)
-        if packed:
-            self._check_ratio(size, packed, name)
+        if packed_size:
+            self._check_ratio(size, packed_size, name)
 
-    def check_archive(self, size: int, packed: int, name: str) -> None:
+    def check_archive(self, size: int, packed_size: int, name: str) -> None:
         """Raise SourceError if `size`, the stated unpacked size of all entries of a zip archive, or
-        its ratio to the `packed` size, is too high."""
+        its ratio to `packed_size` is too high."""
         if size > self.archive_bytes:
             raise unpacked_size_error(name)
-        self._check_ratio(size, packed, name)
+        self._check_ratio(size, packed_size, name)
 
-    def _check_ratio(self, size: int, packed: int, name: str) -> None:
-        if size > _RATIO_FREE_BYTES and size > packed * self.ratio:
+    def _check_ratio(self, size: int, packed_size: int, name: str) -> None:
+        if size > _RATIO_FREE_BYTES and size > packed_size * self.ratio:
             raise SourceError(
                 f"{name}: unpacks to more than {self.ratio} times its size; if that is expected, "
                 "unpack it first"

@@ -144,7 +144,7 @@ def _is_shard(path: Path) -> bool:
         return False
 
 
-def settled_keys(paths: Sequence[Path]) -> set[str]:
+def finished_keys(paths: Sequence[Path]) -> set[str]:
     """Return the keys of all asks that have their final result in these shards; unreadable files
     are skipped."""
     found: set[str] = set()

@@ -166,16 +166,16 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 
 
 def _read_with_size_limit(
-    path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
+    path: Path, limits: ReadLimits, read_piece: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
-    """Yield the pieces (such as lines) that `take` reads from a file, gzipped or not; raise
+    """Yield the pieces (such as lines) that `read_piece` reads from a file, gzipped or not; raise
     SourceError when their total size exceeds the limit, or if the gzip file is damaged."""
     total, name = 0, path.name
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
     with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
         try:
-            while piece := take(cast(BinaryIO, stream)):
+            while piece := read_piece(cast(BinaryIO, stream)):
                 total += len(piece)
                 limits.check_unpacked(total, packed, name)
                 yield piece
@@ -204,7 +204,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
     rows: list[Row] = []
     notes: list[str] = []
     blank, own_export = 0, False
-    source = _CountedLines(_read_text_lines(path, limits))
+    source = _NumberedLines(_read_text_lines(path, limits))
     first = next(source, "")
     if delimiter == "," and "," not in first and ";" in first:
         delimiter = ";"
@@ -248,7 +248,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
     return SourceTable(path.name, kind, tuple(header), rows, numbers, notes=tuple(notes))
 
 
-class _CountedLines:
+class _NumberedLines:
     """Iterator over the lines of a CSV file, whose rows can have several lines; `number` is the
     current line, `row_start` the first line of the current row."""
 
@@ -257,7 +257,7 @@ class _CountedLines:
         self.number = 0
         self.row_start = 1
 
-    def __iter__(self) -> _CountedLines:
+    def __iter__(self) -> _NumberedLines:
         return self
 
     def __next__(self) -> str:
@@ -265,7 +265,7 @@ class _CountedLines:
         return text
 
 
-def _prepend_line(first: str, rest: _CountedLines) -> Iterator[str]:
+def _prepend_line(first: str, rest: _NumberedLines) -> Iterator[str]:
     if first:
         yield first
     yield from rest

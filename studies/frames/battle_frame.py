@@ -43,8 +43,8 @@ class CodedBattles(NamedTuple):
 
 
 def encode_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> CodedBattles:
-    """Code the contestants, winners and items of a table of battles; columns and `words` are as in
-    `frame_from_battles`. ValueError for a missing column or an invalid cell."""
+    """Encode the contestants, winners and items of a table of battles; columns and `words` are as
+    in `frame_from_battles`. ValueError for a missing column or an invalid cell."""
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
         raise ValueError(
@@ -66,9 +66,9 @@ def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = No
     row is an item of its own.
 
     `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
-    WINNER_WORDS; `words` states what further words mean. An empty winner is a reply without a
-    verdict. ValueError, which names the row, for an unknown word or an empty name; also for a
-    missing column.
+    WINNER_WORDS; `words` maps further words to these. An empty winner is a reply without a verdict.
+    ValueError, which names the row, for an unknown word or an empty name; also for a missing
+    column.
     """
     names, first, second, pick, item = encode_battles(table, words)
     n, judge = len(table), _encode_column(table, "judge", "all")
@@ -138,7 +138,7 @@ def _winner_slots(
 
 
 def _slot_of_winner_word(text: str, words: Mapping[str, str], unknown: int) -> int:
-    """Return the slot that a word for the winner means: 0, 1, TIE, NO_PICK for an empty text, or
+    """Return the slot that a word for the winner means: 0, 1 or TIE. NO_PICK for an empty text,
     `unknown` for an unknown word; `words` maps further words to known ones."""
     word = text.strip().casefold()
     word = words.get(text, words.get(word, word)).strip().casefold()
@@ -155,7 +155,7 @@ def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:
 
 
 def find_item_column(table: pd.DataFrame) -> str:
-    """Return the name of the column that says which item a row is about; "" if there is none."""
+    """Return the name of the column with the item of each row; "" if there is none."""
     return next((name for name in ITEM_COLUMNS if name in table), "")
 
 
@@ -197,7 +197,7 @@ def _encode_models(table: pd.DataFrame) -> tuple[Codes, Codes, list[str]]:
 
 
 def _encode_items(table: pd.DataFrame) -> CodedColumn:
-    """Code the column of items; without one, each row is an item named by its number from 0."""
+    """Encode the column of items; without one, each row is an item named by its number from 0."""
     if column := find_item_column(table):
         return _encode_texts(table[column])
     order = _alphabetical_order(len(table))
@@ -252,8 +252,8 @@ def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
     return CodedColumn(rank[codes], [texts[place] for place in order])
 
 
-def _constant_column(text: str, n: int) -> pd.Categorical:
-    return CodedColumn(np.zeros(n, np.int64), [text] if n else []).categorical()
+def _constant_column(text: str, count: int) -> pd.Categorical:
+    return CodedColumn(np.zeros(count, np.int64), [text] if count else []).categorical()
 
 
 def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:

@@ -186,8 +186,8 @@ def _category_column(
     return _sorted_categorical(codes, of_item)
 
 
-def _comparison_column(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> pd.Categorical[str]:
-    return _sorted_categorical(codes, [SEP.join(sorted(part)) for part in parts])
+def _comparison_column(codes: np.ndarray, shown: Sequence[tuple[str, ...]]) -> pd.Categorical[str]:
+    return _sorted_categorical(codes, [SEP.join(sorted(part)) for part in shown])
 
 
 def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
@@ -323,8 +323,8 @@ class _ItemPreferences:
                 self._wider.append(one)
 
     def preferences_among(self, options: Sequence[str]) -> list[Preference]:
-        """Return the preferences on two of the options, and all that are on more answers, ranked or
-        of unknown order."""
+        """Return the preferences on two of the options, and all preferences that are rankings, that
+        are on more than two answers, or whose answers shown are unknown."""
         found = list(self._wider)
         for pair in itertools.combinations(options, 2):
             found += self._pairs.get(frozenset(pair), ())
@@ -356,19 +356,19 @@ def _code_of_best_answer(
 def _add_family_columns(
     frame: pd.DataFrame,
     codes: np.ndarray,
-    parts: Sequence[tuple[str, ...]],
+    shown: Sequence[tuple[str, ...]],
     families: Mapping[str, str],
     judge_families: Mapping[str, str],
 ) -> None:
     """Add columns with the model family of the judge and of the answer in each slot, "" if unknown;
     nothing is added if the families of all contestants, or of all judges, are unknown.
-    `parts[codes[k]]` are the contestants that row k shows."""
+    `shown[codes[k]]` are the contestants that row k shows."""
     if not families or not any(judge_families.values()):
         return
     frame["family"] = (
         frame["judge"].map(lambda name: judge_families.get(name, "")).astype("category")
     )
-    width = max((len(part) for part in parts), default=0)
+    width = max((len(part) for part in shown), default=0)
     for slot in range(width):
-        of_shown = [families.get(p[slot], "") if len(p) > slot else "" for p in parts]
+        of_shown = [families.get(p[slot], "") if len(p) > slot else "" for p in shown]
         frame[f"family_{slot}"] = pd.Categorical(_values_by_code(codes, of_shown, object))

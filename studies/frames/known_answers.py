@@ -78,12 +78,12 @@ def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
     shown, the pick beats all other answers of the item.
     """
     if preference.ranks:
-        return _compare_ranks(preference.ranks.get(x), preference.ranks.get(y), x, y)
+        return _winner_by_rank(preference.ranks.get(x), preference.ranks.get(y), x, y)
     seen = preference.shown is None or {x, y} <= set(preference.shown)
     return preference.picked if seen and preference.picked in (x, y, "tie") else None
 
 
-def _compare_ranks(rank_x: int | None, rank_y: int | None, x: str, y: str) -> str | None:
+def _winner_by_rank(rank_x: int | None, rank_y: int | None, x: str, y: str) -> str | None:
     if rank_x is None or rank_y is None:
         return None
     return "tie" if rank_x == rank_y else x if rank_x < rank_y else y

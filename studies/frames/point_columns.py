@@ -257,8 +257,8 @@ def add_criterion_labels(
 
 
 def _criterion_codes(frame: pd.DataFrame, places: int) -> tuple[np.ndarray, list[str]]:
-    """Return (codes, names): row k of `codes` has the criteria in the order that the request of
-    row k lists, as indexes of `names`, filled up with −1 to `places` columns."""
+    """Return (codes, names): row k of `codes` has the criteria as indexes of `names`, in the order
+    in which the request of row k lists them, filled up with −1 to `places` columns."""
     labels = frame["labels"].cat
     parsed = [arrangement_of(name) for name in labels.categories]
     names = sorted({name for one in parsed for name in one.criteria})

@@ -2,7 +2,7 @@
 
 The frame has no texts. A measure that depends on them registers a function of the text; the frame
 then has a column with its value for each reply: NaN without a reply, or for one that is shorter
-than the function's `least`. Without registered functions no text is read.
+than the function's minimum length. Without registered functions no text is read.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ LEAST: Final = "least_characters"
 """Attribute of a registered function: the length of the shortest reply that it needs."""
 
 
-def register_reply_fact(column: str, least: int = 1) -> Callable[[ReplyFact], ReplyFact]:
+def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact], ReplyFact]:
     """Return a decorator that registers a function of a reply's text as a column of the frame;
-    ValueError if the column has a function. Replies with fewer than `least` characters have no
+    ValueError if the column has a function. Replies with fewer than `min_length` characters have no
     value, so that millions of short replies need not be read."""
 
     def register_fact(fact: ReplyFact) -> ReplyFact:
         if column in REPLY_FACTS:
             raise ValueError(f"the fact {column} about replies is registered twice")
         REPLY_FACTS[column] = fact
-        setattr(fact, LEAST, least)
+        setattr(fact, LEAST, min_length)
         return fact
 
     return register_fact
 
 
 def min_reply_length_to_read() -> int:
-    """Return the smallest `least` of the registered facts: no fact needs shorter replies."""
+    """Return the length of the shortest reply that a registered fact reads."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 
 

@@ -19,7 +19,7 @@ CHANGED_COLUMN: Final = "changed"
 _NAMED_COLUMNS: Final = ("shown", "comparison", "first", "second")
 
 
-def _twins_by_code(frame: pd.DataFrame) -> list[tuple[int, str]]:
+def _twin_slots_and_families(frame: pd.DataFrame) -> list[tuple[int, str]]:
     """Return (slot, family) of the twin in each category of the column `shown`; (-1, "") if it
     shows none."""
     found = []
@@ -35,7 +35,7 @@ def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
     names of answers that no remaining row shows are removed from the categories."""
     if rows == "with":
         return frame
-    twins = np.array([slot for slot, _ in _twins_by_code(frame)], np.int8)
+    twins = np.array([slot for slot, _ in _twin_slots_and_families(frame)], np.int8)
     if not (twins >= 0).any():
         return frame if rows == "without" else frame.iloc[:0]
     shows = twins[frame["shown"].cat.codes.to_numpy()] >= 0
@@ -47,7 +47,7 @@ def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
 def add_twin_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with columns for the family and the slot of the twin that a row shows; ""
     and −1 without a twin."""
-    found = _twins_by_code(frame)
+    found = _twin_slots_and_families(frame)
     codes = frame["shown"].cat.codes.to_numpy()
     families = sorted({family for _, family in found})
     of_code = np.array([families.index(family) for _, family in found], np.int32)

@@ -23,4 +23,4 @@ others."""
 ITEM_COLUMNS: Final = (
     "item", "question_id", "prompt_id", "qid", "item_id", "uid", "instruction_id", "id",
 )  # fmt: skip
-"""Names of the column that says which question a row is about, the most specific first."""
+"""Names of the column with the question of each row, the most specific first."""

@@ -135,7 +135,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
     version = version_number(source) + 1
     try:
         partial.write_text(text, encoding="utf-8")
-        while not partial_files.name_if_free(partial, uploads / f"{base}.v{version}.jsonl"):
+        while not partial_files.assign_name_if_free(partial, uploads / f"{base}.v{version}.jsonl"):
             version += 1
     except UnicodeEncodeError:
         raise SourceError("a text contains half a character (a cut emoji?); remove it") from None

@@ -25,14 +25,14 @@ OptionSet = frozenset[str]
 
 
 def votes_as_judgements(
-    items: Iterable[Item], source: str, asks: Iterable[Ask] = (), besides: Iterable[Judgement] = ()
+    items: Iterable[Item], source: str, asks: Iterable[Ask] = (), existing: Iterable[Judgement] = ()
 ) -> list[Judgement]:
     """Convert the votes in items to judgements of the study `source`.
 
     With `asks`, a vote becomes a choice among the answers that an ask compares: a vote on exactly
     these answers is taken as it is; a ranking, or a pick out of more answers, is converted if it
     decides between them. Without `asks`, each vote is converted as given, and a ranking as a pick
-    of its best answer. A person's votes on an item are left out if `besides` already contains a
+    of its best answer. A person's votes on an item are left out if `existing` already contains a
     judgement of this person on the item.
     """
     # Item -> sets of answers that are compared with each other in the asks.
@@ -40,7 +40,7 @@ def votes_as_judgements(
     for ask in asks:
         if len(ask.shown) > 1:
             compared[ask.item].add(frozenset(ask.shown))
-    present = {(j.ask.item, j.ask.judge) for j in besides}
+    present = {(j.ask.item, j.ask.judge) for j in existing}
     votes: list[Judgement] = []
     for item in items:
         wanted = compared.get(item.id, set()) if compared else None

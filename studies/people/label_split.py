@@ -85,28 +85,28 @@ class LabelSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class ImprovedPrompt:
-    """The study, judge and prompt for which another study asks new versions of the prompt or writes
-    rules for it (`judge` is then the writer of the rules)."""
+class PromptToImprove:
+    """The prompt of a study that another study is made to improve, with its judge. If the other
+    study writes rules for the prompt, `judge` is the writer of the rules."""
 
     study: str
     judge: str
     prompt: str
 
 
-def find_prompt_to_improve(store: Store, study: str) -> ImprovedPrompt | None:
-    """Return the prompt that `study` was made to improve (a study of candidates or of rules written
-    for them); None for any other study."""
+def find_prompt_to_improve(store: Store, study: str) -> PromptToImprove | None:
+    """Return the prompt that `study` was made to improve; None if it is neither a study of
+    candidates for a better prompt nor one of rules to be added to a prompt."""
     for name in store.study_file_texts():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue
         for one in split.looks:
             if study == candidate_study_name(name, one.judge, one.prompt):
-                return ImprovedPrompt(name, one.judge, one.prompt)
+                return PromptToImprove(name, one.judge, one.prompt)
         rules = f"{name}{RULES_MARK}"
         if study.startswith(rules):
             prompt, _, writer = study.removeprefix(rules).rpartition(" by ")
-            return ImprovedPrompt(name, writer, prompt)
+            return PromptToImprove(name, writer, prompt)
     return None
 
 
@@ -152,41 +152,41 @@ def question_id_of(items: Mapping[str, Item], item: str) -> str:
     return (items[item].meta.get(QUESTION_META) if item in items else None) or item
 
 
-def stored_split(store: Store, name: str) -> LabelSplit | None:
+def stored_split(store: Store, study: str) -> LabelSplit | None:
     """Return the stored split of a study; None if its labelled items were not split yet."""
-    text = read_label_split_text(store, name)
+    text = read_label_split_text(store, study)
     return None if text is None else _parse_stored_split(json.loads(text))
 
 
 def load_labels_and_extend_split(
-    store: Store, name: str, seed: int = SEED, kind: LabelKind = "pairs"
+    store: Store, study: str, seed: int = SEED, kind: LabelKind = "pairs"
 ) -> tuple[StudyLabels, LabelSplit]:
     """Return the labels of one kind, and the split of the items that have them into learn and
     hold-out. Items that the study's split does not have yet are added to it; it is stored if the
     visitor owns the study. `seed` is for the first split of a study."""
-    labels = read_labels(store, name, kind)
-    before = stored_split(store, name)
-    split = draw_split(store.items(name), labels.items, before, seed)
-    if split != before and store.owns(name):
-        write_label_split_text(store, name, json.dumps(asdict(split), ensure_ascii=False))
+    labels = read_labels(store, study, kind)
+    before = stored_split(store, study)
+    split = draw_split(store.items(study), labels.items, before, seed)
+    if split != before and store.owns(study):
+        write_label_split_text(store, study, json.dumps(asdict(split), ensure_ascii=False))
     return labels, split.select_items(labels.items)
 
 
 def record_look(
-    store: Store, name: str, look: Look, *, replaces_unseen: bool = False
+    store: Store, study: str, look: Look, *, replaces_unseen: bool = False
 ) -> LabelSplit:
     """Store a comparison of prompts on the hold-out (a look) before its candidates are asked;
     return the split with it. If the latest look for this judge and prompt has the same candidates,
     nothing is stored. With `replaces_unseen`, the new look replaces the latest one, whose
     candidates got no reply."""
-    split = stored_split(store, name)
+    split = stored_split(store, study)
     assert split is not None  # the candidates were made from its part learn
     last = split.last_look(look.judge, look.prompt)
     if last is not None and {c.sha for c in last.candidates} == {c.sha for c in look.candidates}:
         return split
     looks = tuple(one for one in split.looks if not (replaces_unseen and one is last))
     split = replace(split, looks=(*looks, replace(look, time=look.time or time.time())))
-    write_label_split_text(store, name, json.dumps(asdict(split), ensure_ascii=False))
+    write_label_split_text(store, study, json.dumps(asdict(split), ensure_ascii=False))
     return split
 
 

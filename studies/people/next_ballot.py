@@ -78,7 +78,7 @@ class BallotPicker:
         """Return the voter's open ballot, else a repeat if due, else a new ballot; None if there is
         none of these."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
-        ballot = opened or self._repeat_ballot() or self._new_ballot()
+        ballot = opened or self._make_repeat_ballot() or self._make_new_ballot()
         return replace(ballot, seen=self.now) if ballot else None
 
     def progress(self) -> VoterProgress:
@@ -98,9 +98,9 @@ class BallotPicker:
 
     # ---- new ballots ---------------------------------------------------------------------------
 
-    def _new_ballot(self) -> Ballot | None:
-        """Return a ballot on the comparison with the fewest votes, then the highest weight; None if
-        there is none left or the voter has reached the limit."""
+    def _make_new_ballot(self) -> Ballot | None:
+        """Return a ballot on the comparison with the fewest votes, of several the one with the
+        highest weight; None if no comparison is left or the voter has reached the limit."""
         enough = self.rules.each and len(self.ballots_without_repeats) >= self.rules.each
         fresh = [] if enough else self._available_comparisons()
         if not fresh:
@@ -159,7 +159,7 @@ class BallotPicker:
 
     # ---- repeats in another order --------------------------------------------------------------
 
-    def _repeat_ballot(self) -> Ballot | None:
+    def _make_repeat_ballot(self) -> Ballot | None:
         """Return a ballot that repeats one of this voter's comparisons in another order; None if no
         repeat is due or all candidates were shown too recently."""
         if self.mode in SINGLE_MODES:

@@ -104,9 +104,9 @@ class StudyLabels:
         return replace(self, cases=tuple(one for one in self.cases if one.item in wanted))
 
 
-def read_labels(store: Store, name: str, kind: LabelKind = "pairs") -> StudyLabels:
+def read_labels(store: Store, study: str, kind: LabelKind = "pairs") -> StudyLabels:
     """Return the labels of one kind in a study: those known by design, else those by people."""
-    items, asks, judgements = store.items(name), store.asks(name), store.judgements(name)
+    items, asks, judgements = store.items(study), store.asks(study), store.judgements(study)
     if kind == PAIRS:
         return label_comparisons(items, asks, judgements)
     return label_answers(items, asks, judgements, kind)
@@ -124,7 +124,7 @@ def label_comparisons(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
 ) -> StudyLabels:
     """Return the labels of the pairs of answers in asks or judgements: the better answer by design,
-    else the choice of more than half of the voters, of each of whom the first vote counts. A tie is
+    else the choice of more than half of the voters. Only the first vote of a voter counts. A tie is
     no label."""
     votes: dict[CaseKey, dict[str, str]] = defaultdict(dict)
     pairs = {key: None for ask in asks if (key := _pair_key(ask)) and ask.item in items}
@@ -136,7 +136,7 @@ def label_comparisons(
         pairs[key] = None  # recorded verdicts have no asks
         if not ask.judge.startswith(HUMAN_PREFIX):
             continue
-        if judgement.readable and verdict is not None and verdict.pick is not None:
+        if judgement.usable and verdict is not None and verdict.pick is not None:
             picked = "tie" if verdict.pick == "tie" else ask.shown[verdict.pick]
             votes[key].setdefault(ask.judge, picked)  # a person's first vote counts
     found, disputed = [], []
@@ -164,9 +164,11 @@ def label_answers(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
     """Return the labels of the single answers in asks or judgements, as in the column `gold` of a
-    frame: those in the data, else those by people's votes; `kind` is "pass" or "score". If people
-    voted under the names of several prompts of judges (criteria), these votes label no answer as a
-    whole."""
+    frame: those in the data, else those by people's votes; `kind` is "pass" or "score".
+
+    If people voted under the names of several prompts of judges, each prompt is taken for one
+    criterion, and votes on a criterion label no answer.
+    """
     answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
     votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
     judged, voted = set[str](), set[str]()
@@ -179,7 +181,7 @@ def label_answers(
         verdict = judgement.verdict
         if not judgement.ask.judge.startswith(HUMAN_PREFIX):
             judged.add(judgement.ask.prompt)
-        elif judgement.readable and verdict and verdict.scores and passes == (kind == PASS_FAIL):
+        elif judgement.usable and verdict and verdict.scores and passes == (kind == PASS_FAIL):
             voted.add(judgement.ask.prompt)
             votes[key].append(judgement)
     criteria = judged & voted if len(judged & voted) > 1 else set[str]()
@@ -223,26 +225,26 @@ def _has_pass_fail_labels(item: Item, contestant: str, kind: LabelKind) -> bool:
 
 
 def _label_from_votes(
-    key: CaseKey, cast: list[Judgement], kind: LabelKind
+    key: CaseKey, votes: list[Judgement], kind: LabelKind
 ) -> LabelledAnswer | None:
-    """Return the label that people's votes `cast` give: the majority of pass and fail (None if they
-    are even), or the mean of the scores and of each level of a rubric."""
+    """Return the label that people's votes give: the majority of pass and fail (None if they are
+    even), or the mean of the scores and of each level of a rubric."""
     item, contestant = key
-    given = [one.verdict.scores for one in cast if one.verdict is not None]
+    given = [one.verdict.scores for one in votes if one.verdict is not None]
     mean = sum(scores[0] for scores in given) / len(given)
     if kind == PASS_FAIL:
         even = abs(mean - 0.5) < 1e-9
-        return None if even else LabelledAnswer(item, contestant, float(mean > 0.5), len(cast))
+        return None if even else LabelledAnswer(item, contestant, float(mean > 0.5), len(votes))
     levels: dict[str, list[float]] = {}
-    for one, scores in zip(cast, given, strict=True):
+    for one, scores in zip(votes, given, strict=True):
         criteria = parse_arrangement(one.ask.labels).criteria
         for name, level in zip(criteria, scores[1:], strict=False):
             levels.setdefault(name, []).append(level)
     means = tuple((name, sum(some) / len(some)) for name, some in levels.items())
-    return LabelledAnswer(item, contestant, mean, len(cast), means)
+    return LabelledAnswer(item, contestant, mean, len(votes), means)
 
 
-def item_with_only_these_labels(item: Item, labels: StudyLabels) -> Item:
+def keep_only_labelled_answers(item: Item, labels: StudyLabels) -> Item:
     """Return an item with only its labelled answers, and with these labels as its known answers,
     also if they come from votes; its votes and checks are removed."""
     pairs = [one for one in labels.comparisons if one.item == item.id]

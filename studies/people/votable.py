@@ -51,7 +51,7 @@ def votable_comparisons(
     return tuple(unit for unit in weighed if unit.weight)
 
 
-def count_by_selection(
+def count_comparisons_by_rule(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> dict[SelectionRule, int]:
     """Return selection rule -> number of comparisons that it selects in a voting mode."""
@@ -65,7 +65,8 @@ def _list_all_votable(
     store: Store, study: str, mode: BallotMode, whom: str
 ) -> tuple[VotableComparison, ...]:
     """List all comparisons (or single answers) that people can vote on in a voting mode, without
-    weights; `whom`: answers to verify, "reference" or the contestants'."""
+    weights. `whom` ("reference" or "answers") has an effect only in the mode "verify": it selects
+    the reference answers or those of the contestants."""
     answered = _contestants_by_item(store, study)
     if mode == "verify":
         return tuple(_verifiable_answers(answered, whom))

@@ -22,10 +22,10 @@ from studies.store.ballot_queries import (
     BallotMode,
     VotingRules,
     append_vote_ask,
-    ask_for_ballot,
     delete_ballot,
     delete_vote,
     first_selection_reason,
+    make_vote_ask,
     put_ballot,
     read_ballots,
     read_items_by_id,
@@ -116,10 +116,10 @@ class VoteSession:
         """
 
         def write_vote(connection: sqlite3.Connection) -> Ballot:
-            ballot = self._require_unchanged(connection, position, stamp)
+            ballot = self._require_unchanged_ballot(connection, position, stamp)
             done = replace(self._mark_done(ballot, comment), criteria=criteria)
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
-            ask = ask_for_ballot(self.study, done, item) if item else None
+            ask = make_vote_ask(self.study, done, item) if item else None
             if ask is None:
                 raise StudyError(
                     f"item {ballot.item!r} has changed, so the vote was not stored; reload the page"
@@ -148,7 +148,7 @@ class VoteSession:
         `check` are replaced by those of the ballot."""
 
         def write_verification(connection: sqlite3.Connection) -> Ballot:
-            ballot = self._require_unchanged(connection, position, stamp)
+            ballot = self._require_unchanged_ballot(connection, position, stamp)
             answer = replace(check, judge=self.voter, contestant=ballot.shown[0])
             done = replace(self._mark_done(ballot, comment), answer=answer)
             put_ballot(connection, self.study, done)
@@ -161,7 +161,7 @@ class VoteSession:
         StaleBallot are as in `vote`."""
 
         def write_skip(connection: sqlite3.Connection) -> None:
-            ballot = self._require_unchanged(connection, position, stamp)
+            ballot = self._require_unchanged_ballot(connection, position, stamp)
             if ballot.state != "voted":  # skipping an earlier vote leaves it unchanged
                 done = replace(self._mark_done(ballot, comment), state="skipped")
                 put_ballot(connection, self.study, done)
@@ -240,7 +240,7 @@ class VoteSession:
 
     # ---- helpers -------------------------------------------------------------------------------
 
-    def _require_unchanged(
+    def _require_unchanged_ballot(
         self, connection: sqlite3.Connection, position: int, stamp: float
     ) -> Ballot:
         """Return the voter's ballot number `position`; StaleBallot if there is none, or if its time
@@ -263,7 +263,7 @@ class VoteSession:
         )
 
     def _build_vote_judgement(
-        self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str
+        self, ballot: Ballot, ask: Ask, verdict: Verdict, reason: str
     ) -> Judgement:
         seconds = max(0.0, ballot.done - ballot.seen) if self.rules.timed else 0.0
         return Judgement(
@@ -274,7 +274,7 @@ class VoteSession:
             reply=ballot.comment,
             seconds=seconds,
             time=ballot.done,
-            detail=REASON_PREFIX + why,
+            detail=REASON_PREFIX + reason,
         )
 
 

@@ -78,9 +78,9 @@ def total_used_bytes(store: Store) -> int:
     return total
 
 
-class VisitorSpace:
-    """The limit of `max_bytes` on the store together with all visitors' files. While there is
-    room, the bytes are counted at most every `every` seconds, because counting takes time."""
+class VisitorStorageLimit:
+    """Limit on the bytes of the store together with all visitors' files. While there is room, the
+    bytes are counted at most every `every` seconds, because counting takes time."""
 
     def __init__(
         self,
@@ -137,9 +137,9 @@ class ExpiryThread:
         store: Store,
         days: float,
         every: float = CHECK_INTERVAL,
-        wall: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._days, self._every, self._wall = store, days, every, wall
+        self._store, self._days, self._every, self._clock = store, days, every, clock
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._delete_unused_regularly, name="expiry", daemon=True
@@ -153,7 +153,7 @@ class ExpiryThread:
     def _delete_unused_regularly(self) -> None:
         while True:
             try:
-                delete_unused_studies_and_uploads(self._store, self._days, self._wall())
+                delete_unused_studies_and_uploads(self._store, self._days, self._clock())
             except Exception as error:
                 _log.warning(
                     "expired studies were not deleted, the next check tries again: %s", error

@@ -112,11 +112,11 @@ def upload_snapshot(store: Store, repo: str, token: str | None) -> None:
         )
 
 
-class BackupThread:
+class SnapshotThread:
     """Thread that uploads a changed store every few minutes, when a run pauses or ends, and when
     the process ends.
 
-    Errors are logged and not raised; the next check tries again.
+    Errors are logged and not raised; a failed upload is tried again later.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class BackupThread:
         self._store, self._repo, self._token = store, repo, token
         self._every, self._poll_interval = every, min(every, poll)
         self._stop, self._ready = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._save_regularly, name="snapshot", daemon=True)
+        self._thread = threading.Thread(target=self._upload_regularly, name="snapshot", daemon=True)
         self._thread.start()
         self._ready.wait(10)  # writes after this point count as changes
 
@@ -138,7 +138,7 @@ class BackupThread:
         self._stop.set()
         self._thread.join(60)
 
-    def _save_regularly(self) -> None:
+    def _upload_regularly(self) -> None:
         saved, finished, since = (
             self._data_version_of_store(),
             self._finished_runs_stamp(),
@@ -151,12 +151,12 @@ class BackupThread:
             due = ended or finished_now != finished or time.monotonic() - since >= self._every
             if due and (version := self._data_version_of_store()) != saved:
                 since = time.monotonic()
-                if self._try_save():
+                if self._try_upload():
                     saved, finished = version, finished_now
             if ended:
                 return
 
-    def _try_save(self) -> bool:
+    def _try_upload(self) -> bool:
         try:
             upload_snapshot(self._store, self._repo, self._token)
         except Exception as error:  # no failure of a snapshot may stop the page
@@ -167,12 +167,12 @@ class BackupThread:
         return True
 
     def _data_version_of_store(self) -> object:
-        return self._query(data_version)
+        return self._run_query(data_version)
 
     def _finished_runs_stamp(self) -> object:
-        return self._query(finished_runs_stamp)
+        return self._run_query(finished_runs_stamp)
 
-    def _query(self, query: Callable[[Store], object]) -> object:
+    def _run_query(self, query: Callable[[Store], object]) -> object:
         """Return the result of a query on the store; None, and a warning, if it cannot be read."""
         try:
             return query(self._store)

@@ -10,5 +10,5 @@ class ReadOnlyStore(Store):
     def read_only(self) -> bool:
         return True
 
-    def owns(self, name: str) -> bool:
+    def owns(self, study: str) -> bool:
         return False

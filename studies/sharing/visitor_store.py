@@ -49,8 +49,8 @@ class VisitorStore(Store):
         """Restrict a store.
 
         `most_studies` is the limit of studies per visitor (0: no limit). With `open_votes`, all
-        visitors may vote on ownerless studies. `has_room` says, before each write, whether visitors
-        may store further studies and items.
+        visitors may vote on ownerless studies. `has_room` is called before each write and returns
+        whether visitors may store further studies and items.
         """
         self._has_room, self._full = has_room, False
         super().__init__(unrestricted.path)
@@ -67,41 +67,41 @@ class VisitorStore(Store):
         in this folder."""
         return visitor_folder(self.path, current_visitor().owner)
 
-    def folder_of(self, name: str) -> Path:
-        owner = owner_of(self, name)
+    def folder_of(self, study: str) -> Path:
+        owner = owner_of(self, study)
         return self.path.parent if owner == "" else visitor_folder(self.path, owner or "nobody")
 
     @property
     def salt(self) -> str:
         return current_visitor().owner[:24]
 
-    def salt_of(self, name: str) -> str:
-        return (owner_of(self, name) or "")[:24]
+    def salt_of(self, study: str) -> str:
+        return (owner_of(self, study) or "")[:24]
 
     # ---- permissions -------------------------------------------------------------------------
 
-    def can_read(self, name: str) -> bool:
-        return owner_of(self, name) is not None
+    def can_read(self, study: str) -> bool:
+        return owner_of(self, study) is not None
 
-    def owns(self, name: str) -> bool:
-        return bool(current_visitor().owner) and owner_of(self, name) == current_visitor().owner
+    def owns(self, study: str) -> bool:
+        return bool(current_visitor().owner) and owner_of(self, study) == current_visitor().owner
 
-    def is_ownerless(self, name: str) -> bool:
+    def is_ownerless(self, study: str) -> bool:
         """Whether a study has no owner (it came with the Space); all visitors may read it."""
-        return owner_of(self, name) == ""
+        return owner_of(self, study) == ""
 
-    def require_readable(self, name: str) -> None:
-        if not self.can_read(name):
+    def require_readable(self, study: str) -> None:
+        if not self.can_read(study):
             raise AccessDenied(
-                f"there is no study named {name!r} that you may see here. If another visitor owns "
+                f"there is no study named {study!r} that you may see here. If another visitor owns "
                 "this study, ask the owner for a share link"
             )
 
-    def require_owner(self, name: str) -> None:
-        self.require_readable(name)
-        if not self.owns(name):
+    def require_owner(self, study: str) -> None:
+        self.require_readable(study)
+        if not self.owns(study):
             raise AccessDenied(
-                f"{name!r} is not yours: you may read it, not run or change it. To get a copy, "
+                f"{study!r} is not yours: you may read it, not run or change it. To get a copy, "
                 "edit it on the Study tab and run it"
             )
 
@@ -118,17 +118,17 @@ class VisitorStore(Store):
             return name
         return f"{name} ({mark})"
 
-    def rename_study(self, name: str, other: str) -> None:
-        """Rename a study of this visitor to `other`; StudyError if `name_saved_by_visitor` would
+    def rename_study(self, name: str, new_name: str) -> None:
+        """Rename a study of this visitor to `new_name`; StudyError if `name_saved_by_visitor` would
         change this name, AccessDenied if the visitor does not own the study."""
         self.require_owner(name)
-        if other != self.name_saved_by_visitor(other):
+        if new_name != self.name_saved_by_visitor(new_name):
             raise StudyError(
-                f"a study of yours is named {self.name_saved_by_visitor(other)!r} here"
+                f"a study of yours is named {self.name_saved_by_visitor(new_name)!r} here"
             )
         for one in (name, *derived_studies(self, name)):
             self._cache.drop_study(one)
-        self._unrestricted.rename_study(name, other)
+        self._unrestricted.rename_study(name, new_name)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """Return the stored text of a prompt of an ownerless study; None for other studies, or
@@ -145,28 +145,28 @@ class VisitorStore(Store):
 
     # ---- links -----------------------------------------------------------------------------
 
-    def create_share_link(self, name: str, *, votes: bool = False) -> str:
+    def create_share_link(self, study: str, *, votes: bool = False) -> str:
         """Create a link for reading this study and, with `votes`, for voting on it; return its
         token. AccessDenied if the visitor does not own the study.
 
         The store keeps only the token's hash.
         """
-        self.require_owner(name)
+        self.require_owner(study)
         token = secrets.token_urlsafe(24)
         token_hash = visitor_from_secret("", token).share
-        self.writer.run(lambda c: put_link(c, name, token_hash, time.time(), votes))
+        self.writer.run(lambda c: put_link(c, study, token_hash, time.time(), votes))
         return token
 
-    def revoke_links(self, name: str) -> int:
+    def revoke_links(self, study: str) -> int:
         """Delete all links of a study; return their number. AccessDenied if the visitor does not
         own the study."""
-        self.require_owner(name)
-        return int(self.writer.run(lambda c: delete_links(c, name)))
+        self.require_owner(study)
+        return int(self.writer.run(lambda c: delete_links(c, study)))
 
-    def count_links(self, name: str) -> int:
+    def count_links(self, study: str) -> int:
         """Return the number of links of a study; AccessDenied if the visitor does not own it."""
-        self.require_owner(name)
-        return count_links(self._unrestricted, name)
+        self.require_owner(study)
+        return count_links(self._unrestricted, study)
 
     # ---- connections -----------------------------------------------------------------------
 

@@ -145,8 +145,8 @@ def id_from_text(prefix: str, *texts: str) -> str:
 
 
 def content_text(turn: Any) -> str:
-    """Return the text of a turn, which is a text or an object with a `content` (or `value`); of a
-    list of parts, the lines of text."""
+    """Return the text of a turn of a conversation, given as a text or as an object with the key
+    `content` or `value`. If the content is a list of parts, their texts become lines."""
     content = turn.get("content", turn.get("value")) if isinstance(turn, Mapping) else turn
     if not isinstance(content, list):
         return text_of(content)

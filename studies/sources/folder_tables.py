@@ -25,9 +25,9 @@ MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Return the format, and the joined rows of all files of this format in a folder and its
-    subfolders; None if no file has one of FOLDER_FORMATS (with `format`: this format), SourceError
-    if files have several."""
+    """Read all files of one format in a folder and its subfolders as one table; return the format
+    and the table. None if no file has one of FOLDER_FORMATS, SourceError if the files have several.
+    With `format`, only files of this format are read."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
     for path in _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name):
@@ -48,8 +48,9 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 
 
 def read_dataset_folder(folder: Path) -> SourceTable | None:
-    """Return the joined rows of a folder that `datasets` wrote: by `save_to_disk` (one dataset, or
-    one for each split; not in public mode), or Parquet files; None for any other folder."""
+    """Return the joined rows of a folder that `datasets` wrote; None for any other folder. The
+    folder has Parquet files, or Arrow files of `save_to_disk` (one dataset, or one for each split),
+    which are not read in public mode."""
     arrow = find_arrow_files(folder)
     if arrow and not is_public():  # compressed Arrow files have no limit on their unpacked size
         limits = current_limits()
@@ -111,7 +112,7 @@ def read_files_as_one_table(
     return next(iter(formats)), _concatenate_tables(paths[0].parent, tables, [])
 
 
-def list_table_files_checked(folder: Path) -> list[Path]:
+def list_table_files_within_limit(folder: Path) -> list[Path]:
     """List the table files directly in a folder, without subfolders; SourceError if there are more
     than MAX_FILES."""
     return _check_file_count(table_files_in(folder), folder.name)

@@ -85,8 +85,8 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 def _read_dataset_rows(
     address: HubAddress, split: str, columns: tuple[str, ...], commit: str, token: str | bool
 ) -> SourceTable:
-    """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]" (at most
-    MAX_DEFAULT_ROWS if it names no end); of Parquet files, only these `columns` (empty: all).
+    """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]", at most
+    MAX_DEFAULT_ROWS if it names no end. Of Parquet files, only `columns` are read (empty: all).
     StudyError if the dataset has several splits and `split` names none."""
     import datasets
 
@@ -96,7 +96,7 @@ def _read_dataset_rows(
         repo, address.config or None, revision=commit, token=token
     )
     files = {str(k): [str(f) for f in v] for k, v in (builder.config.data_files or {}).items()}
-    hub_files.check_files((file for paths in files.values() for file in paths), repo)
+    hub_files.check_data_files((file for paths in files.values() for file in paths), repo)
     if not name and len(files) != 1:
         raise StudyError(f"data.split: name one of the splits {', '.join(files) or '(none)'}")
     name = name or next(iter(files))
@@ -104,7 +104,7 @@ def _read_dataset_rows(
         stream = hub_files.stream_parquet(files[name], columns, token)
     else:
         stream = iter(builder.as_streaming_dataset(split=name).decode(False))
-    rows = _collect_bounded(itertools.islice(stream, start, stop + 1), repo, name)
+    rows = _collect_rows_within_limit(itertools.islice(stream, start, stop + 1), repo, name)
     notes: tuple[str, ...] = ()
     if len(rows) > stop - start and "[" not in split:
         more = f"{name}[:{2 * MAX_DEFAULT_ROWS}]"
@@ -114,7 +114,7 @@ def _read_dataset_rows(
     return SourceTable(f"{repo} ({name})", "parquet", found, selected, notes=notes)
 
 
-def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
+def _collect_rows_within_limit(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
     """Return the rows, with images as data URLs; SourceError if they are too large in total.
     `split` is used in the message."""
     out: list[Row] = []

@@ -44,7 +44,7 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
         path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
         for named in card_data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
             if named.startswith(("/", "~", "\\")) or any(part in named for part in _OUTSIDE_MARKS):
-                raise _outside_error(repo, named)
+                raise _outside_repo_error(repo, named)
 
 
 _FRONT_START: Final = re.compile(r"\s*---[\r\n]+")
@@ -105,12 +105,12 @@ def _flatten_texts(value: Any) -> Iterator[str]:
             yield from _flatten_texts(part)
 
 
-def check_files(files: Iterable[str], repo: str) -> None:
+def check_data_files(files: Iterable[str], repo: str) -> None:
     """Raise SourceError for a data file outside the repository, and for an archive or serialised
     object."""
     for file in files:
         if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
-            raise _outside_error(repo, file)
+            raise _outside_repo_error(repo, file)
         if ARCHIVE_SUFFIXES & set(PurePosixPath(file.lower()).suffixes):
             name = PurePosixPath(file).name
             raise SourceError(
@@ -119,9 +119,9 @@ def check_files(files: Iterable[str], repo: str) -> None:
             )
 
 
-def _outside_error(repo: str, named: str) -> SourceError:
+def _outside_repo_error(repo: str, path: str) -> SourceError:
     return SourceError(
-        f"{repo}: it names data outside of its repository ({named[:80]!r}); it is not read"
+        f"{repo}: it names data outside of its repository ({path[:80]!r}); it is not read"
     )
 
 

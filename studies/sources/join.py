@@ -12,7 +12,7 @@ MAX_EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class FileJoin:
+class FileJoinCounts:
     """Counts for one contestant's answer file that was joined with the questions."""
 
     contestant: str
@@ -38,7 +38,7 @@ class JoinReport:
 
     on: tuple[str, ...]
     questions: int
-    files: tuple[FileJoin, ...]
+    files: tuple[FileJoinCounts, ...]
     duplicate_questions: int = 0
     """Number of questions with the same join key as an earlier question."""
 
@@ -104,7 +104,7 @@ def _join_file(
     contestant: str,
     table: SourceTable,
     column: str,
-) -> FileJoin:
+) -> FileJoinCounts:
     """Add a contestant's answers in the `column` of a file to `answers`; return the counts.
     `positions`: join key -> indexes of its questions in `answers`; `on`: columns of the key."""
     found: dict[JoinKey, list[str]] = defaultdict(list)
@@ -136,11 +136,11 @@ def _join_file(
             if text.strip():
                 answers[position][contestant] = text
     example_keys = {kind: tuple(keys) for kind, keys in examples.items()}
-    return FileJoin(contestant, table.name, column, **count, examples=example_keys)
+    return FileJoinCounts(contestant, table.name, column, **count, examples=example_keys)
 
 
-def join_key_of_row(row: Mapping[str, Any], on: Iterable[str]) -> JoinKey:
-    return tuple(text_of(row.get(name)).strip() for name in on)
+def join_key_of_row(row: Mapping[str, Any], columns: Iterable[str]) -> JoinKey:
+    return tuple(text_of(row.get(name)).strip() for name in columns)
 
 
 ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion", "text")

@@ -19,7 +19,7 @@ from studies.sources.detection import detect
 from studies.sources.formats import any_table, inspect_log
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.join import JoinReport
-from studies.sources.source_format import OpenSource, SourceFormat
+from studies.sources.source_format import OpenedSource, SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.spec.study import DataSpec
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
@@ -137,8 +137,9 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 
 
 def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
-    """List the files of a source that consists of several: those listed in the study, those that
-    match a pattern, or those in a folder if the study maps its columns to fields; else empty."""
+    """List the files of a source that consists of several files; empty for any other source. They
+    are listed in the study, match a pattern, or are in a folder whose columns the study maps to
+    fields."""
     if spec.parts:
         return [
             path,
@@ -148,7 +149,7 @@ def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
         mapped = spec.mapping and spec.format in (detect.AUTO_FORMAT, TABLE_FORMAT)
         if folder_tables.find_arrow_files(path):
             return []
-        return folder_tables.list_table_files_checked(path) if mapped else []
+        return folder_tables.list_table_files_within_limit(path) if mapped else []
     return (
         []
         if path.exists()
@@ -192,7 +193,7 @@ def detect_format_and_read(
     _check_data_keys(spec, name)
     if table is not None and spec.mapping and name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    builder = _read_with_format(OpenSource(spec, path, folder, table, paths), source_format)
+    builder = _read_with_format(OpenedSource(spec, path, folder, table, paths), source_format)
     if spec.read or builder.needs_reading:
         how = spec.read or builder.reply_format or reply_reading.AUTO_READ
         reply_reading.replace_verdicts_from_replies(builder, how)
@@ -250,8 +251,8 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder into one table; None if the format reads whole folders itself, or
-    if the folder has neither files of a format that is joined nor those of a dataset."""
+    """Join the files of a folder into one table. None if the format reads whole folders itself, or
+    if the files have no format that can be joined and were not written by `datasets`."""
     named = "" if spec.format == detect.AUTO_FORMAT else spec.format
     if not named and detect.matching_formats(None, path):
         return None
@@ -262,7 +263,7 @@ def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
     return folder_tables.read_dataset_folder(path) if named != "evenhand-shards" else None
 
 
-def _read_with_format(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
+def _read_with_format(source: OpenedSource, source_format: SourceFormat) -> SourceBuilder:
     """Read a source; a row of unexpected structure raises SourceError, a file in `data.files` that
     the format has not read StudyError."""
     try:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from studies.errors import SourceError, StudyError
 from studies.sources.building.builder import SourceBuilder
-from studies.sources.building.recorded_verdict import RecordedReading
+from studies.sources.building.recorded_verdict import VerdictReading
 
 AUTO_READ: Final = "auto"
 
@@ -21,8 +21,9 @@ class VerdictReader(Protocol):
     def format_names(self) -> Sequence[str]:
         """Names of the verdict formats."""
 
-    def read(self, format: str, reply: str, options: int) -> RecordedReading:
-        """Return the verdict in a reply about `options` answers, or why there is none."""
+    def read(self, format: str, reply: str, options: int) -> VerdictReading:
+        """Return the verdict in a reply about `options` answers, or the reason why none was
+        read."""
 
     def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
         """Return the verdict format of replies, each given with its number of options; empty if no
@@ -40,9 +41,9 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
     """Replace the verdicts of a source by those read from its replies; add notes with the counts.
 
     The format `auto` is replaced by the format detected from the replies. SourceError if there are
-    no replies, if no format is clear, or if the file does not record which answer they call A.
+    no replies, if no format is clear, or if it is unknown which answer the replies call A.
     """
-    reader = _require_reader_that_knows(format)
+    reader = _require_reader_for_format(format)
     if not builder.labels_recorded:
         raise SourceError(
             "the file does not record which answer its replies call A, so no verdict can be read "
@@ -74,8 +75,8 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
         )
 
 
-def _require_reader_that_knows(format: str) -> VerdictReader:
-    """Return the registered reader; StudyError if there is none, or if it does not know the
+def _require_reader_for_format(format: str) -> VerdictReader:
+    """Return the registered reader; StudyError if there is none, or if it does not support the
     format."""
     if not _registered:
         raise StudyError(

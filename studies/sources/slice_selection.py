@@ -11,9 +11,13 @@ from studies.spec import field_reader, study
 
 
 def select_slice(items: list[Item], spec: study.DataSpec) -> list[Item]:
-    """Return the items of a study's slice, sorted by id: those that pass the filters, and of these
-    a seeded sample (if `spec.per` names fields, for each of their values) or, with `take: first`,
-    the first of the file. StudyError for an unknown category, SourceError if no item is left."""
+    """Return the items of a study's slice, sorted by id. StudyError for an unknown category,
+    SourceError if no item is left.
+
+    Of the items that pass the filters, `spec.per` keeps a seeded sample for each value of a field,
+    then `spec.count` a seeded sample of all. With `take: first` and without `per`, the first items
+    of the file are kept instead.
+    """
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     if spec.take == "first" and spec.count and not spec.per:
@@ -72,9 +76,9 @@ def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list
 
 
 def field_value(item: Item, field: str) -> str:
-    """Return the value of an item's field as text, named as in a study file: id, category, meta.x,
-    checks.follows, checks.harmful, reference (whether it has one) or images (their number);
-    StudyError for any other."""
+    """Return the value of an item's field as text; StudyError for an unknown field. The fields are
+    named as in a study file: id, category, meta.x, checks.follows, checks.harmful, reference
+    (whether the item has one) and images (their number)."""
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
     if field.startswith("checks."):
@@ -94,8 +98,9 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _checks_field_value(item: Item, field: str) -> str:
-    """Return "true", "false" or "unchecked" (no checks): the field `follows` is true if all checks
-    of the item say so, `harmful` if any does; StudyError for another field."""
+    """Return the value of a field over all checks of an item: "true", "false", or "unchecked"
+    without checks. `follows` is true if all checks have it, `harmful` if any has it; StudyError for
+    another field."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

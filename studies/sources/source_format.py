@@ -17,7 +17,7 @@ the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSource:
+class OpenedSource:
     """An opened data source: the table of a file, or a folder."""
 
     spec: study.DataSpec
@@ -54,10 +54,10 @@ class OpenSource:
         return cells_of(self.rows)
 
 
-Reader = Callable[[OpenSource], SourceBuilder]
+Reader = Callable[[OpenedSource], SourceBuilder]
 
 
-def matches_nothing(source: object) -> str:
+def no_match_reason(source: object) -> str:
     """Return "" (no match), for a format that is not detected from a table or not from a folder."""
     return ""
 
@@ -74,7 +74,7 @@ class SourceFormat:
     gives: str
     matches_table: Callable[[SourceTable], str]
     read: Reader
-    matches_folder: Callable[[Path], str] = matches_nothing
+    matches_folder: Callable[[Path], str] = no_match_reason
 
 
 DECLARED: Final[dict[str, SourceFormat]] = {}
@@ -86,14 +86,14 @@ def reads(
     name: str,
     description: str,
     gives: str,
-    table: Signs | Callable[[SourceTable], str] = matches_nothing,
-    folder: Callable[[Path], str] = matches_nothing,
+    table: Signs | Callable[[SourceTable], str] = no_match_reason,
+    folder: Callable[[Path], str] = no_match_reason,
 ) -> Callable[[Reader], Reader]:
     """Declare the decorated function as the reader of a format.
 
-    `gives` states what a study of such a file has. `table` and `folder` recognise the format. The
-    reader's docstring is its line in docs/formats.md: the first paragraph states what it reads,
-    the rest are notes.
+    `gives` names the content for a study, such as "pairs". `table` and `folder` recognise the
+    format. The reader's docstring is its line in docs/formats.md: the first paragraph states its
+    input, the rest are notes.
     """
 
     def register_format(read: Reader) -> Reader:

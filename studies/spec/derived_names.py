@@ -15,6 +15,6 @@ def candidate_study_name(name: str, judge: str, prompt: str) -> str:
 
 
 def writer_study_name(name: str, prompt: str, writer: str) -> str:
-    """Return the name of the study in which the judge `writer` writes rules, from mistakes on learn
-    items, that are to be added to the prompt `prompt` of the study `name`."""
+    """Return the name of the study in which the judge `writer` writes rules that are to be added to
+    a prompt of the study `name`; the rules are made from mistakes on learn items."""
     return f"{name}{RULES_MARK}{prompt} by {writer}"

@@ -43,15 +43,15 @@ class FieldReader:
     def field_error(self, key: str, message: str) -> StudyError:
         return StudyError(f"{self.key_place(key)}: {message}")
 
-    def read_field(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """Return a field's value, converted by `accept`; the default for an absent or null field.
-        If `accept` raises an error, StudyError says what was `expected`."""
+    def read_field(self, key: str, default: T, convert: Callable[[object], T], expected: str) -> T:
+        """Return a field's value, converted by `convert`; the default for an absent or null field.
+        If `convert` raises an error, StudyError names the `expected` value."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:
             return default
         try:
-            return accept(value)
+            return convert(value)
         except (TypeError, ValueError):
             raise self.field_error(key, f"expected {expected}, found {value!r}") from None
 

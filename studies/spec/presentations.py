@@ -74,8 +74,9 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield all answers to an item together, with the unrelated option if the study has one, in the
-    orders that the study sets, with repeats; items with fewer than two answers are left out."""
+    """Yield all answers to an item together, in the orders that the study sets, with repeats. The
+    unrelated option is added if the study has one. Items with fewer than two answers are left
+    out."""
     names = resolve_contestants(study, items)
     unrelated_items = _UnrelatedItems(study, items) if study.unrelated != "none" else None
     for item in items:
@@ -116,8 +117,8 @@ class TwinTarget:
 def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
     """Return item -> answers drawn to get twins; empty if the study has no twins. In the design
     "duel" answers are drawn, in the design "substitution" pairs of the study, with the answer of
-    the pair that a twin replaces. Equal studies have equal draws. StudyError if `twins.answers`
-    names a model that the study does not have."""
+    the pair that a twin replaces. The draws are seeded by `data.seed`. StudyError if
+    `twins.answers` names a model that the study does not have."""
     twins = study.twins
     if twins is None:
         return {}
@@ -311,15 +312,14 @@ def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[
     return (UNRELATED, *(name for name in options if name != worst))
 
 
-def unrelated_answer(item: Item, other: Item) -> str:
-    """Return the answer to the item `other` that is shown as @unrelated beside the answers to
-    `item`.
+def unrelated_answer(item: Item, other_item: Item) -> str:
+    """Return the answer to `other_item` that is shown as @unrelated beside the answers to `item`.
 
     The contestant whose answer is shown is drawn at random, seeded by the ids of the two items
     only, so that a stored ask can be rendered without its study.
     """
-    name = random.Random(f"{item.id}\x1f{other.id}").choice(_answering_contestants(other))
-    return other.responses[name]
+    name = random.Random(f"{item.id}\x1f{other_item.id}").choice(_answering_contestants(other_item))
+    return other_item.responses[name]
 
 
 def _answering_contestants(item: Item) -> list[str]:
@@ -327,7 +327,7 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the option that is worse than the most other options, by votes or by design; of
+    """Return the option beaten by the largest number of other options, by votes or by design; of
     several such options, the last. StudyError if the better answer of a pair is unknown."""
     beaten = dict.fromkeys(options, 0)
     winners = {

@@ -38,11 +38,11 @@ class Preset:
         )
 
 
-def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge study values: values of `above` that are not null replace those of `below`; within
+def merge_values(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge study values: values of `overrides` that are not null replace those of `base`; within
     `data`, each key is replaced separately."""
-    values = {**below, **{key: value for key, value in above.items() if value is not None}}
-    lower, upper = below.get("data"), above.get("data")
+    values = {**base, **{key: value for key, value in overrides.items() if value is not None}}
+    lower, upper = base.get("data"), overrides.get("data")
     if isinstance(lower, Mapping) and isinstance(upper, Mapping):
         values["data"] = {**lower, **{k: v for k, v in upper.items() if v is not None}}
     elif isinstance(lower, Mapping) and upper is None:

@@ -180,11 +180,11 @@ def _block_schema(*blocks: str, plain: str = "") -> WithJsonSchema:
     return WithJsonSchema(found[0] if len(found) == 1 else {"anyOf": found})
 
 
-def _one_or_list_schema(*kinds: str, least: int = 0) -> WithJsonSchema:
+def _one_or_list_schema(*kinds: str, min_items: int = 0) -> WithJsonSchema:
     """Return a JSON schema that accepts a value of one of the JSON types `kinds`, or a list of at
-    least `least` such values."""
+    least `min_items` such values."""
     one = {"type": list(kinds)}
-    return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one, "minItems": least}]})
+    return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one, "minItems": min_items}]})
 
 
 Text = Annotated[str, BeforeValidator(as_text), WithJsonSchema({"type": ["string", "number"]})]
@@ -200,7 +200,7 @@ _Filter = Annotated[
     Field(min_length=1),
     BeforeValidator(_as_list),
     AfterValidator(tuple),
-    _one_or_list_schema("string", "number", "boolean", least=1),
+    _one_or_list_schema("string", "number", "boolean", min_items=1),
 ]
 _Weights = Annotated[list[Annotated[float, Field(ge=0)]], AfterValidator(_check_weights)]
 _TYPES: Final[Mapping[Any, Any]] = {

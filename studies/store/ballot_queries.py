@@ -202,12 +202,12 @@ def voted_comparisons(
     return {(item, tuple(sorted(shown.split(SEP)))) for item, shown in rows}
 
 
-def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
+def first_selection_reason(ballot: Ballot, ballots: Iterable[Ballot]) -> str:
     """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first time
-    ("random" if that ballot is missing). `mine` are the ballots of the same voter."""
+    ("random" if that ballot is missing). `ballots` are the ballots of the same voter."""
     if ballot.chosen != "repeat":
         return ballot.chosen
-    same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
+    same = (b for b in ballots if (b.item, b.names) == (ballot.item, ballot.names))
     return next((b.chosen for b in same if b.chosen != "repeat"), "random")
 
 
@@ -259,7 +259,7 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 # ----------------------------------------------------------------- votes in the plan of a study
 
 
-def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
+def make_vote_ask(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
     """Return the ask under which a vote is stored; None if the item no longer has the answers
     shown.
 
@@ -311,7 +311,7 @@ def append_page_votes_to_plan(connection: sqlite3.Connection, study: str) -> Non
     orders = orders_seen(cast)
     for ballot in cast:
         if ballot.item in items:
-            ask = ask_for_ballot(
+            ask = make_vote_ask(
                 study, ballot, items[ballot.item], len(orders[_voter_comparison_key(ballot)])
             )
             if ask is not None and ask.key == ballot.key:
@@ -326,16 +326,16 @@ def rekey_votes(connection: sqlite3.Connection, study: str, new_name: str) -> No
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     for ballot in cast:
         item = items.get(ballot.item)
-        old, new = (item and ask_for_ballot(name, ballot, item) for name in (study, new_name))
+        old, new = (item and make_vote_ask(name, ballot, item) for name in (study, new_name))
         if old and new and old.key == ballot.key:
             for table in ("ballots", "plan", "judgements", "replies"):
                 connection.execute(f"UPDATE {table} SET key=? WHERE key=?", (new.key, old.key))
 
 
-def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
+def orders_seen(ballots: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
     """Return (voter, item, contestants) -> orders in which the voter saw the comparison."""
     seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
-    for ballot in cast:
+    for ballot in ballots:
         seen[_voter_comparison_key(ballot)].add(ballot.shown)
     return seen
 

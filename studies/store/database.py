@@ -14,7 +14,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
-from studies.files.partial_files import name_if_free, replace_when_written
+from studies.files.partial_files import assign_name_if_free, replace_when_written
 from studies.store.recovery import backup, damage, plain_reads, rolling_backups, store_connection
 from studies.store.run_owners import is_locked_elsewhere
 
@@ -22,7 +22,7 @@ SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
 
 
-def _migration(*statements: str) -> Migration:
+def _make_migration(*statements: str) -> Migration:
     def run_statements(connection: sqlite3.Connection) -> None:
         for statement in statements:
             connection.execute(statement)
@@ -32,15 +32,15 @@ def _migration(*statements: str) -> Migration:
 
 MIGRATIONS: Final[list[Migration]] = [
     # Calls of extraction judges.
-    _migration(
+    _make_migration(
         "CREATE TABLE extractions (key TEXT PRIMARY KEY, reads TEXT NOT NULL, "
         "judge TEXT NOT NULL, prompt TEXT NOT NULL) STRICT, WITHOUT ROWID",
         "CREATE INDEX extractions_by_reads ON extractions(reads)",
     ),
     # Log-probabilities, which are empty for older replies.
-    _migration("ALTER TABLE replies ADD COLUMN top TEXT"),
+    _make_migration("ALTER TABLE replies ADD COLUMN top TEXT"),
     # Owners, links and ballots; existing studies have no owner and stay public.
-    _migration(
+    _make_migration(
         "ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
         "CREATE TABLE shares (token TEXT PRIMARY KEY, "
         "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, "
@@ -53,23 +53,23 @@ MIGRATIONS: Final[list[Migration]] = [
         "PRIMARY KEY (study, voter, position)) STRICT, WITHOUT ROWID",
     ),
     # Dollars that visitors' runs reserve and spend.
-    _migration(
+    _make_migration(
         "CREATE TABLE allowance (id INTEGER PRIMARY KEY, day TEXT NOT NULL, visitor TEXT NOT NULL, "
         "run TEXT NOT NULL, reserved REAL NOT NULL, spent REAL) STRICT",
         "CREATE INDEX allowance_by_day ON allowance(day)",
         "CREATE INDEX allowance_by_run ON allowance(run)",
     ),
     # Whether a share link also allows voting.
-    _migration("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0"),
+    _make_migration("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0"),
     # Calls sent without refused parameters, and reasoning tokens.
-    _migration(
+    _make_migration(
         "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
         "without TEXT NOT NULL) STRICT, WITHOUT ROWID",
         "CREATE INDEX adapted_requests_by_adapted ON adapted_requests(adapted)",
         "ALTER TABLE attempts ADD COLUMN reasoning_tokens INTEGER",
     ),
     # The split of a study's labelled items into learn and hold-out.
-    _migration(
+    _make_migration(
         "CREATE TABLE alignments (study INTEGER PRIMARY KEY REFERENCES studies(id) "
         "ON DELETE CASCADE, json TEXT NOT NULL) STRICT"
     ),
@@ -247,8 +247,8 @@ class DatabaseWatch:
 
     def check_and_restore(self) -> FileStamp:
         """Return a stamp that identifies the file at the path; None if there is no file. A file
-        that was deleted while this watch had it open is first restored from the open connection,
-        and `notice` says so."""
+        that was deleted while this watch had it open is first restored from the open connection;
+        `notice` is then the message about it."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now
@@ -315,7 +315,7 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
                 copy.execute("PRAGMA journal_mode=WAL")
         for tail in ("-wal", "-shm") if not path.exists() else ():
             path.with_name(path.name + tail).unlink(missing_ok=True)
-        restored = name_if_free(aside, path)
+        restored = assign_name_if_free(aside, path)
         aside.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # who still waits for this lock finds the file restored
         locked.unlink()

@@ -107,8 +107,8 @@ def _data_version(connection: sqlite3.Connection) -> int:
 def _read_in_order(
     readers: list[sqlite3.Connection], sql: str, blocks: list[Block]
 ) -> Iterator[Row]:
-    """Run `sql` for each block in threads, one per connection of `readers`, only a few blocks at a
-    time to save memory; yield the first row of each result in the order of the blocks."""
+    """Run `sql` for each block in threads, one per connection of `readers`; yield the first row of
+    each result in the order of the blocks. To save memory, only a few blocks are read ahead."""
     free: SimpleQueue[sqlite3.Connection] = SimpleQueue()
     for reader in readers:
         free.put(reader)

@@ -103,8 +103,8 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
 
 def item_facts(item: Item) -> dict[str, Any]:
     """Return the facts of an item that a frame needs: category, answer lengths, preferences
-    (`human`), the texts with injection suspects (`suspects`) and, if the item has them, question
-    id, right verdicts (`labels`) and right levels of rubrics."""
+    (`human`) and the texts with injection suspects (`suspects`). If the item has them, also the
+    question id, right verdicts (`labels`) and right levels of rubrics."""
     lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)
@@ -164,8 +164,8 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Insert or replace a judgement; a replaced row gets a new sequence number (seq), by which the
-    page finds what has changed."""
+    """Insert or replace a judgement. A replaced row gets a new sequence number (seq), by which the
+    page finds changed judgements."""
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None else verdict.pick
     connection.execute(

@@ -38,7 +38,7 @@ class RunJournal:
         store: Store,
         *,
         again: Collection[str] = ("error",),
-        wall: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         try:
             self.owner = LeaseOwner(store.run_locks_folder)
@@ -57,7 +57,7 @@ class RunJournal:
         stored attempts of all runs."""
         self.retry_statuses = tuple(sorted(again))
         self.start_seq = store.last_seq()
-        self._store, self._wall = store, wall
+        self._store, self._clock = store, clock
 
     def close(self) -> None:
         """Release all leases and delete attempts whose request was not sent.
@@ -92,8 +92,8 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose request was not sent, because no call may start now: the run is
-        paused or stopped, the judge is stopped, the budget is reached, or the endpoint makes calls
+        """Delete an attempt whose request was not sent, because no call may start now. Reasons are
+        a paused or stopped run, a stopped judge, a spent budget, and an endpoint that makes calls
         wait.
 
         `keep_lease`: another attempt at the same ask is in progress, so the lease is not released.
@@ -112,7 +112,7 @@ class RunJournal:
     ) -> None:
         """Store the outcome of a failed attempt and keep the lease for the next attempt. `usage`
         has its tokens, `cost` its dollars (None if unknown)."""
-        now = self._wall()
+        now = self._clock()
         await self.write(lambda c: _end_attempt(c, attempt, outcome, usage, cost, now))
         self.attempts_in_flight.discard(attempt)
 
@@ -120,7 +120,7 @@ class RunJournal:
         """Release the lease of an ask, so that other runs can make the call."""
         await self.write(lambda c: self._release_lease(c, key))
 
-    def find_in_progress(self, keys: Collection[str]) -> set[str]:
+    def find_leased_keys(self, keys: Collection[str]) -> set[str]:
         """Return those of the keys whose asks a live run has leased at this moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
@@ -147,7 +147,7 @@ class RunJournal:
         planned parameters that were not sent because the endpoint refuses them; a reply is then
         stored under another key (studies/store/queries/adapted_requests.py).
         """
-        now = self._wall()
+        now = self._clock()
 
         def write_judgement_and_outcome(connection: sqlite3.Connection) -> None:
             settled = judgement
@@ -161,7 +161,7 @@ class RunJournal:
         await self.write(write_judgement_and_outcome)
         self.attempts_in_flight.discard(attempt)
 
-    async def settle_extraction(
+    async def store_extraction(
         self,
         extraction: Judgement,
         extracted: Judgement | None,
@@ -175,7 +175,7 @@ class RunJournal:
         `stamps` are the request and the prompt of the extraction; they are stored because an
         extraction is in no plan. `extracted` is that judgement, None without a verdict.
         """
-        ask, now = extraction.ask, self._wall()
+        ask, now = extraction.ask, self._clock()
 
         def write_extraction_and_outcome(connection: sqlite3.Connection) -> None:
             put_judgement(connection, extraction)
@@ -193,12 +193,12 @@ class RunJournal:
         await self.write(write_extraction_and_outcome)
         self.attempts_in_flight.discard(attempt)
 
-    async def give_up(
+    async def end_attempt_and_release(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
         """Store the outcome of an attempt of a judge that was stopped, and release the lease; the
         ask stays pending for a later run."""
-        now = self._wall()
+        now = self._clock()
 
         def write_outcome_and_release(connection: sqlite3.Connection) -> None:
             _end_attempt(connection, attempt, outcome, usage, cost, now)
@@ -220,7 +220,7 @@ class RunJournal:
             return "elsewhere"
         cursor = connection.execute(
             "INSERT INTO attempts(key, owner, started) VALUES (?,?,?)",
-            (key, self.owner.id, self._wall()),
+            (key, self.owner.id, self._clock()),
         )
         return int(cursor.lastrowid or 0)
 
@@ -266,14 +266,14 @@ class RunJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class MaybePaidTwice:
+class PossiblyPaidCall:
     """A call in flight when its process died: it may have been billed, and a new run repeats it."""
 
     key: str
     started: float
 
 
-def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
+def list_possibly_paid_calls(store: Store, study: str | None = None) -> list[PossiblyPaidCall]:
     """List the attempts without an outcome whose process has ended; without `study`, of all
     studies."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
@@ -284,7 +284,7 @@ def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybeP
     alive = {
         owner: is_owner_alive(store.run_locks_folder, owner) for owner in {row[1] for row in rows}
     }
-    return [MaybePaidTwice(key, started) for key, owner, started in rows if not alive[owner]]
+    return [PossiblyPaidCall(key, started) for key, owner, started in rows if not alive[owner]]
 
 
 ATTEMPTS_OF_STUDY = (

@@ -37,8 +37,8 @@ def try_lock(handle: IO[bytes]) -> bool:
 
 
 def is_locked_elsewhere(handle: IO[bytes]) -> bool:
-    """Lock a file; return whether another process holds its lock. False also on a disk without
-    locks, where waiting for one is in vain."""
+    """Lock a file; return whether another process holds its lock. False also on a disk that
+    does not support locks."""
     try:
         _lock(handle)
     except OSError as error:

@@ -23,8 +23,8 @@ from studies.store.queries.item_queries import ItemQueries
 from studies.store.queries.judgement_queries import JudgementQueries
 from studies.store.queries.plan_queries import PlanQueries
 from studies.store.queries.prompt_queries import PromptQueries
-from studies.store.queries.run_queries import PastRun as PastRun
 from studies.store.queries.run_queries import RunQueries, delete_runs
+from studies.store.queries.run_queries import StoredRun as StoredRun
 from studies.store.rows import LAST_USED, PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
 from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
@@ -87,17 +87,17 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         replies; empty if all studies share their replies."""
         return ""
 
-    def salt_of(self, name: str) -> str:
+    def salt_of(self, study: str) -> str:
         """Return the salt of a study: the text that was hashed into the keys of its asks; always
         empty here (see `VisitorStore`)."""
         return ""
 
-    def folder_of(self, name: str) -> Path:
+    def folder_of(self, study: str) -> Path:
         """Return the folder of the study's owner, to which the paths of the study are relative;
         here always `folder`."""
         return self.folder
 
-    def owns(self, name: str) -> bool:
+    def owns(self, study: str) -> bool:
         """Whether the current visitor owns a study and so may run and change it; always True here
         (see `VisitorStore`)."""
         return True
@@ -153,11 +153,11 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             for name, recorded, updated in rows.fetchall()
         ]
 
-    def _count_asks_by_status(self, name: str, recorded: bool) -> Counter[str]:
+    def _count_asks_by_status(self, study: str, recorded: bool) -> Counter[str]:
         """Count the asks of a study by status, in a recorded study with recorded verdicts and
         votes."""
-        found = Counter(self.ask_counts_of_origin(name, "live"))
-        return found + Counter(self.ask_counts_of_origin(name, "recorded")) if recorded else found
+        found = Counter(self.ask_counts_of_origin(study, "live"))
+        return found + Counter(self.ask_counts_of_origin(study, "recorded")) if recorded else found
 
     def study(self, name: str) -> Study:
         """Return the study of this name; UnknownStudy if there is none."""
@@ -167,28 +167,30 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             raise UnknownStudy(f"no study named {name!r} in this store. Known studies: {known}")
         return _parse_stored_study(row[0], name)
 
-    def creation_time(self, name: str) -> float | None:
+    def creation_time(self, study: str) -> float | None:
         """Return the time when a study was first saved; None if there is no such study."""
-        row = self.read("SELECT created FROM studies WHERE name=?", (name,)).fetchone()
+        row = self.read("SELECT created FROM studies WHERE name=?", (study,)).fetchone()
         return float(row[0]) if row else None
 
     def study_file_texts(self) -> dict[str, str]:
         """Return study name -> text of its study file."""
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
-    def rename_study(self, name: str, other: str) -> None:
-        """Rename a study to `other`, and those studies made from it whose new names are free;
+    def rename_study(self, name: str, new_name: str) -> None:
+        """Rename a study to `new_name`, and those studies made from it whose new names are free;
         judgements and votes are kept. StudyError if a study has the new name, UnknownStudy if there
         is no study `name`."""
         self.study(name)
         taken = {line.name for line in self.studies()}
-        if other in taken:
-            raise StudyError(f"a study named {other!r} exists; choose another name")
-        new = {one: other + one.removeprefix(name) for one in (name, *derived_studies(self, name))}
+        if new_name in taken:
+            raise StudyError(f"a study named {new_name!r} exists; choose another name")
+        new = {
+            one: new_name + one.removeprefix(name) for one in (name, *derived_studies(self, name))
+        }
         renamed = [(self.study(one), new[one]) for one in new if new[one] not in taken]
         for study, _ in renamed:
             self._cache.drop_study(study.name)
-            frame_cache.delete_cached(self.path, study.name)
+            frame_cache.delete_study_cache(self.path, study.name)
         self.writer.run(lambda connection: rename_study_rows(connection, renamed))
 
     def delete_study(self, name: str) -> int:
@@ -196,7 +198,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         judgements. UnknownStudy if there is no such study."""
         self.study(name)
         self._cache.drop_study(name)
-        frame_cache.delete_cached(self.path, name)
+        frame_cache.delete_study_cache(self.path, name)
         count = self.writer.run(lambda connection: delete_study_rows(connection, name))
         self.unrestricted.writer.run(lambda connection: delete_runs(connection, name))
         return int(count)
@@ -212,9 +214,9 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         study = replace(self.study(name), combine=combine)
         self.writer.run(lambda connection: put_study_text(connection, study))
 
-    def set_voting_rules(self, name: str, voting: VotingRules) -> None:
-        self.study(name)
-        self.writer.run(lambda connection: put_voting_rules(connection, name, voting))
+    def set_voting_rules(self, study: str, voting: VotingRules) -> None:
+        self.study(study)
+        self.writer.run(lambda connection: put_voting_rules(connection, study, voting))
 
     # ---- the frame --------------------------------------------------------------------------
 
@@ -228,7 +230,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.frames.reply_facts import REPLY_FACTS  # import pandas
         from studies.frames.twin_rows import select_twin_rows
 
-        name = study or self._only_study()
+        name = study or self._only_study_name()
         spec = self.study(name)
         version, facts = self.version(name), tuple(REPLY_FACTS)
         frame = self.memoised(
@@ -239,21 +241,21 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         )
         return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 
-    def prepare_frame_without_rows(self, name: str) -> None:
+    def prepare_frame_without_rows(self, study: str) -> None:
         """Compute and cache the parts of a study's frame other than its rows, for example while
         another thread reads the rows."""
-        self.item_facts(name)
+        self.item_facts(study)
         frame_cache.precompute_code_fingerprint()
 
-    def _load_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
+    def _load_frame(self, study: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
         """Return a study's frame with all rows, from the disk cache or built anew, with the columns
         about replies and votes; `version` is the version of the study."""
         frame = frame_cache.read_cached_frame(
-            self.path, name, lambda old: self._versions.is_current(name, old, self.read)
+            self.path, study, lambda old: self._versions.is_current(study, old, self.read)
         )
         if frame is None:
-            frame = self._build_frame(name, spec)
-            frame_cache.cache_frame(self.path, name, version, frame)
+            frame = self._build_frame(study, spec)
+            frame_cache.cache_frame(self.path, study, version, frame)
         from studies.frames.reply_facts import (  # import pandas
             REPLY_FACTS,
             add_reply_facts,
@@ -262,23 +264,23 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.store.queries.vote_columns import add_vote_columns
 
         if REPLY_FACTS:
-            frame = add_reply_facts(frame, self._reply_texts(name, min_reply_length_to_read()))
-        return add_vote_columns(frame, self.read_connection, name)
+            frame = add_reply_facts(frame, self._reply_texts(study, min_reply_length_to_read()))
+        return add_vote_columns(frame, self.read_connection, study)
 
-    def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
+    def _build_frame(self, study: str, spec: Study) -> pd.DataFrame:
         from studies.frames.columns import JudgementColumns  # import pandas
         from studies.frames.frame import frame_from_rows
 
         return frame_from_rows(
-            JudgementColumns.from_texts(self._column_texts(name), NO_PICK),
-            self.item_facts(name),
-            study=name,
+            JudgementColumns.from_texts(self._column_texts(study), NO_PICK),
+            self.item_facts(study),
+            study=study,
             families=spec.families,
             judge_families={judge.name: judge.family for judge in spec.judges},
-            scale_of=lambda prompt: self.scale_of_prompt(name, prompt),
+            scale_of=lambda prompt: self.scale_of_prompt(study, prompt),
         )
 
-    def _only_study(self) -> str:
+    def _only_study_name(self) -> str:
         """Return the name of the only study in the store; StudyError if it has none or several."""
         names = [line.name for line in self.studies()]
         if len(names) != 1:
@@ -288,8 +290,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
 
 def open_existing_store(path: Path | None) -> Store:
-    """Open the store at `path` (None: the default path) for a command; StoreUnusable if a path is
-    given and has no store, so that a mistyped path creates none."""
+    """Open the store at `path` (None: the default path) for a command. StoreUnusable if `path` is
+    given and has no store, so that a mistyped path creates no store."""
     if path is not None and not path.exists():
         raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
     return Store(path)

@@ -87,13 +87,13 @@ class StoreFile:
             raise self._unusable_error(error) from error
         return connection
 
-    def read_blocks(self, name: str, sql: str) -> Iterator[tuple[Any, ...]]:
+    def read_blocks(self, study: str, sql: str) -> Iterator[tuple[Any, ...]]:
         """Run a query for each block (consecutive rows) of a study's plan; yield the first row of
         each result. `sql` has the parameters :study, :first and :last (see parallel_reads).
         StoreUnusable, or StoreDamaged, if the file cannot be read."""
         try:
             yield from parallel_reads.read_blocks(
-                self.read_connection, self._open_reader, name, sql
+                self.read_connection, self._open_reader, study, sql
             )
         except sqlite3.DatabaseError as error:
             raise self._unusable_error(error) from error
@@ -103,52 +103,52 @@ class StoreFile:
 
     # ---- values computed from a version of a study -----------------------------------------
 
-    def version(self, name: str) -> study_versions.StudyVersion:
+    def version(self, study: str) -> study_versions.StudyVersion:
         """Return the version of a study, which changes if the study is saved or gets a judgement;
         ("", 0) if there is no such study."""
-        return self._versions.current_version(name, self.read)
+        return self._versions.current_version(study, self.read)
 
     def memoised(
         self,
-        name: str,
+        study: str,
         what: tuple[Hashable, ...],
         work: Callable[[], Value],
         version: Hashable | None = None,
     ) -> Value:
-        """Return the result of `work`, computed once per version of the study `name` and kept in
-        the store's cache.
+        """Return the result of `work`, computed once per version of a study and kept in the store's
+        cache.
 
         `what` identifies the computation: its function and arguments. `version` replaces the
         study's version for results that depend on only a part of the study or on more than the
         study. Callers share the result and must not change it.
         """
-        current = self.version(name) if version is None else version
-        return self._cache.compute_once((name, *what), current, work)
+        current = self.version(study) if version is None else version
+        return self._cache.compute_once((study, *what), current, work)
 
     def find_memoised(
-        self, name: str, what: tuple[Hashable, ...], version: Hashable | None = None
+        self, study: str, what: tuple[Hashable, ...], version: Hashable | None = None
     ) -> Any:
-        """Return what `memoised` has computed with the same arguments; None if it has not."""
-        current = self.version(name) if version is None else version
-        return self._cache.find((name, *what), current)
+        """Return the value that `memoised` has stored for the same arguments; None without one."""
+        current = self.version(study) if version is None else version
+        return self._cache.find((study, *what), current)
 
-    def cached_on_disk(self, name: str, what: str, work: Callable[[], Value]) -> Value:
+    def cached_on_disk(self, study: str, what: str, work: Callable[[], Value]) -> Value:
         """Return the result of `work` as `memoised` does; if it took longer than MIN_CACHED_SECONDS
         to compute, also cache it on disk under the name `what`.
 
         The result must be unchanged by conversion to JSON and back.
         """
-        version = self.version(name)
+        version = self.version(study)
 
         def read_or_compute_value() -> Value:
             value: Value | None = frame_cache.read_cached_value(
-                self.path, name, what, lambda old: self._versions.is_current(name, old, self.read)
+                self.path, study, what, lambda old: self._versions.is_current(study, old, self.read)
             )
             if value is None:
                 began = time.monotonic()
                 value = work()
                 if time.monotonic() - began > MIN_CACHED_SECONDS:
-                    frame_cache.cache_value(self.path, name, what, version, value)
+                    frame_cache.cache_value(self.path, study, what, version, value)
             return value
 
-        return self.memoised(name, (what,), read_or_compute_value, version)
+        return self.memoised(study, (what,), read_or_compute_value, version)

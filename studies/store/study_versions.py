@@ -33,51 +33,51 @@ class StudyVersions:
         self._records: dict[str, _VersionRecord] = {}
         self._version_lock = threading.Lock()
 
-    def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
+    def current_version(self, study: str, read: ReadQuery) -> StudyVersion:
         """Return the version of a study, which changes if the study is saved or gets a judgement.
         `read` runs a query on the store."""
         # Without the lock, the older of two parallel reads could finish last and be stored.
         with self._version_lock:
-            return self._read_version(name, read)
+            return self._read_version(study, read)
 
-    def _read_version(self, name: str, read: ReadQuery) -> StudyVersion:
+    def _read_version(self, study: str, read: ReadQuery) -> StudyVersion:
         """Read and remember the version of a study: (stamp of the last save, sequence number as in
         `_VersionRecord.own`); ("", 0) if there is no such study."""
         row = read(
             "SELECT s.id, s.plan_sha || s.updated, COALESCE((SELECT max(seq) FROM judgements), 0) "
             "FROM studies s WHERE s.name=?",
-            (name,),
+            (study,),
         ).fetchone()
         if row is None:
             return ("", 0)
-        study, stamp, last = row
-        before = self._records.get(name)
+        study_id, stamp, last = row
+        before = self._records.get(study)
         own = last
         if before is not None and before.stamp == stamp and last >= before.last:
-            own = before.own if last == before.last else _last_own_seq(read, study, before)
-        self._records[name] = _VersionRecord(stamp, last, own)
+            own = before.own if last == before.last else _last_seq_of_study(read, study_id, before)
+        self._records[study] = _VersionRecord(stamp, last, own)
         return stamp, own
 
-    def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
+    def is_current(self, study: str, version: StudyVersion, read: ReadQuery) -> bool:
         """Whether a version is current: since then, the study was not saved and got no judgement.
         `read` runs a query on the store."""
         stamp, last = version
-        now = self.current_version(name, read)
+        now = self.current_version(study, read)
         if now[0] != stamp or now[1] < last:
             return False
         if now[1] == last:
             return True
-        row = read("SELECT id FROM studies WHERE name=?", (name,)).fetchone()
+        row = read("SELECT id FROM studies WHERE name=?", (study,)).fetchone()
         since = _VersionRecord(stamp, last, last)
-        return row is not None and _last_own_seq(read, row[0], since) == last
+        return row is not None and _last_seq_of_study(read, row[0], since) == last
 
 
-def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
+def _last_seq_of_study(read: ReadQuery, study_id: int, before: _VersionRecord) -> int:
     """Return the highest sequence number (seq) of a study's judgements since the check `before`;
     `before.own` if there are none."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",
-        (before.last, study),
+        (before.last, study_id),
     ).fetchone()
     return before.own if row[0] is None else int(row[0])

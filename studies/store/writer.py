@@ -117,7 +117,7 @@ class StoreWriter:
             if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
                 return [done for job in batch for done in self._commit([job])]
             self._disconnect()  # a file that was made writable is detected only by a new connection
-            return [_WriteResult(job, None, _explain_error(error)) for job in batch]
+            return [_WriteResult(job, None, _error_to_report(error)) for job in batch]
         return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
 
     def _run_in_transaction(self, batch: list[_WriteJob]) -> list[Any]:
@@ -159,8 +159,8 @@ def _deliver_results(batch: list[_WriteResult]) -> None:
             loop.call_soon_threadsafe(_resolve_futures, group)
 
 
-def _resolve_futures(group: list[_WriteResult]) -> None:
-    for done in group:
+def _resolve_futures(results: list[_WriteResult]) -> None:
+    for done in results:
         _resolve_future(done)
 
 
@@ -174,7 +174,7 @@ def _resolve_future(done: _WriteResult) -> None:
         waiting.set_exception(done.error)
 
 
-def _explain_error(error: Exception) -> Exception:
+def _error_to_report(error: Exception) -> Exception:
     """Return the error to report: StoreUnusable for errors of the file or disk, which the user can
     correct; other errors unchanged."""
     malformed = type(error) is sqlite3.DatabaseError  # damaged, or not a database

@@ -65,10 +65,10 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 def find_suspect_spans(text: str) -> tuple[SuspectSpan, ...]:
     """Find the suspicious spans of a text, in order, at most MAX_SPANS; overlapping spans are
     merged."""
-    folded = _fold_text(text)
+    folded = _normalise_text(text)
     found = sorted(
         (match.start(), match.end(), rule.name)
-        for rule in _rules_with_words(folded)
+        for rule in _find_triggered_rules(folded)
         for match, _ in zip(rule.pattern.finditer(folded), range(MAX_SPANS), strict=False)
     )
     merged: list[SuspectSpan] = []
@@ -89,21 +89,21 @@ def find_suspect_spans(text: str) -> tuple[SuspectSpan, ...]:
 
 
 def is_suspect(text: str) -> bool:
-    folded = _fold_text(text)
-    return any(rule.pattern.search(folded) for rule in _rules_with_words(folded))
+    folded = _normalise_text(text)
+    return any(rule.pattern.search(folded) for rule in _find_triggered_rules(folded))
 
 
-def _rules_with_words(folded: str) -> Iterator[InjectionRule]:
+def _find_triggered_rules(normalised: str) -> Iterator[InjectionRule]:
     """Yield the rules of which a trigger word or phrase occurs in a text normalised by
-    `_fold_text`; a phrase may be broken into two lines."""
-    line = folded.replace("\n", " ")
+    `_normalise_text`; a phrase may be broken into two lines."""
+    line = normalised.replace("\n", " ")
     return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))
 
 
 def find_suspects(item: Item) -> list[InjectionSuspect]:
     """Find the suspicious texts of an item, the instruction first."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
-    repeated = _repeated_answers(item)
+    repeated = _contestants_with_repeated_answer(item)
     suspects = []
     for where, text in texts.items():
         found = find_suspect_spans(text) if text else ()
@@ -116,7 +116,7 @@ def find_suspects(item: Item) -> list[InjectionSuspect]:
     return suspects
 
 
-def _repeated_answers(item: Item) -> frozenset[str]:
+def _contestants_with_repeated_answer(item: Item) -> frozenset[str]:
     """Return the contestants that give the same answer, word for word, to several questions.
 
     They were recorded in the item when its source was read (studies/texts/repeated_answers.py).
@@ -133,7 +133,7 @@ def list_suspect_places(item: Item) -> list[str]:
     """List which texts of an item are suspicious: INSTRUCTION, the model's name for an answer, or
     REFERENCE. The store saves this list with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
-    repeated = _repeated_answers(item)
+    repeated = _contestants_with_repeated_answer(item)
     return [
         where for where, text in texts.items() if text and (where in repeated or is_suspect(text))
     ]
@@ -143,7 +143,7 @@ def find_all_suspects(items: Iterable[Item]) -> list[InjectionSuspect]:
     return [suspect for item in items for suspect in find_suspects(item)]
 
 
-def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
+def find_echoed_spans(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Find the passages, as (start, end), in which a reply repeats suspicious spans of the texts
     shown to the judge.
 
@@ -161,14 +161,14 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
     return tuple(sorted(found))
 
 
-def _fold_text(text: str) -> str:
-    """Return a text in lower case: letters in other styles (full-width, mathematical bold) made
-    plain by NFKC, zero-width characters removed, runs of white space reduced to one character (an
-    empty line before "Human:" is kept)."""
-    return _TO_FOLD.sub(_fold_match, _lower_text(text))
+def _normalise_text(text: str) -> str:
+    """Return a text in lower case. Letters in other styles (full-width, mathematical bold) become
+    plain by NFKC, zero-width characters are removed, and runs of white space become one character
+    (an empty line before "Human:" is kept)."""
+    return _TO_FOLD.sub(_normalise_match, _lower_text(text))
 
 
-def _fold_match(match: re.Match[str]) -> str:
+def _normalise_match(match: re.Match[str]) -> str:
     """Return the replacement of one match of `_TO_FOLD`."""
     piece = match[0]
     if piece.isspace() and piece.count("\n") < 2:
@@ -195,7 +195,7 @@ def _original_indexes(text: str) -> list[int]:
     lower = _lower_text(text)
     for match in _TO_FOLD.finditer(lower):
         places += range(end, match.start())
-        size, last = len(_fold_match(match)), match.end() - 1
+        size, last = len(_normalise_match(match)), match.end() - 1
         places += [min(match.start() + k, last) for k in range(size)]
         end = match.end()
     return [*places, *range(end, len(text))]

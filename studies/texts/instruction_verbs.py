@@ -109,13 +109,13 @@ def count_openings(instructions: Iterable[str], max_objects: int = 4) -> Instruc
         if noun:
             objects.setdefault(verb, Counter())[noun] += 1
     found = [
-        OpeningVerb(verb, n, tuple(_sort_by_frequency(objects.get(verb, Counter()))[:max_objects]))
-        for verb, n in _sort_by_frequency(verbs)
+        OpeningVerb(verb, n, tuple(sort_by_frequency(objects.get(verb, Counter()))[:max_objects]))
+        for verb, n in sort_by_frequency(verbs)
     ]
     return InstructionOpenings(tuple(found), kinds["question"], kinds[""])
 
 
-def _sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
+def sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

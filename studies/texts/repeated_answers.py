@@ -19,8 +19,9 @@ MIN_LENGTH: Final = 20
 
 
 def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
-    """Return the items; the meta of each names the contestants who give their answer to it, of
-    MIN_LENGTH or more characters, word for word to MIN_QUESTIONS or more questions."""
+    """Return the items with marks for repeated answers: the meta of an item names each contestant
+    that gives its answer to it word for word to MIN_QUESTIONS or more questions. Only answers of
+    MIN_LENGTH or more characters count."""
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, item in enumerate(items):
         for name, text in item.responses.items():

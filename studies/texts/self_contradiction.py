@@ -70,9 +70,9 @@ _THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNOR
 
 
 def self_contradiction(reply: str) -> float:
-    """Return 1 if all statements in the reasons of a reply go against the answer that its verdict
-    chooses, 0 if one is for it. nan if there is no such statement or no verdict, if no other answer
-    is named, or if the reply is too short or too long to be examined."""
+    """Return 1 if no statement in the reasons of a reply favours the answer that its verdict
+    chooses, 0 if one does. nan without a verdict or without statements on answers, if no other
+    answer is named, or if the reply is too short or too long to be examined."""
     if not LEAST_CHARACTERS <= len(reply) <= MAX_CHARACTERS:
         return math.nan
     text = _THOUGHTS.sub(" ", reply)
@@ -104,10 +104,12 @@ def split_off_verdict(text: str) -> tuple[str, str] | None:
 
 
 def favoured_labels(reasons: str, chosen: str) -> Iterator[str]:
-    """Yield the label of each answer that a sentence of the reasons favours, or "not A" if it calls
-    the chosen answer A bad; a sentence that calls another answer bad favours the chosen one. A
-    sentence with a concession or a condition ("although", "if") counts only for the chosen
-    answer."""
+    """Yield the label of each answer that a sentence of the reasons favours, or "not A" if the
+    sentence calls the chosen answer A bad.
+
+    A sentence that calls another answer bad favours the chosen one. A sentence with a concession or
+    a condition ("although", "if") counts only if it favours the chosen answer.
+    """
     for sentence in _SENTENCE.findall(reasons):
         sentence = sentence.strip()
         concedes = _CONCEDES.search(sentence) is not None

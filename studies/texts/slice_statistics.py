@@ -66,7 +66,9 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
     image_counts = Counter(len(item.images) for item in items)
     return SliceProfile(
         items=len(items),
-        categories=tuple(_sorted_counts(Counter(item.category for item in items))),
+        categories=tuple(
+            instruction_verbs.sort_by_frequency(Counter(item.category for item in items))
+        ),
         instructions=summarise_lengths("instruction", [item.instruction for item in items]),
         answers=tuple(sorted(lengths, key=lambda one: -one.median)),
         coverage=tuple(count_coverage(name, texts[name]) for name in names if name != REFERENCE),
@@ -84,10 +86,6 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
 
 def _contestant_text(item: Item, name: str) -> str | None:
     return item.reference if name == REFERENCE else item.responses.get(name)
-
-
-def _sorted_counts(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage:

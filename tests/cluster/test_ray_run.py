@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.files.shards import find_shards, settled_keys
+from studies.files.shards import find_shards, finished_keys
 from studies.store.store import Store
 from tests.conftest import ROOT
 from tests.judge_server import JudgeServer, NoCache, judge
@@ -117,7 +117,7 @@ def test_a_worker_and_then_the_driver_die_and_the_store_is_complete(
     finally:
         end(driver)
 
-    kept = settled_keys(find_shards(folder))
+    kept = finished_keys(find_shards(folder))
     assert kept  # what was asked before is not lost with the driver
     calls = answered(server)
     assert calls < ASKS + 16

@@ -25,7 +25,7 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.win_rates.win_rates import win_rates_by_cell
 from studies.domain import Estimate
 from studies.frames.frame import SEP, SUSPECT_COLUMN
-from studies.texts.injection import INSTRUCTION, RULE_DESCRIPTIONS, find_echoes, find_suspects
+from studies.texts.injection import INSTRUCTION, RULE_DESCRIPTIONS, find_echoed_spans, find_suspects
 
 MAX_REPLIES_SCANNED: Final = 200
 """Maximum number of replies searched for repeated injection text; further replies are ignored."""
@@ -126,7 +126,7 @@ def _count_replies_with_echo(filtered: FilteredStudy, seqs: Sequence[int]) -> in
     keys = filtered.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
     found = (filtered.store.judgement(filtered.name, key) for key in keys.values())
     return sum(
-        bool(find_echoes(one.reply, texts_shown(item, one.ask.shown)))
+        bool(find_echoed_spans(one.reply, texts_shown(item, one.ask.shown)))
         for one in found
         if one is not None
         and one.reply

@@ -16,7 +16,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
 from components.results.view.steps_and_menus import NextStep, next_step_rows_html
 from metrics.catalogue.position_records import EFFECT
-from studies.people.label_split import ImprovedPrompt, find_prompt_to_improve
+from studies.people.label_split import PromptToImprove, find_prompt_to_improve
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -134,7 +134,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
 
 
-def _improved_prompt_address(filtered: FilteredStudy, found: ImprovedPrompt) -> dict[str, str]:
+def _improved_prompt_address(filtered: FilteredStudy, found: PromptToImprove) -> dict[str, str]:
     """Query parameters of the page with the card "Improve the prompt" of an improved prompt; judge
     and prompt are named if the study has several."""
     base = filtered.store.study(found.study)

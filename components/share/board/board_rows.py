@@ -245,9 +245,9 @@ def _row_description(
         "prompt_hash": text.sha[:12] if text and not imported else "",
         "reading_hash": "" if imported else hash_json(reading)[:12],
         "asked": len(judgements),
-        "readable": sum(one.readable for one in judgements),
+        "readable": sum(one.usable for one in judgements),
         "not_read_again": sum(
-            imported or _cannot_be_read_again(one) for one in judgements if one.readable
+            imported or _cannot_be_read_again(one) for one in judgements if one.usable
         ),
         "dollars_per_1000": _per_comparison(dollars, comparisons, 1000),
         "tokens": _per_comparison(sum(tokens) or None, comparisons, 1),
@@ -287,7 +287,7 @@ def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right:
     code = {name: place for place, name in enumerate(models)}
     rows = []
     for one, place in zip(judgements, places, strict=True):
-        pick = one.verdict.pick if one.verdict and one.readable else None
+        pick = one.verdict.pick if one.verdict and one.usable else None
         rows.append(
             [
                 place + 1,
@@ -308,7 +308,7 @@ def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, froz
     chosen: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
     planned = {(one.ask.item, frozenset(one.ask.shown)): one.ask.orders for one in judgements}
     for one in judgements:
-        if one.readable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
+        if one.usable and one.verdict and not one.ask.noise and one.verdict.pick is not None:
             pick, shown = one.verdict.pick, one.ask.shown
             chosen[one.ask.item, shown]["tie" if pick == "tie" else shown[pick]] += 1
     by_comparison: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)

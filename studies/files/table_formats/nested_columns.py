@@ -23,8 +23,8 @@ longer list of objects, `models[].name` is suggested."""
 
 
 def expand_nested_paths(table: SourceTable, names: Iterable[str]) -> SourceTable:
-    """Return the table with an additional column for each name that is a path into a cell; a path
-    with `[]` also makes one row for each element of its list, and drops rows without elements."""
+    """Return the table with an additional column for each name that is a path into a cell. A path
+    with `[]` also makes one row for each element of its list; rows without elements are dropped."""
     paths = [
         name for name in names if name not in table.columns and is_nested_path(name, table.columns)
     ]
@@ -42,26 +42,28 @@ def expand_nested_paths(table: SourceTable, names: Iterable[str]) -> SourceTable
 
 
 def find_rows_in_object(table: SourceTable) -> SourceTable | None:
-    """Return the rows in a file that is one JSON object: its only list of objects, or its values if
-    all of them are objects (their keys become the column `key`), up to three levels deep. Texts
-    and numbers beside the list are repeated in every row. None without such a list, or with
-    several."""
+    """Return the rows in a file that is one JSON object; None if they cannot be found.
+
+    The rows are the only list of objects in it, up to three levels deep; texts and numbers beside
+    the list are repeated in every row. Without a list, they are the values of the object if all of
+    them are objects; the keys become the column `key`.
+    """
     return _find_rows_at_levels(table, table.json_object or {}, {}, 3)
 
 
 def _find_rows_at_levels(
-    table: SourceTable, content: Mapping[str, Any], around: Row, levels: int
+    table: SourceTable, content: Mapping[str, Any], repeated: Row, levels: int
 ) -> SourceTable | None:
     """Return the same as `find_rows_in_object`, for the object `content` and at most `levels`
-    levels; `around` has the values to repeat in every row."""
+    levels; `repeated` has the values to repeat in every row."""
     plain = (str, int, float, bool)
-    around = {**around, **{k: v for k, v in content.items() if isinstance(v, plain)}}
+    repeated = {**repeated, **{k: v for k, v in content.items() if isinstance(v, plain)}}
     lists = [value for value in content.values() if _is_list_of_objects(value)]
     objects = {k: v for k, v in content.items() if isinstance(v, dict) and v}
     if len(lists) == 1:
-        rows = [{**around, **row} for row in lists[0]]
+        rows = [{**repeated, **row} for row in lists[0]]
     elif not lists and len(objects) == 1 and levels > 1:
-        return _find_rows_at_levels(table, next(iter(objects.values())), around, levels - 1)
+        return _find_rows_at_levels(table, next(iter(objects.values())), repeated, levels - 1)
     elif not lists and len(objects) > 1 and len(objects) == len(content):
         rows = [{"key": key, **row} for key, row in objects.items()]
     else:

@@ -82,8 +82,8 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Raise SourceError if a Parquet file has too many columns, or a single column of a row group
-    is too large, by its footer (`metadata`); for files of which only some rows are read."""
+    """Check the footer (`metadata`) of a Parquet file of which only some rows are read. SourceError
+    if it has too many columns, or if a single column of a row group is too large."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):

@@ -42,20 +42,22 @@ class ItemDraft:
     checks: list[domain.AnswerCheck] = field(default_factory=list)
     labels: list[domain.AnswerLabel] = field(default_factory=list)
 
-    def finish(self, shared: Mapping[str, str]) -> Item:
-        """Return the finished item; `shared` maps items with a common question to the id of the
-        first of them."""
+    def finish(self, shared_questions: Mapping[str, str]) -> Item:
+        """Return the finished item; `shared_questions` maps items with a common question to the id
+        of the first of them."""
         facts = dict(self.facts)
-        if self.id in shared and QUESTION_META not in facts.get("meta", {}):
-            facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[self.id]}
+        if self.id in shared_questions and QUESTION_META not in facts.get("meta", {}):
+            facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared_questions[self.id]}
         facts["human"] = tuple(map(self._vote_on_compared_answers, range(len(self.human))))
         facts |= {"checks": tuple(self.checks), "labels": tuple(self.labels)}
         return Item(self.id, self.instruction, self.responses, **facts)
 
     def _vote_on_compared_answers(self, index: int) -> Preference:
-        """Return the vote `human[index]`. If the order shown is unknown and the vote compared only
-        some of the item's answers, or the item has no texts, return it as a ranking of the answers
-        compared: a pick of unknown order would count as a win over all answers of the item."""
+        """Return the vote `human[index]`. A vote of unknown order becomes a ranking if it compared
+        only some of the item's answers, or if the item has no texts.
+
+        Otherwise its pick would count as a win over all answers of the item.
+        """
         vote, names = self.human[index], self.compared.get(index, ())
         answers = {*self.responses, *(name for one in self.compared.values() for name in one)}
         if vote.shown is not None or not names or (self.responses and answers <= set(names)):
@@ -149,8 +151,9 @@ class SourceBuilder:
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
     ) -> None:
         """Add to an item which of the answers of the contestants `names` is better: `pick` is its
-        index or "tie". `source` states who says so: the design of the data, or a name for people.
-        Nothing is added if `pick` is None or `source` has chosen among these answers already."""
+        index or "tie". `source` is the origin of this choice: BY_DESIGN, or a name for people.
+        Nothing is added if `pick` is None, or if the item has a choice of `source` among these
+        answers."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         votes = enumerate(draft.human)
         known = {draft.compared.get(index) for index, vote in votes if vote.judge == source}
@@ -188,9 +191,8 @@ class SourceBuilder:
     # ---- verdicts ----------------------------------------------------------------------------
 
     def note_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Return whether a row compares a model with itself (`names` are its two models); the
-        caller leaves such rows out, and a note gives their number and the place `where` of the
-        first."""
+        """Return whether a row compares a model with itself; `names` are its two models. The caller
+        leaves such rows out; a note gives their number and the place `where` of the first."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
@@ -288,7 +290,7 @@ class SourceBuilder:
         return [(one.reply, len(one.ask.shown)) for one in islice(judged, count)]
 
     def reread_verdicts(
-        self, read: Callable[[str, int], recorded_verdict.RecordedReading]
+        self, read: Callable[[str, int], recorded_verdict.VerdictReading]
     ) -> RereadCounts:
         """Replace the judges' verdicts by those that `read`, called with a reply and the number of
         answers it judges, finds in their replies; return counts.
@@ -302,7 +304,7 @@ class SourceBuilder:
                 continue
             found, before = read(one.reply, len(one.ask.shown)), one.verdict
             listed = self._listed[index]
-            verdict = recorded_verdict.verdict_as_shown(found.verdict, listed, one.ask)
+            verdict = recorded_verdict.reorder_verdict(found.verdict, listed, one.ask)
             counts.replies += 1
             counts.read += verdict is not None
             counts.changed += before is not None and (

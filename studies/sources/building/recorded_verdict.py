@@ -20,7 +20,7 @@ POSITION_METRICS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedReading:
+class VerdictReading:
     """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
     was read."""
 
@@ -50,7 +50,7 @@ def has_judge_reply(judgement: Judgement) -> bool:
     return bool(judgement.reply.strip()) and not judgement.ask.judge.startswith(HUMAN_PREFIX)
 
 
-def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
+def reorder_verdict(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
     """Convert a verdict on answers in the file's order (`listed`) to the ask's order; None if it
     has neither a pick nor a score of each answer."""
     if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
@@ -73,6 +73,6 @@ def sort_by_name(
     return tuple(names[k] for k in order), new_pick, new_scores
 
 
-def slot_labels(n: int) -> tuple[str, ...]:
+def slot_labels(count: int) -> tuple[str, ...]:
     """Return the labels of n slots: A for one, A and B for two, numbers from 1 for more."""
-    return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))
+    return tuple("AB"[:count]) if count <= 2 else tuple(str(k) for k in range(1, count + 1))

@@ -102,8 +102,8 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
 
 
 def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guess (column -> field) of a table with winners and without model names that has
-    two answers to a question in both orders, so that their columns are the order shown; else {}."""
+    """Return the guess (column -> field) with the two columns of answers as the order shown, if the
+    table has winners, no model names, and two answers to a question in both orders; else {}."""
     columns = {field: column for column, field in guess.items()}
     fields = columns.keys()
     sides = next((s for s in _SIDE_FIELDS if {f"response_{side}" for side in s} <= fields), None)
@@ -125,7 +125,7 @@ def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
     }
 
 
-def find_unused_winners(columns: Sequence[str], mapping: Mapping[str, str]) -> str:
+def find_unused_winner_column(columns: Sequence[str], mapping: Mapping[str, str]) -> str:
     """Return a column that is not in the mapping and whose name is that of a column of winners,
     such as `winner`; "" without one. A column that is already used as winners gives "" too."""
     fields = ("gold", "human", "winner")
@@ -162,8 +162,7 @@ def _add_question_guess(
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
     """Return column -> field, from the column names. Each field has a list of known names, best
-    first, and gets the column, not yet taken by another field, whose name comes earliest in this
-    list, or none."""
+    first; it gets the column with the earliest of these names that no other field has taken."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -200,7 +199,7 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
 
 def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
     """Return the guess (column -> field), with columns such as `a` and `b` taken for answers if no
-    column has answers or a verdict on them: names of models alone compare nothing."""
+    column has answers or a verdict on them, since model names alone contain no comparison."""
     about = ("winner", "reply", "gold", "human", "response", "score")
     if any(field.startswith(about) for field in guess.values()):
         return guess
@@ -228,9 +227,11 @@ answer."""
 
 
 def _keep_fitting_guesses(guess: dict[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guesses (column -> field) that fit the values of their columns: scores and ranks
-    are numbers, names of models and answers are not, a column of winners has few different values,
-    and only the field `reply` may contain a judge's replies."""
+    """Return the guesses (column -> field) that fit the values of their columns.
+
+    Scores and ranks must be numbers; names of models and answers must not. A column of winners must
+    have few different values. Only the field `reply` may contain a judge's replies.
+    """
     kept = {}
     for column, field in guess.items():
         values = [text for row in rows[:50] if (text := text_of(row.get(column)).strip())]
@@ -263,15 +264,15 @@ def _has_verdict_marks(column: str, rows: Rows) -> bool:
 
 
 def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
-    """Return one text that states what a guessed mapping reads from the first three rows."""
+    """Return one text with the values that a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):
-        cells = (f"{field}: {_quote_shortened(row.get(column))}" for column, field in guess.items())
+        cells = (f"{field}: {_short_quote(row.get(column))}" for column, field in guess.items())
         lines.append(f"row {number}: {'; '.join(cells)}")
     return " | ".join(lines)
 
 
-def _quote_shortened(value: Any) -> str:
+def _short_quote(value: Any) -> str:
     text = " ".join(text_of(value).split())
     return repr(text if len(text) <= 30 else f"{text[:29]}…")
 
@@ -289,8 +290,8 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Rows) -> bool:
-    """Whether one of the first rows has an object, or a list of objects or lists, in a column; a
-    list of strings, such as images, does not count."""
+    """Whether a column contains, in the first rows, an object or a list of objects or lists. A list
+    of strings, such as images, does not count."""
     values = [row.get(column) for row in rows[:50]]
     inner = [part for value in values if isinstance(value, list) for part in value]
     return any(isinstance(v, dict) for v in values) or any(

@@ -20,7 +20,7 @@ from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import FLAGS, MappedCells, cells_of, id_from_text
 from studies.sources.formats import checked_verdicts, visit_bench
 from studies.sources.join import join_answers, join_key_of_row
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 from studies.spec.field_reader import suggest_word
 
 MAPPING_FIELDS: Final = {
@@ -87,7 +87,7 @@ UNNAMED: Final[Sides] = ("answer A", "answer B")
 
 
 @reads("table", "any table, with its columns mapped", "what the mapping says")
-def read_any_table(source: OpenSource) -> SourceBuilder:
+def read_any_table(source: OpenedSource) -> SourceBuilder:
     """Read any table, with `--mapping column=field`.
 
     The page guesses the mapping; it applies a guess of questions and answers, a guess of verdicts
@@ -98,30 +98,30 @@ def read_any_table(source: OpenSource) -> SourceBuilder:
     fields = {field: column for column, field in source.spec.mapping.items()}
     rows = [MappedCells(line.row, line.where, line.index, fields) for line in cells_of(table)]
     sides = next((sides for sides in _SIDES if set(sides) <= fields.keys()), None)
-    _check_sides(fields)
+    _check_both_models_mapped(fields)
     if sides or {"winner", "winner_index"} & fields.keys():
-        sides = sides or (_SIDES[0] if _are_unnamed_in_order(fields) else _SIDES[1])
+        sides = sides or (_SIDES[0] if _has_answers_without_models(fields) else _SIDES[1])
         if "label" in fields:
             raise StudyError(_LABEL_ERROR.format(column=fields["label"], answers=2))
-        _check_all_used(fields, *(f"{part}_{side}" for part in _OF_SIDES for side in sides))
+        _check_fields_used(fields, *(f"{part}_{side}" for part in _OF_SIDES for side in sides))
         _read_comparison_rows(builder, rows, fields, sides)
     elif "contestant" in fields and ("response" in fields or _has_rating(fields)):
-        _check_all_used(fields, *_OF_SIDES)
+        _check_fields_used(fields, *_OF_SIDES)
         _read_answer_rows(builder, table, rows, fields)
     else:
-        _check_all_used(fields, *(field for field in fields if field.startswith("responses.")))
+        _check_fields_used(fields, *(field for field in fields if field.startswith("responses.")))
         _read_question_rows(builder, source, table, rows, fields)
     return builder
 
 
-def _are_unnamed_in_order(fields: Mapping[str, str]) -> bool:
+def _has_answers_without_models(fields: Mapping[str, str]) -> bool:
     """Whether the answers are mapped in the order shown and no column names their models. `fields`:
     field -> column."""
     texts = {f"response_{side}" for side in _SIDES[0]}
     return texts <= fields.keys() and not {*_SIDES[0], *_SIDES[1], "swap"} & fields.keys()
 
 
-def _check_all_used(fields: Mapping[str, str], *used: str) -> None:
+def _check_fields_used(fields: Mapping[str, str], *used: str) -> None:
     """Raise StudyError if the mapping has answers or scores in a field other than `used`, which
     would be ignored. `fields`: field -> column."""
     for field, column in fields.items():
@@ -138,7 +138,7 @@ def _check_all_used(fields: Mapping[str, str], *used: str) -> None:
             )
 
 
-def _check_sides(fields: Mapping[str, str]) -> None:
+def _check_both_models_mapped(fields: Mapping[str, str]) -> None:
     """Raise StudyError if only one of the two models of a comparison is mapped. `fields`: field ->
     column."""
     for pair in _SIDES:
@@ -199,7 +199,7 @@ def _add_item(builder: SourceBuilder, line: MappedCells, answers: Mapping[str, s
 
 def _read_question_rows(
     builder: SourceBuilder,
-    source: OpenSource,
+    source: OpenedSource,
     table: SourceTable,
     rows: Sequence[MappedCells],
     fields: Mapping[str, str],
@@ -228,7 +228,7 @@ def _read_question_rows(
     if "label" in fields and len(own) != 1:
         raise StudyError(_LABEL_ERROR.format(column=fields["label"], answers=len(own)))
     seen: dict[str, int] = {}
-    read_label = checked_verdicts.label_reader(table, fields.get("label", ""))
+    read_label = checked_verdicts.make_label_reader(table, fields.get("label", ""))
     for line in rows:
         line.require_text(fields["instruction"])
         given = {name: line.text_in_paragraphs(f"responses.{name}") for name in own}
@@ -261,14 +261,17 @@ def _read_answer_rows(
     rows: Sequence[MappedCells],
     fields: Mapping[str, str],
 ) -> None:
-    """Read a table of one answer per row; scores become verdicts, and the ranks that a person gives
-    to two or more answers to a question become one ranking. SourceError for a second rank of an
-    answer by a person, a second label of an answer and, in a table without scores and replies, for
-    a second answer of a contestant."""
+    """Read a table of one answer per row. Scores become verdicts; a person's ranks of two or more
+    answers to a question become one ranking.
+
+    SourceError if a person gives an answer two different ranks, if an answer has two different
+    labels or, in a table without scores and replies, if a contestant has two different answers to a
+    question.
+    """
     ranks: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     labels: dict[tuple[str, str], float | str] = {}
     builder.needs_reading = _needs_reply_reading(fields, ())
-    read_label = checked_verdicts.label_reader(table, fields.get("label", ""))
+    read_label = checked_verdicts.make_label_reader(table, fields.get("label", ""))
     for line in rows:
         name = line.plain_text("contestant")
         item = _add_item(builder, line, {name: line.text_in_paragraphs("response")})
@@ -316,7 +319,7 @@ def _read_comparison_rows(
     judged = scored or bool({"winner", "winner_index", "reply"} & fields.keys())
     unnamed, order = not {*sides} <= fields.keys(), "swap" in fields
     models = _model_names_from_swap(rows)
-    by_text = _are_unnamed_in_order(fields)
+    by_text = _has_answers_without_models(fields)
     first_shown: dict[tuple[str, str, frozenset[str]], str] = {}
     """Question and its two texts -> the text shown first in the first row that compares them."""
     if unnamed:
@@ -373,9 +376,9 @@ def _model_named_in_order(text: str) -> str:
 
 
 def _model_names_from_swap(rows: Sequence[MappedCells]) -> Sides:
-    """Return the names of the models for a table without a column of models: the two that the cells
-    of `swap` name, as in `plain_first` and `other_first`; UNNAMED if they do not name exactly
-    two."""
+    """Return the names of the two models for a table without a column of models. They are taken
+    from the cells of `swap`, such as `plain_first` and `other_first`; UNNAMED if these do not name
+    exactly two."""
     orders = (line.plain_text("swap").strip() for line in rows)
     found = [*dict.fromkeys(m for text in orders if (m := _model_named_in_order(text)) != text)]
     return (found[0], found[1]) if len(found) == 2 else UNNAMED
@@ -408,9 +411,9 @@ def _add_better_answers(
     names: Sequence[str],
     words: Sequence[str] = (),
 ) -> None:
-    """Add the better answer of a row as given in the fields `gold` (known by design) and `human` (a
-    vote, which has the name of its column as voter); nothing for a field that is empty or not
-    mapped. The row calls the answers `words`, by default `names`."""
+    """Add the better answer of a row, from the fields `gold` (known by design) and `human` (a vote,
+    whose voter is named like its column). A field that is empty or not mapped adds nothing. The row
+    calls the answers `words`, by default `names`."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]
@@ -419,9 +422,9 @@ def _add_better_answers(
 
 
 def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
-    """Return the pick of a winner, given in the field `field` as a contestant's name or a word such
-    as "first": an index of `names` or "tie"; None for an empty text, SourceError for an unknown
-    word."""
+    """Return the pick of a winner: an index of `names` or "tie"; None for an empty text. The winner
+    is given in the field `field`, as a contestant's name or a word such as "first"; SourceError for
+    an unknown word."""
     if not text:
         return None
     if text in names:

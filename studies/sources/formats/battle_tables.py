@@ -14,7 +14,7 @@ from studies.sources import cells, join
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, id_from_text
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 # ---- Chatbot Arena and Evalica: `model_a` or `left` was shown first ---------------------------
 
@@ -27,13 +27,13 @@ _PEOPLE_COLUMNS: Final = ("annotator", "worker", "voter", "user")
 _CATEGORY_COLUMNS: Final = ("category", "category_tag", "language")
 
 
-def _winner_words(table: SourceTable) -> set[str]:
+def _winner_values(table: SourceTable) -> set[str]:
     """Return the distinct values of the winner column in the first 1,000 rows."""
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
 
 def _why_matches_arena(table: SourceTable) -> str:
-    if not table.has_columns("model_a", "model_b", "winner") or _winner_words(table) <= {
+    if not table.has_columns("model_a", "model_b", "winner") or _winner_values(table) <= {
         *_AUTOARENA_WINNERS
     }:
         return ""
@@ -41,7 +41,7 @@ def _why_matches_arena(table: SourceTable) -> str:
 
 
 @reads("arena", "Arena battles", "pairs, order known", _why_matches_arena)
-def read_arena(source: OpenSource) -> SourceBuilder:
+def read_arena(source: OpenedSource) -> SourceBuilder:
     """Read Arena battles: `model_a`, `model_b`, `winner`.
 
     `model_a` was shown first.
@@ -53,7 +53,7 @@ def read_arena(source: OpenSource) -> SourceBuilder:
     "evalica", "Evalica's battles", "pairs, order known",
     {"left, right, winner": "left, right and winner are Evalica's battles"},
 )  # fmt: skip
-def read_evalica(source: OpenSource) -> SourceBuilder:
+def read_evalica(source: OpenedSource) -> SourceBuilder:
     """Read Evalica's battles: `left`, `right`, `winner`.
 
     `left` was shown first.
@@ -94,9 +94,12 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
 
 
 def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
-    """Return an item's id (the id in the row, with `-turn-N` appended from turn 2 on, else a hash
-    of the question, else the row number), and its meta: for a turn of a conversation, the number of
-    the turn and the id that all turns share."""
+    """Return the id and the meta of an item.
+
+    The id is that in the row (from turn 2 on followed by `-turn-N`), else a hash of the question,
+    else the number of the prompt or of the row. For a turn of a conversation, the meta has the
+    number of the turn and the id that all turns share.
+    """
     id, turn = line.text(*_ITEM_COLUMNS), line.text("turn")
     meta = {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
     if not id and not question:
@@ -120,8 +123,8 @@ def _judge_name(line: RowCells) -> str:
 
 
 def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
-    """Return the question and both answers: from the conversations, up to the turn that the row
-    names, or else from plain columns; "" for a text that the row does not have."""
+    """Return the question and both answers of a row; "" for a text that is missing. They are taken
+    from the conversations, up to the turn given in the row, else from plain columns."""
     turns = [cells.parse_conversation(line.row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):
         turn = line.text("turn")
@@ -140,7 +143,7 @@ def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
 
 
 def _why_matches_autoarena(table: SourceTable) -> str:
-    words = _winner_words(table)
+    words = _winner_values(table)
     if table.has_columns("model_a", "model_b", "winner") and words <= {*_AUTOARENA_WINNERS}:
         return "winner is A, B or -: AutoArena's head-to-heads" if words else ""
     others = {"winner", "gradingResult", "model", "judge", "score", "rating"}
@@ -153,7 +156,7 @@ def _why_matches_autoarena(table: SourceTable) -> str:
     "autoarena", "AutoArena answers or head-to-heads", "pairs, order unknown; items",
     _why_matches_autoarena,
 )  # fmt: skip
-def read_autoarena(source: OpenSource) -> SourceBuilder:
+def read_autoarena(source: OpenedSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 
     Judges saw the answers in a shuffled order that is not recorded: position measures are disabled.
@@ -177,7 +180,7 @@ def read_autoarena(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _read_answers(source: OpenSource) -> SourceBuilder:
+def _read_answers(source: OpenedSource) -> SourceBuilder:
     """Read the answers in this file (the name of the file is the model), and the answers to the
     same questions in the files of `data.files`."""
     builder = SourceBuilder()
@@ -205,7 +208,7 @@ _KAGGLE: Final[dict[str, Pick]] = {"winner_model_a": 0, "winner_model_b": 1, "wi
         "winner_tie are LMSYS's Kaggle set"
     },
 )
-def read_kaggle(source: OpenSource) -> SourceBuilder:
+def read_kaggle(source: OpenedSource) -> SourceBuilder:
     """Read LMSYS's Kaggle set: `winner_model_a`, `winner_model_b`, `winner_tie`.
 
     Votes of people; exactly one of the three columns is 1.
@@ -251,7 +254,7 @@ _STATED: Final = re.compile(r"Response ([AB]) is better")
         "battles",
     },
 )
-def read_visit_battles(source: OpenSource) -> SourceBuilder:
+def read_visit_battles(source: OpenedSource) -> SourceBuilder:
     """Read VisIT-Bench's human-preference CSV and battle JSON lines.
 
     People: order unknown, the preferred answer is marked in `model_selection.A` or

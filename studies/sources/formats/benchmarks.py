@@ -13,7 +13,7 @@ from studies.sources import cells
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, content_text
-from studies.sources.source_format import OpenSource, make_column_matcher, reads
+from studies.sources.source_format import OpenedSource, make_column_matcher, reads
 
 # ---- MT-Bench --------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ def _list_fastchat_files(folder: Path) -> list[Path]:
     "mt-bench", "MT-Bench files", "pairs in both orders; single ratings; votes",
     _why_matches_mt_bench, _why_matches_mt_bench_folder,
 )  # fmt: skip
-def read_mt_bench(source: OpenSource) -> SourceBuilder:
+def read_mt_bench(source: OpenedSource) -> SourceBuilder:
     """Read MT-Bench's questions, answers, pair and single judgements; also FastChat's folder.
 
     Errors and score −1 are unusable; the winner of game 2, in which the answers are swapped, is
@@ -214,7 +214,7 @@ matches_arena_hard: Final = make_column_matcher(
 @reads(
     "arena-hard", "Arena-Hard judgements", "pairs in both orders, five levels", matches_arena_hard
 )
-def read_arena_hard(source: OpenSource) -> SourceBuilder:
+def read_arena_hard(source: OpenedSource) -> SourceBuilder:
     """Read Arena-Hard's `games` with five-level scores; also a folder.
 
     The baseline is A in the first game; without a column `baseline` it is called "baseline"; a
@@ -323,8 +323,8 @@ def _why_matches_vicuna_folder(folder: Path) -> str:
 
 
 def _vicuna_files(folder: Path) -> list[Path]:
-    """List the JSON-lines files (at most 200) of a folder and its subfolders; empty if no path
-    contains the word "review", since the folder is then not one of Vicuna's."""
+    """List the JSON-lines files (at most 200) of a folder and its subfolders. Empty if no path
+    contains the word "review", because every folder of Vicuna's has one."""
     found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
     return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
 
@@ -342,7 +342,7 @@ def _vicuna_role(table: SourceTable) -> str:
     "vicuna", "Vicuna's reviews of two answers", "pairs, order known, with both scores",
     {"review_id, answer1_id, answer2_id": _REVIEWS}, _why_matches_vicuna_folder,
 )  # fmt: skip
-def read_vicuna(source: OpenSource) -> SourceBuilder:
+def read_vicuna(source: OpenedSource) -> SourceBuilder:
     """Read Vicuna's reviews, joined with its files of answers and questions; also a folder.
 
     A review names answers; `--files` adds the files of answers, which name their models. The scores

@@ -15,7 +15,7 @@ from studies import domain, errors
 from studies.files.tables import SourceTable
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, id_from_text
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "item": ("item", "id", "item_id"),
@@ -65,7 +65,7 @@ def _why_matches_verdict_table(table: SourceTable) -> str:
     "verdict-label", "verdicts on single answers beside their labels: verdict, label",
     "single verdicts with labels", _why_matches_verdict_table,
 )  # fmt: skip
-def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
+def read_checked_verdicts(source: OpenedSource) -> SourceBuilder:
     """Read verdicts on single answers beside labels: `verdict`, `label` or `score`, `human_score`.
 
     Pass/fail, true/false, yes/no, 1/0, or numbers on one scale; any other word is an error that
@@ -127,7 +127,7 @@ def read_checked_verdicts(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def label_reader(table: SourceTable, column: str) -> Callable[[RowCells], Any]:
+def make_label_reader(table: SourceTable, column: str) -> Callable[[RowCells], Any]:
     """Return a function that reads the label of a row from a column: "pass" or "fail", a number on
     a scale, or None for an empty cell; always None without a column. SourceError if a word in the
     column is unclear."""

@@ -11,7 +11,7 @@ from studies.files.tables import SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells
 from studies.sources.join import answer_column, join_answers, join_key_of_row
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 MAX_LITERAL_CHARS: Final = 200_000
 MAX_LITERAL_DEPTH: Final = 20
@@ -73,7 +73,7 @@ _TASKS: Final = "criteria, task_name and a question are Creation-MMBench's colum
         "reference_answer_by_gpt4o are Creation-MMBench's",
     },
 )
-def read_creation_mmbench(source: OpenSource) -> SourceBuilder:
+def read_creation_mmbench(source: OpenedSource) -> SourceBuilder:
     """Read the questions of Creation-MMBench with their criteria, and the models' answers.
 
     The baseline's answer (`reference_answer_by_gpt4o`) is the reference, compared as `@reference`;
@@ -176,8 +176,9 @@ def description_note(description: str) -> str:
 
 def parse_criteria(value: Any, where: str) -> dict[str, str]:
     """Parse a cell of criteria, a dict or a Python dict literal, to texts under "subjective" and
-    "factuality": a key that contains "subjective" is the former, any other key the latter. A plain
-    text is a subjective criterion; an empty cell gives {}, an unreadable literal a SourceError."""
+    "factuality"; SourceError for an unreadable literal. A key that contains "subjective" is the
+    former, any other key the latter. A plain text is a subjective criterion, an empty cell gives
+    {}."""
     found = value if isinstance(value, Mapping) else _parse_literal(text_of(value).strip(), where)
     if isinstance(found, str):
         return {"subjective": found} if found else {}
@@ -224,8 +225,8 @@ def _bracket_depth(text: str) -> int:
 
 def _image_sources(line: RowCells, images: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a row's images as addresses, data URLs or paths, from the cell `image`, else from
-    `image_path`; `images` maps the `index` of each row to its cell `image`, which can be the index
-    of another row with the image."""
+    `image_path`. The cell `image` can be the index of another row with the image; `images` maps the
+    `index` of each row to its cell `image`."""
     value = line.row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""

@@ -17,7 +17,7 @@ from studies.files.tables import SourceTable, check_file_size, read_table, text_
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, content_text
 from studies.sources.formats.recorded_scores import ScoreLog
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 Samples = Iterator[Mapping[str, Any]]
 LOG_SUFFIX: Final = ".eval"
@@ -66,7 +66,7 @@ def _is_json_log(path: Path) -> bool:
 
 
 @reads("inspect", "logs of Inspect", "single ratings", _why_matches_log, _why_matches_log_folder)
-def read_inspect(source: OpenSource) -> SourceBuilder:
+def read_inspect(source: OpenedSource) -> SourceBuilder:
     """Read Inspect logs: `.eval` (also Zstandard) and `.json`; also a folder.
 
     Each sample is a question with the answer of the evaluated model; each scorer is a judge; the
@@ -82,14 +82,14 @@ def read_inspect(source: OpenSource) -> SourceBuilder:
     return log.finish()
 
 
-def _task_name(path: Path, source: OpenSource) -> str:
+def _task_name(path: Path, source: OpenedSource) -> str:
     if path.suffix != LOG_SUFFIX:  # the task is named at the start of the file
         found = _TASK.search(_read_first_bytes(path))
         return found[1].decode(errors="replace") if found else path.name
     return next((header.text("task") for header, _ in _open_log(path, source)), "")
 
 
-def _open_log(path: Path, source: OpenSource) -> Iterator[tuple[RowCells, Samples]]:
+def _open_log(path: Path, source: OpenedSource) -> Iterator[tuple[RowCells, Samples]]:
     """Yield one pair: the description of an evaluation, and an iterator over its samples, which can
     be used until this generator is resumed. SourceError if an `.eval` file has no header; both are
     empty for a JSON file without `eval` and `samples`."""

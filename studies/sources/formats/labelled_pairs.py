@@ -13,34 +13,34 @@ from studies.files.upload_names import UPLOADS_FOLDER, name_without_ending
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick, failure_status
 from studies.sources.cells import RowCells, cells_of, id_from_text
-from studies.sources.source_format import OpenSource, make_column_matcher, reads, table_files_in
+from studies.sources.source_format import OpenedSource, make_column_matcher, reads, table_files_in
 
 # ---- PandaLM ---------------------------------------------------------------------------------
 
 _PANDA_WORDS: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie", "garbage": None}
 
 
-def _panda_columns(table: SourceTable) -> tuple[list[str], list[str]]:
+def _people_and_judge_columns(table: SourceTable) -> tuple[list[str], list[str]]:
     """Return the columns of people and those of judges."""
     people = [name for name in table.columns if name.startswith("annotator")]
     return people, [name for name in table.columns if name.casefold().endswith("_result")]
 
 
 def _why_matches_pandalm(table: SourceTable) -> str:
-    people, judges = _panda_columns(table)
+    people, judges = _people_and_judge_columns(table)
     if not table.has_columns("instruction", "response1", "response2") or not people + judges:
         return ""
     return f"response1, response2 and {', '.join(people + judges)} are PandaLM's"
 
 
 @reads("pandalm", "PandaLM's test set and results", "votes; pairs", _why_matches_pandalm)
-def read_pandalm(source: OpenSource) -> SourceBuilder:
+def read_pandalm(source: OpenedSource) -> SourceBuilder:
     """Read PandaLM's `response1`, `response2`, `annotator1..3`, and judges' `…_result`.
 
     Rows with the same instruction and input are comparisons of one question. Annotations are 0
     (tie), 1 or 2; results are `1`, `2`, `Tie`, or `garbage` for a failure.
     """
-    builder, (people, judges) = SourceBuilder(), _panda_columns(source.rows)
+    builder, (people, judges) = SourceBuilder(), _people_and_judge_columns(source.rows)
     # One item has all pairs of models compared on a question. A pair that the item has already
     # goes to a further item: in the same item it would count as a repeated, ignored vote.
     compared: dict[str, dict[str, set[frozenset[str]]]] = defaultdict(dict)
@@ -117,7 +117,7 @@ def _why_matches_auto_j_folder(folder: Path) -> str:
     "auto-j", "Auto-J's test set and judges' outputs", "votes; pairs in both orders", _AUTO_J_SIGNS,
     _why_matches_auto_j_folder,
 )  # fmt: skip
-def read_auto_j(source: OpenSource) -> SourceBuilder:
+def read_auto_j(source: OpenedSource) -> SourceBuilder:
     """Read Auto-J's pairs with the vote of one person (`label`), and files of judges' outputs.
 
     The source is the file of pairs, or a folder with it and the outputs. Line n of an output file
@@ -200,7 +200,7 @@ def _find_llmbar_result_files(folder: Path) -> list[Path]:
     "llmbar", "LLMBar items and results", "pairs in both orders with gold labels", _LLMBAR_SIGNS,
     _why_matches_llmbar_folder,
 )  # fmt: skip
-def read_llmbar(source: OpenSource) -> SourceBuilder:
+def read_llmbar(source: OpenedSource) -> SourceBuilder:
     """Read LLMBar's `dataset.json` and `result.json`; also a folder, such as
     `<set>/evaluators/<judge>/<prompt>/result.json`.
 
@@ -209,16 +209,16 @@ def read_llmbar(source: OpenSource) -> SourceBuilder:
     """
     builder = SourceBuilder()
     if source.table is not None:
-        _add_llmbar(builder, source.table, *_judge_prompt_subset_from_path(source.path))
+        _add_llmbar_rows(builder, source.table, *_judge_prompt_subset_from_path(source.path))
         return builder
     for path in _find_llmbar_dataset_files(source.path):
         # the name of a subset is that of its folder; uploaded files have none
         subset = "" if path.parents[1].name == UPLOADS_FOLDER else path.parent.name
-        _add_llmbar(builder, read_table(path), "", "", subset)
+        _add_llmbar_rows(builder, read_table(path), "", "", subset)
     for path in _find_llmbar_result_files(source.path):
         beside = path.parent == source.path  # no folder names its judge
         names = (UNNAMED_JUDGE, "llmbar", "") if beside else _judge_prompt_subset_from_path(path)
-        _add_llmbar(builder, read_table(path), *names)
+        _add_llmbar_rows(builder, read_table(path), *names)
     return builder
 
 
@@ -234,11 +234,12 @@ def _judge_prompt_subset_from_path(path: Path) -> tuple[str, str, str]:
     return UNNAMED_JUDGE if name == "result" else name, "llmbar", ""
 
 
-def _add_llmbar(
+def _add_llmbar_rows(
     builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
 ) -> None:
     """Add the items of one of LLMBar's files, with `subset` as their category and the label as the
-    better answer, and the last of their results as verdicts of the judge with the prompt."""
+    better answer. The last of an item's results is added as the verdict of the judge with the
+    prompt."""
     for line in cells_of(table):
         answers, question = {name: line.text(name) for name in _OUTPUTS}, line.require_text("input")
         id = id_from_text("llmbar", question, *answers.values())
@@ -280,7 +281,7 @@ matches_judgebench: Final = make_column_matcher(
     "judgebench", "JudgeBench pairs and judgments", "pairs in both orders with gold labels",
     matches_judgebench,
 )  # fmt: skip
-def read_judgebench(source: OpenSource) -> SourceBuilder:
+def read_judgebench(source: OpenedSource) -> SourceBuilder:
     """Read JudgeBench's pairs with a label and judgments; also a folder.
 
     The judge is `judge_model` of the judgment or row; `judge_name` is its prompt. The second of two

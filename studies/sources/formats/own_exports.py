@@ -17,7 +17,7 @@ from studies.files.tables import Row, SourceTable, read_table, text_of
 from studies.frames.frame_codes import SUSPECT_COLUMN
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import slot_labels
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 ITEMS_KEY: Final = "items"
 """Key in `data.files` for the file with the items of the judgements."""
@@ -37,7 +37,7 @@ VOTE_COLUMNS: Final = (
     "evenhand", "Evenhand's items", "items",
     {"id, instruction, responses": "id, instruction and responses are Evenhand's own items"},
 )  # fmt: skip
-def read_items(source: OpenSource) -> SourceBuilder:
+def read_items(source: OpenedSource) -> SourceBuilder:
     """Read items: one object per line with `id`, `instruction`, `responses`.
 
     Also `context`, `images`, `reference`, `ground_truth`, `criteria`, `category`, `meta`, `human`,
@@ -50,7 +50,7 @@ def read_items(source: OpenSource) -> SourceBuilder:
     "evenhand-judgements", "Evenhand's judgements, as exported", "every verdict, order and reply",
     {"ask, status, reply": "ask, status and reply are Evenhand's own judgements"},
 )  # fmt: skip
-def read_judgements(source: OpenSource) -> SourceBuilder:
+def read_judgements(source: OpenedSource) -> SourceBuilder:
     """Read Evenhand's export of judgements (`jsonl`, `parquet`).
 
     Lossless; their questions and answers are those of an items file that `--files` names.
@@ -82,7 +82,7 @@ def _parse_rows(
 
 
 def _builder_of_judgements_and_items(
-    source: OpenSource, all_judgements: Sequence[Judgement]
+    source: OpenedSource, all_judgements: Sequence[Judgement]
 ) -> SourceBuilder:
     """Return a builder with exported judgements, each once, and their items; notes state missing
     texts and skipped duplicates. An item that no file describes has no texts. SourceError if
@@ -198,7 +198,7 @@ def _why_matches_flat_table(table: SourceTable) -> str:
     "evenhand-csv", "Evenhand's flat table of judgements, as exported", "verdicts with orders",
     _why_matches_flat_table,
 )  # fmt: skip
-def read_flat_table(source: OpenSource) -> SourceBuilder:
+def read_flat_table(source: OpenedSource) -> SourceBuilder:
     """Read Evenhand's flat table of judgements.
 
     Verdicts, orders and arrangements, replies, costs; not the details of token use, nor names that
@@ -256,8 +256,8 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
 
 def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Return the judgements with `Ask.orders` set to the number of orders (for one answer:
-    arrangements) in which the file has the comparison; used for older files, which do not state
-    it."""
+    arrangements) in which the file has the comparison. Used for older files, which lack this
+    number."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     asks = [one.ask for one in judgements]
     keys = [(ask.judge, ask.prompt, ask.item, frozenset(ask.shown)) for ask in asks]
@@ -299,7 +299,7 @@ def vote_row(judgement: Judgement) -> dict[str, object]:
         "are Evenhand's own votes"
     },
 )
-def read_votes(source: OpenSource) -> SourceBuilder:
+def read_votes(source: OpenedSource) -> SourceBuilder:
     """Read people's votes, exported from Evenhand.
 
     Lossless, one row per vote; questions and answers as with `evenhand-judgements`.
@@ -367,7 +367,7 @@ def _why_matches_shards(folder: Path) -> str:
     "evenhand-shards", "a folder of Parquet files with judgements, exported from Evenhand",
     "every verdict, order and reply", folder=_why_matches_shards,
 )  # fmt: skip
-def read_shards(source: OpenSource) -> SourceBuilder:
+def read_shards(source: OpenedSource) -> SourceBuilder:
     """Read a folder of Parquet files with judgements, exported from Evenhand.
 
     Lossless; the items are in `items.jsonl` in the same folder.

@@ -11,7 +11,7 @@ from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
-from studies.sources.source_format import OpenSource, make_column_matcher, reads, table_files_in
+from studies.sources.source_format import OpenedSource, make_column_matcher, reads, table_files_in
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ _TIE_PREFERENCES: Final = (0.0, 1.5)
         "outputs",
     },
 )
-def read_alpaca_eval(source: OpenSource) -> SourceBuilder:
+def read_alpaca_eval(source: OpenedSource) -> SourceBuilder:
     """Read AlpacaEval's outputs or annotations; also a folder of annotations.
 
     Order not recorded: position measures are disabled. `preference` is from 1 (first) to 2
@@ -80,8 +80,9 @@ def _add_instruction_item(builder: SourceBuilder, line: RowCells, texts: Mapping
 
 
 def _pick_from_preference(preference: float | None, where: str) -> Pick:
-    """Convert AlpacaEval's preference to a pick: 1 to below 1.5 is the first answer (0), above 1.5
-    to 2 the second (1), 1.5 or 0 a tie; None for None, SourceError for any other number."""
+    """Convert AlpacaEval's preference to a pick; None for None. From 1 to below 1.5 it is the first
+    answer (0), from above 1.5 to 2 the second (1), at 1.5 or 0 a tie; SourceError for any other
+    number."""
     if preference is None:
         return None
     if preference in _TIE_PREFERENCES:
@@ -94,7 +95,7 @@ def _pick_from_preference(preference: float | None, where: str) -> Pick:
     return 0 if preference < 1.5 else 1
 
 
-def _read_outputs(source: OpenSource) -> SourceBuilder:
+def _read_outputs(source: OpenedSource) -> SourceBuilder:
     """Read one model's outputs, and for the same instructions those of models in `data.files`."""
     builder, files = SourceBuilder(), source.read_other_files()
     keys = [(line.require_text("instruction").strip(),) for line in source.cells()]
@@ -124,7 +125,7 @@ def _why_matches_comparator(table: SourceTable) -> str:
     "llm-comparator", "LLM Comparator's JSON", "pairs, order known if recorded",
     _why_matches_comparator,
 )  # fmt: skip
-def read_comparator(source: OpenSource) -> SourceBuilder:
+def read_comparator(source: OpenedSource) -> SourceBuilder:
     """Read LLM Comparator's JSON, one file per pair of models.
 
     Scores from −1.5 to 1.5 refer to A in both orders: above 0, A is better. A rating with
@@ -151,9 +152,10 @@ def read_comparator(source: OpenSource) -> SourceBuilder:
 
 
 def _add_example(
-    builder: SourceBuilder, line: RowCells, names: tuple[str, ...], by: tuple[str, str]
+    builder: SourceBuilder, line: RowCells, names: tuple[str, ...], rater: tuple[str, str]
 ) -> None:
-    """Add an example with its ratings; `by` are the judge and prompt of a rating without them."""
+    """Add an example with its ratings. `rater` is the judge and prompt of a rating that names
+    none."""
     question, *texts = (
         _join_text(line.row.get(name)) for name in ("input_text", "output_text_a", "output_text_b")
     )
@@ -178,8 +180,8 @@ def _add_example(
         )
         builder.add_verdict_or_vote(
             item,
-            rated.text("judge", "rater") or by[0],
-            rated.text("prompt") or by[1],
+            rated.text("judge", "rater") or rater[0],
+            rated.text("prompt") or rater[1],
             names[::-1] if flipped else names,
             pick,
             margin=margin,
@@ -219,7 +221,7 @@ def _why_matches_prd_folder(folder: Path) -> str:
     "prd", "PRD's prompts, judgements and votes", "pairs in both orders; votes", _PRD,
     _why_matches_prd_folder,
 )  # fmt: skip
-def read_prd(source: OpenSource) -> SourceBuilder:
+def read_prd(source: OpenedSource) -> SourceBuilder:
     """Read PRD's prompts, judgements and votes; also a folder.
 
     Verdicts in both orders; one with an empty reply counts as recorded, and a note counts them.

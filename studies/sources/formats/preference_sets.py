@@ -11,7 +11,7 @@ from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, id_from_text, parse_conversation, split_conversation
-from studies.sources.source_format import OpenSource, make_column_matcher, reads
+from studies.sources.source_format import OpenedSource, make_column_matcher, reads
 
 # ---- OpenAssistant ---------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ def _why_matches_oasst(table: SourceTable) -> str:
 @reads(
     "oasst", "OpenAssistant's ranked replies", "N options with people's ranks", _why_matches_oasst
 )
-def read_oasst(source: OpenSource) -> SourceBuilder:
+def read_oasst(source: OpenedSource) -> SourceBuilder:
     """Read OpenAssistant's ranked replies, message trees, or the Hub's flat messages.
 
     N options; people ranked them, and the contestants are the ranks.
@@ -165,7 +165,7 @@ _CHOSEN: Final = "chosen and rejected are a preference set"
     "preference", "a preference set: prompt, chosen, rejected", "items with known better answers",
     {"chosen, rejected": _CHOSEN, "prompt, chosen, rejected_1": _CHOSEN},
 )  # fmt: skip
-def read_preference(source: OpenSource) -> SourceBuilder:
+def read_preference(source: OpenedSource) -> SourceBuilder:
     """Read a preference set: `prompt`, `chosen`, and one or more `rejected`.
 
     The choice is by design: it defines the better answer and is not a person's vote.
@@ -253,7 +253,7 @@ matches_themis: Final = make_column_matcher(
     "themis", "THEMIS' choices among rotated answers",
     "choices among N, every order known, with the right answer", matches_themis,
 )  # fmt: skip
-def read_themis(source: OpenSource) -> SourceBuilder:
+def read_themis(source: OpenedSource) -> SourceBuilder:
     """Read THEMIS' records: a line of metadata with the `permutation`, then one `parsed_letter` for
     each item; also a folder.
 

@@ -37,7 +37,7 @@ def cells_of_export(table: SourceTable) -> Iterator[RowCells]:
     return map(RowCells, rows_of_export(table))
 
 
-def score_of(value: Any) -> float | None:
+def parse_score(value: Any) -> float | None:
     """Convert a number or a word of SCORE_BY_WORD to a score; None for any other or no value."""
     word = text_of(value).strip().casefold()
     try:
@@ -47,11 +47,11 @@ def score_of(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def score_or_label(held: RowCells, score: str = "score", label: str = "label") -> Any:
+def score_or_label(line: RowCells, score: str = "score", label: str = "label") -> Any:
     """Return the value in the column `score` of a row, or that in the column `label` if the score
     is missing or empty."""
-    value = held.row.get(score)
-    return value if text_of(value).strip() else held.row.get(label)
+    value = line.row.get(score)
+    return value if text_of(value).strip() else line.row.get(label)
 
 
 def plain_text(value: Any) -> str:
@@ -91,7 +91,7 @@ class ScoreLog:
         score is an unusable reply if there is a `reply`, else nothing is added; notes count missing
         scores and unknown labels. `person`: whether `judge` is the name of a person, whose score
         labels the verdicts of judges with the same `prompt`."""
-        score = None if error else score_of(value)
+        score = None if error else parse_score(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
             self.labels[label] += bool(label)
@@ -106,9 +106,9 @@ class ScoreLog:
         )
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
-        """Add notes on pass/fail words, missing scores and unknown labels, and on the `left_out`
-        scores that a rule, not a model, gave (`kind` is their name in the note); return the
-        builder."""
+        """Add notes on pass/fail words, missing scores, unknown labels and left-out scores; return
+        the builder. `left_out` is the number of scores that a rule gave, not a model, and `kind`
+        their name in the note."""
         notes = self.builder.notes
         if left_out:
             notes.append(f"{left_out:,} {kind} without a model as judge were left out")

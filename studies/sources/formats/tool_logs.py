@@ -13,7 +13,7 @@ from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, id_from_text
 from studies.sources.formats import recorded_scores
 from studies.sources.formats.recorded_scores import MODEL, ScoreLog, plain_text, score_or_label
-from studies.sources.source_format import OpenSource, reads
+from studies.sources.source_format import OpenedSource, reads
 
 # ---- promptfoo -------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ def _promptfoo_results(table: SourceTable) -> Sequence[Row]:
 @reads(
     "promptfoo", "results of promptfoo", "single ratings; choices among N", _why_matches_promptfoo
 )
-def read_promptfoo(source: OpenSource) -> SourceBuilder:
+def read_promptfoo(source: OpenedSource) -> SourceBuilder:
     """Read results of promptfoo as JSON or JSON lines.
 
     Model-graded assertions; `select-best` is a choice among all answers of a test, in the order of
@@ -170,7 +170,7 @@ def _why_matches_deepeval(table: SourceTable) -> str:
 
 
 @reads("deepeval", "test runs of DeepEval", "single ratings", _why_matches_deepeval)
-def read_deepeval(source: OpenSource) -> SourceBuilder:
+def read_deepeval(source: OpenedSource) -> SourceBuilder:
     """Read a test run of DeepEval (`.latest_test_run.json`).
 
     A metric is judged by its evaluation model.
@@ -213,7 +213,7 @@ def _why_matches_langfuse(table: SourceTable) -> str:
 
 
 @reads("langfuse", "scores exported from Langfuse", "single ratings", _why_matches_langfuse)
-def read_langfuse(source: OpenSource) -> SourceBuilder:
+def read_langfuse(source: OpenedSource) -> SourceBuilder:
     """Read scores of Langfuse's API, version 2 (`traceId`) or 3 (`subject`), with `name`, `value`,
     `source`.
 
@@ -271,7 +271,7 @@ def _why_matches_phoenix(table: SourceTable) -> str:
 
 
 @reads("phoenix", "evaluations exported from Phoenix", "single ratings", _why_matches_phoenix)
-def read_phoenix(source: OpenSource) -> SourceBuilder:
+def read_phoenix(source: OpenedSource) -> SourceBuilder:
     """Read an experiment of Phoenix as JSON or CSV, annotations of spans, or spans with
     `eval.<name>.score`.
 
@@ -369,7 +369,7 @@ def _why_matches_langsmith(table: SourceTable) -> str:
     "langsmith", "feedback exported from LangSmith", "single ratings; pairs, order unknown",
     _why_matches_langsmith,
 )  # fmt: skip
-def read_langsmith(source: OpenSource) -> SourceBuilder:
+def read_langsmith(source: OpenedSource) -> SourceBuilder:
     """Read LangSmith's feedback (`run_id`, `key`, `score`) or rows with `feedback.<key>`.
 
     Comparative feedback becomes pairs of unknown order.
@@ -421,7 +421,7 @@ def _add_langsmith_comparison(
     names = [line.text("session_id", "run_id") for line in members]
     if len(members) != 2 or builder.note_self_comparison(names, group):
         return
-    first, second = (recorded_scores.score_of(line.row.get("score")) for line in members)
+    first, second = (recorded_scores.parse_score(line.row.get("score")) for line in members)
     pick: Pick = None
     if first is not None and second is not None:
         pick = "tie" if first == second else int(second > first)

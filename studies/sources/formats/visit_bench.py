@@ -11,7 +11,7 @@ from studies.files.tables import SourceTable, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import FLAGS, RowCells, cells_of
 from studies.sources.join import join_answers, join_key_of_row
-from studies.sources.source_format import OpenSource, reads, table_files_in
+from studies.sources.source_format import OpenedSource, reads, table_files_in
 
 CHECK_JUDGE: Final = "visit-bench"
 JOIN_COLUMNS: Final = ("image", "instruction")
@@ -57,7 +57,7 @@ def _answer_files(folder: Path) -> dict[str, Path]:
     "visit-bench", "VisIT-Bench questions with one answer file per model", "items",
     _why_matches_visit_table, _why_matches_visit_folder,
 )  # fmt: skip
-def read_visit_bench(source: OpenSource) -> SourceBuilder:
+def read_visit_bench(source: OpenedSource) -> SourceBuilder:
     """Read VisIT-Bench's questions and one file per model; also a folder.
 
     Joined on image and instruction. The verified reference is `gpt4_prediction` if people marked it
@@ -93,8 +93,8 @@ def read_visit_bench(source: OpenSource) -> SourceBuilder:
 
 
 def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]) -> None:
-    """Add the item of a row with `answers` (contestant -> text), with its reference if people found
-    that correct, and with their check of the reference, if there is one."""
+    """Add the item of a row with `answers` (contestant -> text). Its reference is added if people
+    found it correct, and their check of the reference if there is one."""
     instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
     images, caption = (
@@ -122,7 +122,8 @@ def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]
 
 
 def _reference_fault(line: RowCells) -> str | None:
-    """Return what the verification form calls wrong in a reference: "caption", "answer" or None."""
+    """Return the part of a reference that people found wrong in the verification form: "caption" or
+    "answer"; None without a fault."""
     if _parse_flag(line, "human_ratings_problem_in_caption"):
         return "caption"
     return "answer" if _parse_flag(line, "human_ratings_problem_in_gpt4") else None

@@ -32,9 +32,9 @@ _METADATA_KEY: Final = b"evenhand"
 def read_cached_frame(
     store: Path, study: str, accepts: Callable[[tuple[str, int]], bool]
 ) -> pd.DataFrame | None:
-    """Return the cached frame of a study if the code that made it is unchanged and `accepts`
-    returns True for the version of the study (see `Store.version`) from which it was made; else
-    None. `store`: path of the store."""
+    """Return the cached frame of a study, or None. `accepts` returns whether the version of the
+    study (see `Store.version`) from which the frame was made can be used. A frame made by other
+    code than the present is not returned. `store`: path of the store."""
     path = _cache_path(store, study)
     if not path.is_file():
         return None  # without cached frames pyarrow is not needed
@@ -78,9 +78,9 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
 def read_cached_value(
     store: Path, study: str, name: str, accepts: Callable[[tuple[str, int]], bool]
 ) -> Any:
-    """Return the cached value `name` of a study if the code that made it is unchanged and `accepts`
-    returns True for the version of the study from which it was computed; else None. `store`: path
-    of the store."""
+    """Return the cached value `name` of a study, or None. `accepts` returns whether the version of
+    the study from which the value was computed can be used. A value computed by other code than the
+    present is not returned. `store`: path of the store."""
     try:
         code, stamp, last, value = _read_cached_values(store, study)[name]
         return value if code == _code_fingerprint() and accepts((stamp, last)) else None
@@ -106,7 +106,7 @@ def _read_cached_values(store: Path, study: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def delete_cached(store: Path, study: str) -> None:
+def delete_study_cache(store: Path, study: str) -> None:
     """Delete the cached frame and values of a study; errors of the file system are ignored."""
     for ending in ("arrow", "json"):
         with contextlib.suppress(OSError):

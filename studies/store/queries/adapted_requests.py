@@ -32,9 +32,9 @@ def key_without_parameters(key: str, parameters: Collection[str]) -> str:
     return hashlib.sha256(f"{key}\x1fwithout:{names}".encode()).hexdigest()[:40]
 
 
-def is_key_of_call(key: str, planned: str) -> bool:
-    """Whether `key` is the key `planned` of a call, or an adapted key of the same call."""
-    return any(key == key_without_parameters(planned, names) for names in REFUSABLE_SETS)
+def is_key_of_call(key: str, planned_key: str) -> bool:
+    """Whether `key` is the planned key of a call, or an adapted key of the same call."""
+    return any(key == key_without_parameters(planned_key, names) for names in REFUSABLE_SETS)
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:

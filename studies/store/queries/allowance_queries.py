@@ -36,11 +36,11 @@ def put_reservation(
     return int(cursor.lastrowid or 0)
 
 
-def delete_reservation(connection: sqlite3.Connection, number: int) -> None:
-    connection.execute("DELETE FROM allowance WHERE id=?", (number,))
+def delete_reservation(connection: sqlite3.Connection, reservation: int) -> None:
+    connection.execute("DELETE FROM allowance WHERE id=?", (reservation,))
 
 
-def settle_reservation(connection: sqlite3.Connection, number: int, cost: float) -> None:
-    """Store the dollars that a call cost, which then count instead of those reserved; `number` is
-    the reservation's id."""
-    connection.execute("UPDATE allowance SET spent=? WHERE id=?", (cost, number))
+def settle_reservation(connection: sqlite3.Connection, reservation: int, cost: float) -> None:
+    """Store the dollars that a call cost; they then count instead of those reserved. `reservation`
+    is the id of the reservation."""
+    connection.execute("UPDATE allowance SET spent=? WHERE id=?", (cost, reservation))

@@ -62,8 +62,8 @@ def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
 
 def first_and_last_reply_times(store: StoreFile, study: str) -> tuple[float | None, float | None]:
     """Return the times (seconds since 1970) of the first and the last reply of judges other than
-    people; times after the year 5000 are no seconds and count as not recorded. If no reply has a
-    recorded time, the first is None and the last None or 0."""
+    people; times after the year 5000 are invalid and left out. If no reply has a recorded time, the
+    first is None and the last None or 0."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND substr(p.judge, 1, ?) != ? AND j.time < 1e11",

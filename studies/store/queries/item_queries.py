@@ -15,26 +15,26 @@ FactsByItem = dict[str, dict[str, Any]]
 
 
 class ItemQueries(StoreFile):
-    def items(self, name: str) -> dict[str, Item]:
-        """Return id -> item, for all items of the study `name`, in their order there."""
-        rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (name,))
+    def items(self, study: str) -> dict[str, Item]:
+        """Return id -> item, for all items of a study, in their order there."""
+        rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (study,))
         found = (parse_stored_item(json.loads(text)) for (text,) in rows)
         return {item.id: item for item in found}
 
-    def item(self, name: str, item: str) -> Item | None:
-        """Return the item with the id `item` of the study `name`; None if there is none."""
-        row = self.read(f"SELECT i.json {ITEMS_OF_STUDY} AND s.item=?", (name, item)).fetchone()
+    def item(self, study: str, item: str) -> Item | None:
+        """Return the item with the id `item` of a study; None if there is none."""
+        row = self.read(f"SELECT i.json {ITEMS_OF_STUDY} AND s.item=?", (study, item)).fetchone()
         return parse_stored_item(json.loads(row[0])) if row else None
 
-    def item_facts(self, name: str) -> FactsByItem:
+    def item_facts(self, study: str) -> FactsByItem:
         """Return item -> its facts: category, answer lengths, preferences and others, no texts.
 
         Cached until the study is saved again; callers share the result and must not change it.
         """
-        saved = self.version(name)[0]
-        return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)
+        saved = self.version(study)[0]
+        return self.memoised(study, ("item facts",), lambda: self._read_item_facts(study), saved)
 
-    def _read_item_facts(self, name: str) -> FactsByItem:
+    def _read_item_facts(self, study: str) -> FactsByItem:
         """Read the facts (category, answer lengths, …) of each item; find the injection suspects of
         items stored without them."""
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
@@ -42,16 +42,16 @@ class ItemQueries(StoreFile):
         # while other threads compute.
         (rows,) = self.read(
             f"SELECT json_group_array(json_array(s.item, i.narrow, {whole})) {ITEMS_OF_STUDY}",
-            (name,),
+            (study,),
         ).fetchone()
         return {item: _parse_item_facts(narrow, text) for item, narrow, text in json.loads(rows)}
 
-    def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
+    def questions(self, study: str, items: Iterable[str]) -> dict[str, str]:
         """Return item -> instruction, for those of the given items that the study has."""
         wanted = list(items)
         marks = ",".join("?" * len(wanted))
         rows = self.read(
-            f"SELECT s.item, i.json {ITEMS_OF_STUDY} AND s.item IN ({marks})", (name, *wanted)
+            f"SELECT s.item, i.json {ITEMS_OF_STUDY} AND s.item IN ({marks})", (study, *wanted)
         )  # json_extract would cut a question at a null character
         return {item: json.loads(text)["instruction"] for item, text in rows}
 

@@ -49,6 +49,7 @@ def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -
 
 
 def _sum_known(values: list[int | None]) -> int | None:
+    """Return the sum of the values that are not None; None without any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
@@ -77,7 +78,8 @@ def mean_prompt_and_reply_tokens(
     store: StoreFile, study: str
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """Return (judge, prompt) -> mean tokens of the prompt and mean tokens of the reply, over the
-    replies that report both; left out without such replies, or with 0 tokens in all of them."""
+    replies that report both. A judge and prompt without such replies, or with 0 tokens in all of
+    them, is left out."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.prompt_tokens), avg(j.completion_tokens) "
         "FROM plan p JOIN judgements j USING(key) "

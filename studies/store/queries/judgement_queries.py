@@ -23,32 +23,32 @@ from studies.store.store_file import StoreFile
 
 
 class JudgementQueries(StoreFile):
-    def judgements(self, name: str, *, first: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
+    def judgements(self, study: str, *, first: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Yield up to `limit` judgements with texts, in plan order from plan index `first` on."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
-            (name, first, limit),
+            (study, first, limit),
         )
         return (judgement_from_row(row) for row in rows)
 
-    def recorded_judgements(self, name: str) -> Iterator[Judgement]:
+    def recorded_judgements(self, study: str) -> Iterator[Judgement]:
         """Yield the recorded verdicts and human votes of a study, in plan order."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.origin='recorded' "
             "ORDER BY p.position",
-            (name,),
+            (study,),
         )
         return (judgement_from_row(row) for row in rows)
 
-    def judgement(self, name: str, key: str) -> Judgement | None:
+    def judgement(self, study: str, key: str) -> Judgement | None:
         row = self.read(
-            f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND key=?", (name, key)
+            f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND key=?", (study, key)
         ).fetchone()
         return judgement_from_row(row) if row else None
 
     def unextracted_judgements(
-        self, name: str, prompts: Sequence[str], after: int, limit: int
+        self, study: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
         """Return (sequence number, judgement) for unreadable replies to live asks with `prompts`
         that have no extraction, or only failed ones: the first `limit` with a sequence number (seq)
@@ -60,7 +60,7 @@ class JudgementQueries(StoreFile):
             f"AND j.status='unreadable' AND p.prompt IN ({','.join('?' * len(prompts))}) "
             "AND NOT EXISTS (SELECT 1 FROM extractions e JOIN judgements x ON x.key=e.key "
             "WHERE e.reads=j.key AND x.status!='error') ORDER BY j.seq LIMIT ?",
-            (name, after, *prompts, limit),
+            (study, after, *prompts, limit),
         )
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
@@ -75,13 +75,13 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return row
 
-    def _reply_texts(self, study: str, least: int = 1) -> Iterator[tuple[int, str]]:
+    def _reply_texts(self, study: str, min_length: int = 1) -> Iterator[tuple[int, str]]:
         """Yield the sequence number (`seq` in the frame) and the reply of each judgement of a study
-        whose reply has at least `least` characters."""
+        whose reply has at least `min_length` characters."""
         yield from self.read(
             "SELECT j.seq, r.reply FROM plan p JOIN judgements j USING(key) "
             f"JOIN replies r USING(key) WHERE p.study={STUDY_ID} AND length(r.reply)>=?",
-            (study, least),
+            (study, min_length),
         )
 
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
@@ -111,7 +111,7 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return RequestRecord(*row) if row else None
 
-    def search_judgements(self, name: str, text: str) -> list[int]:
+    def search_judgements(self, study: str, text: str) -> list[int]:
         """Return the sequence numbers (seq) of judgements whose reply or question contains a text.
 
         The case of A-Z is ignored.
@@ -123,12 +123,12 @@ class JudgementQueries(StoreFile):
             f"WHERE p.study={STUDY_ID} AND (r.reply LIKE ? ESCAPE '\\' OR p.item IN "
             f"(SELECT s.item {ITEMS_OF_STUDY} "
             "AND json_extract(i.json, '$.instruction') LIKE ? ESCAPE '\\'))",
-            (name, like, name, like),
+            (study, like, study, like),
         )
         return [seq for (seq,) in rows]
 
     def latest_judgements(
-        self, name: str, count: int, *, failures_only: bool = False
+        self, study: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
         """Return the last `count` judgements of a study, newest first; with `failures_only`, only
         unusable replies."""
@@ -140,7 +140,7 @@ class JudgementQueries(StoreFile):
             for (seq,) in self.read(
                 "SELECT j.seq FROM judgements j CROSS JOIN plan p ON p.key=j.key "
                 f"WHERE p.study={STUDY_ID} {only} ORDER BY j.seq DESC LIMIT ?",
-                (name, count),
+                (study, count),
             )
         ]
         rows = self.read(
@@ -148,17 +148,17 @@ class JudgementQueries(StoreFile):
             "CROSS JOIN plan p USING(key) CROSS JOIN replies r USING(key) "
             f"WHERE p.study={STUDY_ID} AND j.seq IN ({','.join('?' * len(newest))}) "
             "ORDER BY j.seq DESC",
-            (name, *newest),
+            (study, *newest),
         )
         return [judgement_from_row(row) for row in rows]
 
-    def token_totals(self, name: str) -> tuple[int, int]:
+    def token_totals(self, study: str) -> tuple[int, int]:
         """Return the sums of prompt and completion tokens of the replies to a study's live asks."""
         row = self.read(
             "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
             "FROM plan p JOIN judgements j USING(key) "
             f"WHERE p.study={STUDY_ID} AND p.origin='live'",
-            (name,),
+            (study,),
         ).fetchone()
         return int(row[0]), int(row[1])
 
@@ -177,21 +177,21 @@ class JudgementQueries(StoreFile):
 
     # ---- the frame --------------------------------------------------------------------------
 
-    def frame_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
+    def frame_rows(self, study: str, *, since: int = 0) -> list[tuple[Any, ...]]:
         """Return the rows of a study's frame in plan order, without texts.
 
         With `since`, a sequence number (seq), only the rows of judgements with a higher number are
         returned.
         """
-        return self._frame_row_cursor(name, since).fetchall()
+        return self._frame_row_cursor(study, since).fetchall()
 
-    def _column_texts(self, name: str) -> Iterator[ColumnTexts]:
+    def _column_texts(self, study: str) -> Iterator[ColumnTexts]:
         """Yield a study's frame in plan order as blocks of consecutive rows; in a block, the values
         of each column are joined to one text."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
         rows = self.read_blocks(
-            name,
+            study,
             f"SELECT group_concat(json_quote(p.item), '{ROW_SEP}'), "
             f"group_concat(json_array({', '.join(group)}), '{ROW_SEP}'), group_concat(j.seq), "
             "json_group_array(json(j.scores)), json_group_array(json(j.probabilities)) "
@@ -202,7 +202,7 @@ class JudgementQueries(StoreFile):
         )
         yield from (ColumnTexts(*row) for row in rows if row[0] is not None)
 
-    def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
+    def _frame_row_cursor(self, study: str, since: int = 0) -> sqlite3.Cursor:
         """Return a cursor over the rows of `frame_rows`, because five million rows at once would
         not fit into memory."""
         return self.read(
@@ -211,7 +211,7 @@ class JudgementQueries(StoreFile):
             f"FROM {'judgements j CROSS JOIN plan p' if since else 'plan p JOIN judgements j'} "
             "ON p.key=j.key "  # CROSS JOIN fixes the order: new judgements first
             f"WHERE p.study={STUDY_ID} AND j.seq>? ORDER BY p.position",
-            (name, since),
+            (study, since),
         )
 
 

@@ -19,41 +19,43 @@ KEYS_PER_QUERY: Final = 500
 
 
 class PlanQueries(StoreFile):
-    def plan_sha(self, name: str) -> str:
+    def plan_sha(self, study: str) -> str:
         """Return the hash of a study's plan; "" if there is no such study."""
-        row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
+        row = self.read("SELECT plan_sha FROM studies WHERE name=?", (study,)).fetchone()
         return row[0] if row else ""
 
-    def asks(self, name: str) -> Iterator[Ask]:
+    def asks(self, study: str) -> Iterator[Ask]:
         """Yield the live asks of a study, in plan order."""
         rows = self.read(
             f"SELECT {PLAN_COLUMNS} FROM plan WHERE study={STUDY_ID} AND origin='live' "
             "ORDER BY position",
-            (name,),
+            (study,),
         )
         return (ask_from_row(row) for row in rows)
 
-    def has_live_asks(self, name: str) -> bool:
+    def has_live_asks(self, study: str) -> bool:
         """Whether a study of that name has live asks."""
         found = self.read(
-            f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (name,)
+            f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (study,)
         )
         return found.fetchone() is not None
 
-    def answered_keys(self, name: str) -> set[str]:
-        """Return the keys of a study's live asks that have a judgement other than an error; for a
-        call sent without refused parameters, the key as planned, with these parameters."""
+    def answered_keys(self, study: str) -> set[str]:
+        """Return the keys of a study's live asks that have a judgement other than an error. If a
+        call was sent without refused parameters, its key is the planned one, with these
+        parameters."""
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
             "AND p.origin='live' AND j.status!='error'",
-            (name,),
+            (study,),
         )
         return {key for (key,) in rows}
 
     def answered_keys_among(self, keys: Sequence[str]) -> set[str]:
         """Return those of the planned `keys` that have a judgement other than an error, in any
-        study, also if it is stored under an adapted key (of a call without refused parameters)."""
+        study. A judgement stored under the adapted key of a call (without refused parameters)
+        counts too."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
@@ -69,7 +71,7 @@ class PlanQueries(StoreFile):
 
     def pending_asks(
         self,
-        name: str,
+        study: str,
         judge: str,
         after: int,
         limit: int,
@@ -89,52 +91,52 @@ class PlanQueries(StoreFile):
             "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
             f"AND (j.status NOT IN ({','.join('?' * len(again))}) OR j.seq>?)) "
             "ORDER BY position LIMIT ?",
-            (name, judge, after, *again, began, limit),
+            (study, judge, after, *again, began, limit),
         )
         return [(row[0], ask_from_row(row[1:])) for row in rows]
 
     # ---- counting ---------------------------------------------------------------------------
 
-    def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
+    def counts(self, study: str, *, recorded: bool = False) -> dict[str, int]:
         """Return status -> number of live asks, and "planned" -> number of all of them, with
         noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks,
         whose number is then also in "recorded"."""
-        found = self.ask_counts_of_origin(name, "live")
+        found = self.ask_counts_of_origin(study, "live")
         if recorded and not found:
-            found = self.ask_counts_of_origin(name, "recorded")
+            found = self.ask_counts_of_origin(study, "recorded")
             return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
         return {"planned": sum(found.values()), **found}
 
-    def count_calls_without_twins(self, name: str) -> int:
+    def count_calls_without_twins(self, study: str) -> int:
         """Return the number of planned calls or, in a study without any, of recorded verdicts and
         votes, without those that show a twin."""
-        found = self.counts(name, recorded=True)
+        found = self.counts(study, recorded=True)
         twins = self.read(
             f"SELECT count(*) FROM plan WHERE study={STUDY_ID} AND instr(shown, ?) > 0 "
             "AND origin=?",
-            (name, TWIN_SIGN, "recorded" if "recorded" in found else "live"),
+            (study, TWIN_SIGN, "recorded" if "recorded" in found else "live"),
         ).fetchone()[0]
         return found["planned"] - int(twins)
 
-    def ask_counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
+    def ask_counts_of_origin(self, study: str, origin: str) -> dict[str, int]:
         """Return status -> number of asks of this origin, "live" or "recorded"."""
         found: dict[str, int] = {}
-        for _, _, one, status, count in self.ask_counts(name):
+        for _, _, one, status, count in self.ask_counts(study):
             if one == origin:
                 found[status] = found.get(status, 0) + count
         return dict(sorted(found.items()))
 
-    def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
+    def ask_counts(self, study: str) -> list[tuple[str, str, str, str, int]]:
         """Return (judge, prompt, origin, status, number of asks) for each such combination; the
         origin is "live" or "recorded". Asks without a judgement have the status `pending`."""
-        rows = self.cached_on_disk(name, "asks", lambda: self._count_asks(name))
+        rows = self.cached_on_disk(study, "asks", lambda: self._count_asks(study))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
-    def _count_asks(self, name: str) -> list[list[Any]]:
+    def _count_asks(self, study: str) -> list[list[Any]]:
         """Return the rows of `ask_counts`, as lists."""
         found: Counter[str] = Counter()
         rows = self.read_blocks(
-            name,  # GROUP BY would sort all rows, which takes twice as long
+            study,  # GROUP BY would sort all rows, which takes twice as long
             "SELECT group_concat(json_array(p.judge, p.prompt, p.origin, "
             f"COALESCE(j.status, 'pending')), '{ROW_SEP}') "
             "FROM plan p LEFT JOIN judgements j USING(key) "

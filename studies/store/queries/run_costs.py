@@ -54,7 +54,7 @@ def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
 
 
 def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[AttemptTotals]:
-    """Sum the attempts of one run by judge and outcome; `owner` identifies the run (see PastRun).
+    """Sum the attempts of one run by judge and outcome; `owner` identifies the run (see StoredRun).
     The judge is "" for attempts at asks that are no longer in the plan of `study`."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
@@ -106,7 +106,7 @@ def study_spending(store: StoreFile, study: str) -> float:
     return float(row[0])
 
 
-class FailedAsks(NamedTuple):
+class RunFailureCount(NamedTuple):
     """Number of unusable replies of one run with the same status."""
 
     status: str
@@ -115,7 +115,7 @@ class FailedAsks(NamedTuple):
     """Key of the last call with such a reply, as an example."""
 
 
-def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
+def failures_of_run(store: StoreFile, owner: str) -> list[RunFailureCount]:
     """Count the unusable replies of the run with the lease owner `owner` by status; replies that a
     later run replaced are not counted."""
     marks = ",".join("?" * len(USABLE_STATUSES))
@@ -127,12 +127,12 @@ def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
         "GROUP BY j.status",
         (owner, *USABLE_STATUSES),
     )
-    return [FailedAsks(*row[:3]) for row in rows]
+    return [RunFailureCount(*row[:3]) for row in rows]
 
 
-class SiblingSpending(NamedTuple):
-    """Spending of another run of the same study, on judges that are not free; `highest` are the
-    dollars of its dearest attempt."""
+class OtherRunSpending(NamedTuple):
+    """Spending of another run of the same study, on judges that are not free; `highest` is the cost
+    of its dearest attempt in dollars."""
 
     owner: str
     dollars: float
@@ -142,9 +142,9 @@ class SiblingSpending(NamedTuple):
     in_flight: int
 
 
-def sibling_spending(
+def spending_of_other_runs(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
-) -> list[SiblingSpending]:
+) -> list[OtherRunSpending]:
     """Return the spending of each other run of a study; `owner` identifies the run to leave out (it
     is not a visitor). Attempts of `free_judges` do not count, and a run with only such attempts is
     left out."""
@@ -157,7 +157,7 @@ def sibling_spending(
         f"(SELECT 1 FROM plan p WHERE p.key=a.key AND p.judge IN ({marks})) GROUP BY 1",
         (study, owner, *free_judges),
     )
-    return [SiblingSpending(*row) for row in rows]
+    return [OtherRunSpending(*row) for row in rows]
 
 
 def put_settled_attempt(
@@ -167,9 +167,9 @@ def put_settled_attempt(
     usage: Usage,
     cost: float | None,
 ) -> None:
-    """Store the attempt of a call that was made outside this store, unless one of `owner` with a
-    reply to this call is stored: its outcome is the status of the judgement, `owner` identifies the
-    run, `cost` is in dollars (None if unknown)."""
+    """Store the attempt of a call that was made outside this store, with the status of the
+    judgement as its outcome, unless an attempt of the run `owner` with a reply to this call is
+    stored. `cost` is in dollars (None if unknown)."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "

@@ -11,7 +11,7 @@ from studies.store.store_file import StoreFile
 
 
 @dataclass(frozen=True, slots=True)
-class PastRun:
+class StoredRun:
     """A stored run; `state` is running, paused, stopped, done, failed or interrupted."""
 
     id: str
@@ -25,7 +25,7 @@ class PastRun:
 
 
 class RunQueries(StoreFile):
-    def runs(self, study: str | None = None) -> list[PastRun]:
+    def runs(self, study: str | None = None) -> list[StoredRun]:
         """List the runs of one study or of all studies, newest first; unfinished runs whose process
         has died get the state `interrupted`."""
         rows = self.read(
@@ -33,18 +33,18 @@ class RunQueries(StoreFile):
             "WHERE study=COALESCE(?, study) ORDER BY started DESC",
             (study,),
         ).fetchall()
-        return [_past_run_from_row(row, self.run_locks_folder) for row in rows]
+        return [_run_from_row(row, self.run_locks_folder) for row in rows]
 
 
-def _past_run_from_row(row: Sequence[Any], owners: Path) -> PastRun:
+def _run_from_row(row: Sequence[Any], owners: Path) -> StoredRun:
     run_id, study, owner, state, reason, started, ended = row
     if ended is None and not is_owner_alive(owners, owner):
         state = "interrupted"
         reason = "the run's process ended; start the study again to resume where it stopped"
-    return PastRun(run_id, study, state, reason, started, ended, owner)
+    return StoredRun(run_id, study, state, reason, started, ended, owner)
 
 
-def put_run(connection: sqlite3.Connection, run: PastRun) -> None:
+def put_run(connection: sqlite3.Connection, run: StoredRun) -> None:
     connection.execute(
         "INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)",
         (run.id, run.study, run.owner, run.state, run.reason, run.started, run.ended),

@@ -52,19 +52,19 @@ def put_final_results(
     return count, settled, _put_judgements(connection, f"{known} AND settled", "IGNORE")
 
 
-def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[Any]) -> bool:
+def put_attempt_once(connection: sqlite3.Connection, key: str, values: Sequence[Any]) -> bool:
     """Store an attempt unless the store already has it; return whether it was stored.
 
-    `call` has the owner, start, end, outcome, five token counts and cost of the attempt.
+    `values` has the owner, start, end, outcome, five token counts and cost of the attempt.
     """
-    owner, started = call[:2]
+    owner, started = values[:2]
     return bool(
         connection.execute(
             "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
             "completion_tokens, cached_tokens, cache_write, reasoning_tokens, cost) "
             "SELECT ?,?,?,?,?,?,?,?,?,?,? "
             "WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE key=? AND owner=? AND started=?)",
-            (key, *call, key, owner, started),
+            (key, *values, key, owner, started),
         ).rowcount
     )
 
@@ -76,9 +76,11 @@ def store_collected_rows_as_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
     """Write the rows collected in the temporary table to the store as a recorded study, in place of
-    its earlier plan; of several rows of an ask, the first in the plan counts, and rows of items
-    that are not in `items` are left out. `plan_sha` is stored as the hash of the plan. SourceError
-    if two asks have the same position in the plan."""
+    its earlier plan. SourceError if two asks have the same position in the plan.
+
+    Of several rows of an ask, the first in the plan counts. Rows of items that are not in `items`
+    are left out. `plan_sha` is stored as the hash of the plan.
+    """
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -135,19 +137,19 @@ def drop_import_tables(connection: sqlite3.Connection) -> None:
 
 
 def _put_judgements(
-    connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
+    connection: sqlite3.Connection, source: str, conflict: str, order: str = "position, i.rowid"
 ) -> Counter[str]:
-    """Write judgements and replies of the rows that `chosen` (FROM and WHERE in SQL) selects,
-    sorted by `order`; return the number of new judgements by status. `clash` says what to do with a
-    row whose key is already stored: IGNORE or REPLACE."""
+    """Write judgements and replies of the rows that `source` (FROM and WHERE in SQL) selects,
+    sorted by `order`; return the number of new judgements by status. `conflict` (IGNORE or REPLACE)
+    is applied to a row whose key is already stored."""
     last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
     connection.execute(
-        f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "
-        f"SELECT key, {JUDGEMENT_COLUMNS} {chosen} ORDER BY {order}"
+        f"INSERT OR {conflict} INTO judgements(key, {JUDGEMENT_COLUMNS}) "
+        f"SELECT key, {JUDGEMENT_COLUMNS} {source} ORDER BY {order}"
     )
     connection.execute(
-        f"INSERT OR {clash} INTO replies(key, {REPLY_COLUMNS}) "
-        f"SELECT key, {REPLY_COLUMNS} {chosen} ORDER BY {order}"
+        f"INSERT OR {conflict} INTO replies(key, {REPLY_COLUMNS}) "
+        f"SELECT key, {REPLY_COLUMNS} {source} ORDER BY {order}"
     )
     rows = connection.execute(
         "SELECT status, count(*) FROM judgements WHERE seq>? GROUP BY 1", (last,)

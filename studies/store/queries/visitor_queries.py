@@ -81,10 +81,11 @@ def restrict_reads(connection: sqlite3.Connection) -> None:
 
 
 def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
-    """Refuse, on this connection, changes to studies of other owners and to runs, votes that the
-    visitor may not cast, and new studies above the limits; make the visitor the owner of new ones.
+    """Make this connection refuse writes that the visitor may not make, and make the visitor the
+    owner of new studies. `most_studies` is the limit of studies per visitor; 0 means no limit.
 
-    `most_studies` is the limit of studies per visitor; 0 means no limit.
+    Refused are changes to runs and to studies of other owners, votes that the visitor may not cast,
+    and new studies above the limits.
     """
     for trigger in _trigger_statements(most_studies):
         connection.execute(trigger)

@@ -51,7 +51,7 @@ class PageFile:
         self._file = path.open("rb")
         self._log = wal.path.open("rb") if wal else None
         self._logged = wal.latest_offsets_by_page() if wal else {}
-        start = self._first_bytes(path)
+        start = self._read_header_bytes()
         self.header = parse_header(start)
         self.page_size = (
             self.header.page_size if self.header else wal.page_size if wal else DEFAULT_PAGE_SIZE
@@ -60,7 +60,7 @@ class PageFile:
         in_file = -(-path.stat().st_size // self.page_size)
         self.count = wal.database_pages if wal else in_file
 
-    def _first_bytes(self, path: Path) -> bytes:
+    def _read_header_bytes(self) -> bytes:
         if self._log and 1 in self._logged:
             self._log.seek(self._logged[1])
             return self._log.read(HEADER_BYTES)
@@ -160,7 +160,7 @@ class PageFile:
         if kind == TABLE_LEAF:
             unsigned, at = _read_varint(content, at)
             rowid = unsigned - (1 << 64) if unsigned >> 63 else unsigned
-        local = self._local_bytes(size, kind)
+        local = self._payload_bytes_on_page(size, kind)
         if at + local > self._usable or size > self.count * self.page_size:
             raise Unreadable("a cell of the database file crosses the end of its page")
         payload = content[at : at + local]
@@ -169,7 +169,7 @@ class PageFile:
             payload += self._read_overflow_pages(following, size - local)
         return Row(rowid, _parse_record_values(payload))
 
-    def _local_bytes(self, size: int, kind: int) -> int:
+    def _payload_bytes_on_page(self, size: int, kind: int) -> int:
         """Return the number of bytes of a payload of `size` bytes that are on the page itself, not
         on overflow pages."""
         usable = self._usable

@@ -44,7 +44,7 @@ class PageTrees:
         self._seen = self.pages.free_pages()
         found = list(self.rows(MASTER, 1))
         if self.losses[MASTER].has_losses:
-            for _, page in self._cut_off_pages():
+            for _, page in self._orphaned_pages():
                 found += [row for row in page.rows if MASTER_SHAPE.fits(row)]
         for row in found:
             name, root = row.values[1], row.values[3]
@@ -53,7 +53,7 @@ class PageTrees:
 
     def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
         """Yield the readable rows of a table or index, in the order of its tree, and count the
-        losses; `root` is the number of its first page (None: as found by `find_roots`)."""
+        losses. `root` is the number of its first page (None: as found by `find_roots`)."""
         losses = self.losses.setdefault(name, TreeLosses())
         shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
         start = self.roots.get(name) if root is None else root
@@ -63,14 +63,14 @@ class PageTrees:
         waiting = [start]
         while waiting:
             number = waiting.pop()
-            page = self._take_page(number, shape)
+            page = self._read_tree_page(number, shape)
             if page is None:
                 losses.pages += 1
                 continue
             waiting.extend(reversed(page.children))
             yield from self._fitting_rows(page, shape, losses)
 
-    def _take_page(self, number: int, shape: TableShape) -> BTreePage | None:
+    def _read_tree_page(self, number: int, shape: TableShape) -> BTreePage | None:
         """Read a page of a tree; None if it is unreadable, was read before, or belongs to an index
         instead of a table (or the other way round)."""
         if number in self._seen:
@@ -93,7 +93,7 @@ class PageTrees:
         losses.read_rows += len(fitting)
         yield from fitting
 
-    def _cut_off_pages(self) -> Iterator[tuple[int, BTreePage]]:
+    def _orphaned_pages(self) -> Iterator[tuple[int, BTreePage]]:
         """Yield number and content of each readable page that no tree has so far."""
         for number in range(2, self.pages.count + 1):
             if number not in self._seen:
@@ -102,13 +102,13 @@ class PageTrees:
                 except Unreadable:
                     continue
 
-    def cut_off_rows(self, names: Iterable[str]) -> Iterator[tuple[str, Row]]:
+    def orphaned_rows(self, names: Iterable[str]) -> Iterator[tuple[str, Row]]:
         """Yield the rows on pages that belong to no tree, each with the name of its table.
 
         A page is assigned to a table if its rows fit exactly one of the damaged tables `names`.
         """
         candidates = [self.shapes[name] for name in names]
-        for number, page in self._cut_off_pages():
+        for number, page in self._orphaned_pages():
             fitting = [
                 shape
                 for shape in candidates

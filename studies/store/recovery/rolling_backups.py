@@ -15,7 +15,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_leftovers, replace_when_written
+from studies.files.partial_files import delete_abandoned_files, replace_when_written
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
@@ -67,7 +67,7 @@ def backup_before_migration(store: Path, version: int) -> None:
     if size > MAX_DAILY_BYTES:
         _log.warning("copying %s (%.1f GB) to %s before its update", store, size / 1e9, target)
     try:
-        _require_room(size, store)
+        _require_disk_space(size, store)
         write_backup(store, target)
     except (OSError, StoreUnusable) as error:
         raise StoreUnusable(
@@ -83,7 +83,7 @@ def backup_daily(store: Path) -> Path | None:
     Return the new file; None if no backup was due. StoreUnusable if the store is too large, or the
     disk too full.
     """
-    delete_leftovers(backup_folder(store))
+    delete_abandoned_files(backup_folder(store))
     keep, size = backups_to_keep(), store_size_bytes(store)
     target = backup_folder(store) / time.strftime("daily-%Y-%m-%d.db")
     made = daily_backups(store)
@@ -94,7 +94,7 @@ def backup_daily(store: Path) -> Path | None:
             f"no daily backup: {store} has {size / 1e9:.1f} GB, more than "
             f"{MAX_DAILY_BYTES / 1e9:.0f} GB; make one with python -m studies backup"
         )
-    _require_room(size, store)
+    _require_disk_space(size, store)
     write_backup(store, target)
     for old in daily_backups(store)[:-keep]:
         old.unlink(missing_ok=True)
@@ -115,7 +115,7 @@ def _paths_of_store_and_log(store: Path) -> list[Path]:
     return [path for path in (store, log) if path.exists()]
 
 
-def _require_room(size: int, store: Path) -> None:
+def _require_disk_space(size: int, store: Path) -> None:
     """Raise StoreUnusable unless the disk of the store has twice `size` bytes free."""
     free = shutil.disk_usage(store.parent).free
     if free < 2 * size:

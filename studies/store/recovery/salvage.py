@@ -66,8 +66,8 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return (log, "") for the write-ahead log of a store; (None, "") if there is no log; (None,
-    note) if the log belongs to another store."""
+    """Return (log, "") for the write-ahead log of a store; (None, "") if there is none with
+    committed pages; (None, note) if the log belongs to another store."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
@@ -83,9 +83,9 @@ def find_usable_log(source: Path) -> tuple[Wal | None, str]:
 def repair_store(source: Path, target: Path) -> RepairReport:
     """Copy the readable rows of a damaged store into a new store at `target`.
 
-    `source` and the files beside it are not changed. StoreUnusable if `target` exists, cannot be
-    written or fails its check; OSError if `source` cannot be read or the folder of `target` cannot
-    be made.
+    `source` and the files beside it are not changed. StoreUnusable if `target` exists, the disk is
+    full, SQLite fails or the new store fails its check; OSError if `source` cannot be read, or
+    `target` cannot be written for another reason than a full disk.
     """
     if target.exists():
         raise StoreUnusable(f"{target} exists; name another file with --out")
@@ -101,7 +101,7 @@ def repair_store(source: Path, target: Path) -> RepairReport:
                 connection.execute("PRAGMA foreign_keys=OFF")
                 tables = _copy_tables(pages, connection, notes)
                 notes += _repair_references(connection, tables)
-            _check_result(partial, target)
+            _check_new_store(partial, target)
     except (sqlite3.Error, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (ENOSPC, EDQUOT):
             raise  # the damaged file cannot be read
@@ -130,11 +130,11 @@ def _copy_tables(
             continue  # a table that later versions have added
         result.kept = _insert_rows(connection, shapes[name], trees.rows(name))
     damaged = [name for name in results if name in trees.losses and trees.losses[name].has_losses]
-    for name, row in trees.cut_off_rows(damaged):
+    for name, row in trees.orphaned_rows(damaged):
         results[name].kept += _insert_rows(connection, shapes[name], [row])
     for name in damaged:
-        _count_lost(trees, results[name])
-    _copy_sequence(trees, connection)
+        _count_lost_rows(trees, results[name])
+    _copy_last_sequence_number(trees, connection)
     return results
 
 
@@ -163,7 +163,7 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
         return 0
 
 
-def _count_lost(trees: PageTrees, result: TableResult) -> None:
+def _count_lost_rows(trees: PageTrees, result: TableResult) -> None:
     """Count a table's lost rows: exactly, if one of its indexes is undamaged; else estimate them
     from the number of lost pages."""
     for shape in trees.shapes.values():
@@ -175,7 +175,7 @@ def _count_lost(trees: PageTrees, result: TableResult) -> None:
     result.lost, result.exact = trees.losses[result.name].estimate_rows(), False
 
 
-def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
+def _copy_last_sequence_number(trees: PageTrees, connection: sqlite3.Connection) -> None:
     """Copy the last sequence number of the damaged store, so that the numbers of deleted judgements
     are not used again."""
     for row in trees.rows(SEQUENCE):
@@ -219,7 +219,7 @@ def _repair_references(
     connection.execute("COMMIT")
 
 
-def _check_result(partial: Path, target: Path) -> None:
+def _check_new_store(partial: Path, target: Path) -> None:
     """Raise StoreUnusable if the new store, still under its partial name, is damaged."""
     with contextlib.closing(database.connect(partial)) as connection:
         (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()

@@ -23,41 +23,41 @@ class StoreCursor(sqlite3.Cursor):
         try:
             super().execute(*values)
         except sqlite3.DatabaseError as error:
-            raise self._explain(error) from error
+            raise self._error_to_raise(error) from error
         return self
 
     def executemany(self, *values: Any) -> StoreCursor:
         try:
             super().executemany(*values)
         except sqlite3.DatabaseError as error:
-            raise self._explain(error) from error
+            raise self._error_to_raise(error) from error
         return self
 
     def fetchone(self) -> Any:
         try:
             return super().fetchone()
         except sqlite3.DatabaseError as error:
-            raise self._explain(error) from error
+            raise self._error_to_raise(error) from error
 
     def fetchmany(self, *values: Any, **named: Any) -> list[Any]:
         try:
             return super().fetchmany(*values, **named)
         except sqlite3.DatabaseError as error:
-            raise self._explain(error) from error
+            raise self._error_to_raise(error) from error
 
     def fetchall(self) -> list[Any]:
         try:
             return super().fetchall()
         except sqlite3.DatabaseError as error:
-            raise self._explain(error) from error
+            raise self._error_to_raise(error) from error
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         try:
             yield from iter(super().__next__, _NO_ROW)
         except sqlite3.DatabaseError as error:
-            raise self._explain(error) from error
+            raise self._error_to_raise(error) from error
 
-    def _explain(self, error: sqlite3.DatabaseError) -> Exception:
+    def _error_to_raise(self, error: sqlite3.DatabaseError) -> Exception:
         """Return StoreDamaged for an error due to a damaged file, else the error itself."""
         store = self.connection
         if isinstance(store, StoreConnection) and is_damage(error):

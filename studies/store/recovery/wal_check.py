@@ -86,8 +86,8 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
 
 
 def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFrame]:
-    """Yield the pages of a log up to the first page left from an earlier use of the file, which has
-    other salts (random numbers) than the log's header."""
+    """Yield the pages of a log, up to the first page left from an earlier use of the file: its
+    salts (random numbers) differ from those in the log's header."""
     offset = WAL_HEADER_BYTES
     while True:
         file.seek(offset)

@@ -32,7 +32,7 @@ from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.errors import StudyError
 from studies.spec.study import parse_study
-from studies.store.queries.run_queries import PastRun, put_run
+from studies.store.queries.run_queries import StoredRun, put_run
 from tests.page_words import says
 from tests.voted_studies import six_items
 
@@ -87,7 +87,7 @@ def test_a_study_whose_run_failed_without_a_reply_is_not_called_ready(store):
     assert says(failed.text, "Failed", f"{line.planned} calls") and failed.tab == "run"
     assert study_state(line, ["Mine"], run_failed=True).dot == "running"
     for started, state, failures in ((1.0, "failed", 1), (2.0, "stopped", 0), (3.0, "failed", 1)):
-        run = PastRun(f"run {started}", "Mine", state, "", started, started + 0.5)
+        run = StoredRun(f"run {started}", "Mine", state, "", started, started + 0.5)
         store.writer.run(partial(put_run, run=run))
         html = studies_html(store, [])
         assert ("Failed: " in html) is bool(failures) and "Ready: " in html

@@ -44,7 +44,7 @@ from metrics.position.position_measures import consistency, noise_floor
 from studies.domain import Estimate
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.run_owners import LeaseOwner
-from studies.store.store import PastRun, Store, StudySummary
+from studies.store.store import Store, StoredRun, StudySummary
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
 from tests.judges.small_studies import QUICK, endpoint, mumbling_plan, start_small, study_plan
 from tests.page_words import says
@@ -59,7 +59,7 @@ def words(text: str) -> str:
     return re.sub(r" ([,.;:])", r"\1", " ".join(plain.split()))
 
 
-def asked(store: Store, engine: Engine, plan: Plan, **more: Any) -> PastRun:
+def asked(store: Store, engine: Engine, plan: Plan, **more: Any) -> StoredRun:
     save_plan(plan, store)
     assert engine.start(plan, store, **more).wait(120)
     return store.runs(plan.study.name)[0]
@@ -643,7 +643,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
 
 def test_a_broken_run_counts_its_calls_in_one_way():
     """71 calls: 16 replies, 4 calls that failed, 51 not made yet: 16 done, 55 left everywhere."""
-    ended = PastRun("id", "s", "failed", "the endpoint does not answer", 1.0, 2.0)
+    ended = StoredRun("id", "s", "failed", "the endpoint does not answer", 1.0, 2.0)
     counts = {"planned": 71, "pending": 51, "ok": 16, "error": 4}
     known = RunFacts(
         name="s", counts=counts, snapshot=None, running=False, last=ended, spent=0.0,

@@ -22,7 +22,7 @@ from judges.planning.plan import Plan, save_plan
 from studies.errors import StoreUnusable
 from studies.spec.study import dump_study
 from studies.store.database import connect
-from studies.store.run_journal import list_maybe_paid_twice
+from studies.store.run_journal import list_possibly_paid_calls
 from studies.store.store import Store
 from studies.store.writer import StoreWriter
 from tests.canary_forms import CANARY, found_in
@@ -263,7 +263,7 @@ def check_kills(
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
     again = done["bill"]["totals"]["billed"] - asks
     assert 0 <= again <= in_flight * kills, "re-paid at most what was in flight at each kill"
-    doubtful = list_maybe_paid_twice(store)
+    doubtful = list_possibly_paid_calls(store)
     assert again <= len(doubtful), "and all of it is listed"
     assert len(doubtful) <= in_flight * kills, "and nothing that was not in flight"
     if again:
@@ -324,7 +324,7 @@ def test_a_dead_owners_lease_is_taken_over(tmp_path):
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
         store = Store(path)
-        assert len(list_maybe_paid_twice(store)) == 4, "those in flight, not the 36 in the queue"
+        assert len(list_possibly_paid_calls(store)) == 4, "those in flight, not the 36 in the queue"
         assert store.read("SELECT count(*) FROM leases").fetchone() == (4,)
         run = run_through(plan, store, settings=replace(QUICK, concurrency=40))
         assert run.state == "done"
@@ -348,7 +348,7 @@ def test_ctrl_c_or_a_scheduler_stops_cleanly_and_the_next_run_goes_on(sent, tmp_
         store = Store(path)
         assert run_through(plan, store, settings=QUICK).state == "done"
         assert server.books()["totals"]["billed"] == 60
-    assert list_maybe_paid_twice(store) == []
+    assert list_possibly_paid_calls(store) == []
     assert [run.state for run in store.runs()] == ["done", "stopped"]
     assert json.dumps(store.counts("small"))
     store.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.store.run_journal import list_maybe_paid_twice
+from studies.store.run_journal import list_possibly_paid_calls
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
@@ -124,7 +124,7 @@ def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_complete
         again = server.books()["totals"]["billed"] - ASKS
     assert 0 <= again <= IN_FLIGHT, "at most what was in flight is paid twice"
     store = check(path, stored)
-    assert again <= len(list_maybe_paid_twice(store)) <= IN_FLIGHT, "and it is listed"
+    assert again <= len(list_possibly_paid_calls(store)) <= IN_FLIGHT, "and it is listed"
     store.close()
 
 

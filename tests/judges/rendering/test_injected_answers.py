@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judges.planning.plan import make_plan
 from judges.verdicts.verdict import marker_span, parse_verdict
 from studies.spec.study import study_from_mapping
-from studies.texts.injection import find_echoes, is_suspect
+from studies.texts.injection import find_echoed_spans, is_suspect
 from tests.attacks.attack_list import MODES, OWN
 from tests.attacks.attack_log import attempt, in_mode
 from tests.judge_server import JudgeServer
@@ -97,7 +97,7 @@ def test_an_answer_that_is_quoted_never_outvotes_the_judge(mode, format, prose, 
         assert verdict is None or verdict.pick == own
         if verdict is not None:
             start, end = marker_span(format, reply) or (0, 0)
-            inside = [a <= start and end <= b for a, b in find_echoes(reply, [answer])]
+            inside = [a <= start and end <= b for a, b in find_echoed_spans(reply, [answer])]
             assert not any(inside), "the box stands around the judge's own words"
 
 

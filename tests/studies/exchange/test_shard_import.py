@@ -13,8 +13,8 @@ import pytest
 from studies.domain import Ask, Judgement, Usage, Verdict
 from studies.errors import SourceError
 from studies.exchange.shard_import import (
+    ImportTally,
     RecordedKeyMaker,
-    ShardImport,
     _batch_rows,
     _fill_nulls,
     _number_lists_as_json,
@@ -28,9 +28,9 @@ ASK = Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"), repeat=2, noise=True, orde
 
 
 def test_imports_add_up():
-    one = ShardImport(1, 2, Counter(ok=2), 3, 4, 5, 0.5)
-    one.add(ShardImport(1, 1, Counter(ok=1, error=1), 1, 1, 1, 0.25))
-    assert one == ShardImport(2, 3, Counter(ok=3, error=1), 4, 5, 6, 0.75)
+    one = ImportTally(1, 2, Counter(ok=2), 3, 4, 5, 0.5)
+    one.add(ImportTally(1, 1, Counter(ok=1, error=1), 1, 1, 1, 0.25))
+    assert one == ImportTally(2, 3, Counter(ok=3, error=1), 4, 5, 6, 0.75)
 
 
 def test_picks_become_codes_and_a_missing_one_stays_missing():

@@ -22,7 +22,7 @@ from studies.files.shards import (
     AskOutcome,
     CallAttempt,
     find_shards,
-    settled_keys,
+    finished_keys,
     summarise_shards,
     why_matches_shards,
     write_shard,
@@ -136,7 +136,7 @@ def test_an_ask_that_was_given_up_stays_pending_but_its_calls_count(
 ) -> None:
     one, two = outcomes(done)[:2]
     write_shard(tmp_path / "a.parquet", [replace(one, settled=False), two])
-    assert settled_keys([tmp_path / "a.parquet"]) == {two.judgement.ask.key}
+    assert finished_keys([tmp_path / "a.parquet"]) == {two.judgement.ask.key}
     found = import_shards(planned, [tmp_path / "a.parquet"])
     assert (found.stored, found.attempts) == (1, 2)
     assert rows(planned) == [two.judgement]

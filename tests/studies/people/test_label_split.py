@@ -9,9 +9,9 @@ from evenhand.recorded_demo import FILES
 from studies.domain import AnswerLabel, Ask, Item, Judgement, Verdict
 from studies.people.label_split import (
     CandidateRecord,
-    ImprovedPrompt,
     LabelSplit,
     Look,
+    PromptToImprove,
     draw_split,
     find_prompt_to_improve,
     load_labels_and_extend_split,
@@ -20,7 +20,7 @@ from studies.people.label_split import (
 )
 from studies.people.study_labels import (
     StudyLabels,
-    item_with_only_these_labels,
+    keep_only_labelled_answers,
     label_answers,
     read_labels,
 )
@@ -171,7 +171,7 @@ def test_labels_of_scores_are_means_and_never_disputed() -> None:
 def test_held_out_answers_keep_their_labels_and_nothing_else() -> None:
     got = answer_labels({"q1": [("fail", "ann")]}, {}, "pass")
     item = Item("q1", "?", {"x": "1", "y": "2"}, labels=(AnswerLabel("y", "pass"),))
-    kept = item_with_only_these_labels(item, got)
+    kept = keep_only_labelled_answers(item, got)
     assert dict(kept.responses) == {"x": "1"}
     assert kept.labels == (AnswerLabel("x", "fail"),)
 
@@ -203,4 +203,4 @@ def test_studies_made_from_a_study_are_renamed_with_it(store: Store) -> None:
     follow = [candidate_study_name("new", "j", "p"), writer_study_name("new", "p", "w")]
     assert {line.name for line in store.studies()} == {"new", *follow, *others, made[0]}
     assert [store.study(name).name for name in follow] == follow
-    assert find_prompt_to_improve(store, follow[0]) == ImprovedPrompt("new", "j", "p")
+    assert find_prompt_to_improve(store, follow[0]) == PromptToImprove("new", "j", "p")

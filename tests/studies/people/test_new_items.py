@@ -12,7 +12,7 @@ from PIL import Image
 
 from studies.domain import AnswerCheck, Item, Preference
 from studies.errors import SourceError
-from studies.files.partial_files import _claim_and_replace
+from studies.files.partial_files import _reserve_name_and_rename
 from studies.people.item_versions import (
     MAX_IMAGE_BYTES,
     copy_image_to_uploads,
@@ -135,7 +135,7 @@ def test_a_disk_without_links_gives_a_name_away_once(tmp_path):
     for k, wanted in enumerate([True, False]):
         partial = tmp_path / f"p{k}"
         partial.write_text(str(k))
-        assert _claim_and_replace(partial, tmp_path / "items.v2.jsonl") is wanted
+        assert _reserve_name_and_rename(partial, tmp_path / "items.v2.jsonl") is wanted
     assert (tmp_path / "items.v2.jsonl").read_text() == "0"
 
 

@@ -10,7 +10,7 @@ from studies.domain import AnswerLabel, Ask, Item, Judgement, Preference, Verdic
 from studies.people.study_labels import (
     PASS_FAIL,
     case_key,
-    item_with_only_these_labels,
+    keep_only_labelled_answers,
     label_answers,
     label_comparisons,
 )
@@ -96,10 +96,10 @@ def test_an_answer_passes_by_its_label_else_by_a_majority(labels, votes, value, 
 
 def test_only_labelled_answers_are_kept_with_their_labels():
     votes = [vote("human:a", 1, ("z", "x"))]
-    kept = item_with_only_these_labels(item(), label_comparisons({"q": item()}, [], votes))
+    kept = keep_only_labelled_answers(item(), label_comparisons({"q": item()}, [], votes))
     assert set(kept.responses) == {"x", "z"}
     assert kept.human == (Preference("by-design", ("x", "z"), "x"),)
     graded = label_answers({"q": item()}, [], [grade("human:a", 0.0, "y")], PASS_FAIL)
-    one = item_with_only_these_labels(item(), graded)
+    one = keep_only_labelled_answers(item(), graded)
     assert set(one.responses) == {"y"}
     assert [(label.contestant, label.value) for label in one.labels] == [("y", "fail")]

@@ -92,7 +92,7 @@ def test_uploads_stay_as_long_as_a_study_of_theirs_or_their_age_keeps_them(
 
 def test_the_reaper_looks_by_itself_and_ends_when_told(guarded: VisitorStore) -> None:
     reaper = ExpiryThread(
-        guarded.unrestricted, 7, every=0.05, wall=lambda: time.time() + 30 * DAY_SECONDS
+        guarded.unrestricted, 7, every=0.05, clock=lambda: time.time() + 30 * DAY_SECONDS
     )
     until(lambda: names(guarded.unrestricted) == {"house"})
     reaper.close()

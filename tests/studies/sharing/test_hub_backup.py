@@ -74,14 +74,14 @@ def test_a_hub_that_refuses_stops_the_start_instead_of_paying_for_all_again(
 
 
 def test_the_keeper_saves_only_what_is_new_and_once_more_at_the_end(hub: Hub, store: Store) -> None:
-    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=0.05)
+    keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=0.05)
     time.sleep(0.3)
     assert hub.files == {}
     store.save_study(Study("new"), ITEMS, (), ())
     until(lambda: hub_backup.SNAPSHOT_FILE in hub.files)
     keeper.close()
     first = hub.files[hub_backup.SNAPSHOT_FILE]
-    last = hub_backup.BackupThread(store, "me/data", TOKEN, every=999)
+    last = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=999)
     store.save_study(Study("at the end"), ITEMS, (), ())
     last.close()
     assert hub.files[hub_backup.SNAPSHOT_FILE] != first
@@ -94,7 +94,7 @@ def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
             lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", row)
         )
 
-    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, poll=0.02)
+    keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=999, poll=0.02)
     note("running")
     time.sleep(0.3)
     assert not hub.files, "while it is on, every few minutes will do"
@@ -106,7 +106,7 @@ def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
 def test_what_is_no_judgement_is_kept_too(hub: Hub, store: Store) -> None:
     # A link to a study changes neither the study nor any judgement.
     store.save_study(Study("mine"), ITEMS, (), ())
-    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=0.05)
+    keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=0.05)
     store.writer.run(lambda c: c.execute("INSERT INTO shares VALUES ('hash', 1, 0, 0)"))
     until(lambda: hub_backup.SNAPSHOT_FILE in hub.files)
     keeper.close()
@@ -134,7 +134,7 @@ def test_a_failed_snapshot_does_not_end_the_page(
     hub: Hub, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub.refused = True
-    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999)
+    keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=999)
     store.save_study(Study("new"), ITEMS, (), ())
     keeper.close()
     assert "no snapshot to me/data" in caplog.text

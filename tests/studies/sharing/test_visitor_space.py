@@ -12,7 +12,7 @@ from judges.planning.plan import make_plan, save_plan
 from studies.errors import StudyError
 from studies.sharing.expiry import (
     RECENT_SECONDS,
-    VisitorSpace,
+    VisitorStorageLimit,
     delete_unused_until_room,
     total_used_bytes,
 )
@@ -111,7 +111,7 @@ def test_without_room_a_study_is_refused_in_words_and_others_are_kept(
     store = guarded.unrestricted
     for name in names(store):
         set_used(store, name, 60)
-    space = VisitorSpace(store, total_used_bytes(store))
+    space = VisitorStorageLimit(store, total_used_bytes(store))
     full = VisitorStore(store, has_room=space.make_room_if_needed)
     before = names(store)
     with (
@@ -130,7 +130,7 @@ def test_the_space_is_counted_again_after_some_seconds_or_when_it_is_full(
     guarded: VisitorStore,
 ) -> None:
     now, store = [0.0], guarded.unrestricted
-    space = VisitorSpace(
+    space = VisitorStorageLimit(
         store, total_used_bytes(store) + FILE_BYTES, every=10, clock=lambda: now[0]
     )
     assert space.make_room_if_needed()

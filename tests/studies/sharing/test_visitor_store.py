@@ -34,6 +34,7 @@ from studies.store.ballot_queries import (
     selection_reasons,
 )
 from studies.store.queries import (
+    alignment_queries,
     cost_queries,
     item_queries,
     judge_spending,
@@ -179,6 +180,11 @@ QUERIES = {
     "first_and_last_reply_times": lambda s, n: any(cost_queries.first_and_last_reply_times(s, n)),
     "reported_models": lambda s, n: cost_queries.reported_models(s, n),
     "study_spending": lambda s, n: run_costs.study_spending(s, n),
+    "derived_studies": lambda s, n: alignment_queries.derived_studies(s, n),
+    "read_label_split_text": lambda s, n: (
+        not s.owns(n) or alignment_queries.write_label_split_text(s, n, "{}"),
+        alignment_queries.read_label_split_text(s, n),
+    )[1],
 }
 """Queries of other modules that take a store and the name of a study."""
 EMPTY_HERE = {
@@ -186,6 +192,7 @@ EMPTY_HERE = {
     "call_cost_table",
     "checks_in_items",
     "count_links",
+    "derived_studies",
     "extraction_costs",
     "failure_counts",
     "has_live_run",
@@ -239,6 +246,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
     }
     assert taking - tried - elsewhere == set()
     modules = (
+        alignment_queries,
         cost_queries,
         item_queries,
         judge_spending,
@@ -259,7 +267,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         if function.__module__ == module.__name__
         and list(inspect.signature(function).parameters)[:2] == ["store", "study"]
     }
-    assert functions == QUERIES.keys()
+    assert functions - {"write_label_split_text"} == QUERIES.keys()
 
 
 def test_what_is_read_by_key_needs_a_study_that_one_may_see(guarded: VisitorStore) -> None:

@@ -15,7 +15,7 @@ import pytest
 from test_source_hub import LINES, read
 
 from studies.errors import SourceError
-from studies.sources.hub_files import card_data_files, check_files
+from studies.sources.hub_files import card_data_files, check_data_files
 from tests.attacks.attack_list import MODES, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
 from tests.page_words import says
@@ -128,9 +128,9 @@ def test_an_honest_card_is_read(visited):
      "hf://datasets/my/set@main/weights.PKL", "https://example.com/a.csv"],
 )  # fmt: skip
 def test_only_tables_of_the_dataset_itself_are_read(file, each_mode):
-    check_files(["hf://datasets/my/set@main/data/a.csv.gz"], "my/set")
+    check_data_files(["hf://datasets/my/set@main/data/a.csv.gz"], "my/set")
     with attempt(DATASETS, each_mode, file), pytest.raises(SourceError):
-        check_files([file], "my/set")
+        check_data_files([file], "my/set")
 
 
 def test_every_path_that_a_card_names_is_seen():

@@ -101,7 +101,7 @@ def test_who_votes_twice_is_a_repeat_and_two_orders_are_two() -> None:
 def test_people_whose_verdicts_the_file_holds_are_not_counted_twice() -> None:
     one = item(Preference("ann", ("x", "y"), "x"), Preference("bob", ("x", "y"), "y"))
     anns = [v for v in votes_as_judgements([one], "s") if v.ask.judge == "human:ann"]
-    assert [v.ask.judge for v in votes_as_judgements([one], "s", besides=anns)] == ["human:bob"]
+    assert [v.ask.judge for v in votes_as_judgements([one], "s", existing=anns)] == ["human:bob"]
 
 
 @given(st.permutations(["x", "y", "z"]), st.permutations(["x", "y", "z"]))

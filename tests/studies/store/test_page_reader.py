@@ -305,7 +305,7 @@ def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path, lost, kept):
         trees.find_roots()
         assert list(trees.rows(lost)) == []
         assert len(list(trees.rows(kept))) == 100
-        found = list(trees.cut_off_rows(["one", "two"]))
+        found = list(trees.orphaned_rows(["one", "two"]))
     assert {name for name, _ in found} == {lost}
     assert sorted(row.values[lost == "one"] for _, row in found) == list(range(100))
 
@@ -419,7 +419,7 @@ def test_rows_on_the_first_and_the_last_page_without_a_tree_are_found(tmp_path):
         assert pages.count == 3, "the list of tables, and a page for each table"
         trees = PageTrees(pages, parse_table_shapes(SCHEMA))
         found, again = (
-            [(name, row.values) for name, row in trees.cut_off_rows(["notes", "pairs"])]
+            [(name, row.values) for name, row in trees.orphaned_rows(["notes", "pairs"])]
             for _ in range(2)
         )
     assert found == [("notes", (None, "a", "b")), ("pairs", (1, "k", 2.5))]

@@ -13,7 +13,7 @@ import pytest
 
 from studies.domain import NO_USAGE, Ask, Judgement, Usage, Verdict
 from studies.store.database import MIGRATIONS, SCHEMA_FILE, SCHEMA_VERSION, connect
-from studies.store.run_journal import RunJournal, list_maybe_paid_twice
+from studies.store.run_journal import RunJournal, list_possibly_paid_calls
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
 from tests.samples import sample
@@ -49,10 +49,10 @@ def test_a_leased_ask_is_elsewhere_for_another_run_and_answered_once_settled(sto
         assert await one.begin_attempt("k") == "elsewhere", (
             "two judges may be one and the same request"
         )
-        assert two.find_in_progress(["k", "free"]) == {"k"}
+        assert two.find_leased_keys(["k", "free"]) == {"k"}
         await one.store_judgement(judgement("k"), attempt, Usage(10, 2), 0.5)
         assert await two.begin_attempt("k") == "answered"
-        assert two.find_in_progress(["k", "free"]) == set()
+        assert two.find_leased_keys(["k", "free"]) == set()
         one.close()
         two.close()
 
@@ -105,7 +105,7 @@ def test_a_released_ask_is_anybodys_and_a_late_release_takes_no_lease_of_others(
         await one.release_lease("k")
         await begun(two, "k")
         await one.release_lease("k")
-        assert one.find_in_progress(["k"]) == {"k"}, "the lease is two's now"
+        assert one.find_leased_keys(["k"]) == {"k"}, "the lease is two's now"
         one.close()
         two.close()
 
@@ -166,7 +166,7 @@ def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store)
         assert not is_owner_alive(store.run_locks_folder, journal.owner.id)
 
     do(act)
-    assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["a"]
+    assert [doubt.key for doubt in list_possibly_paid_calls(store)] == ["a"]
     assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
 
 
@@ -185,7 +185,7 @@ def test_a_call_that_was_stopped_while_it_was_noted_is_not_listed_as_paid(store)
         journal.close()
 
     do(act)
-    assert open_attempts(store) == [] and list_maybe_paid_twice(store) == []
+    assert open_attempts(store) == [] and list_possibly_paid_calls(store) == []
 
 
 HOLDER = """
@@ -217,11 +217,11 @@ def test_a_lease_lives_as_long_as_its_process_and_dies_with_it(store):
 
     assert is_owner_alive(store.run_locks_folder, owner)
     assert do(begin) == "elsewhere"
-    assert list_maybe_paid_twice(store) == []
+    assert list_possibly_paid_calls(store) == []
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
     assert not is_owner_alive(store.run_locks_folder, owner)
-    assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["k"]
+    assert [doubt.key for doubt in list_possibly_paid_calls(store)] == ["k"]
     assert isinstance(do(begin), int)
 
 

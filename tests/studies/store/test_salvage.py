@@ -19,14 +19,14 @@ import pytest
 
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_leftovers, replace_when_written
+from studies.files.partial_files import delete_abandoned_files, replace_when_written
 from studies.spec.study import Study
 from studies.store import database
 from studies.store.recovery import damage, rolling_backups
 from studies.store.recovery.backup import find_damage
 from studies.store.recovery.rolling_backups import (
     DailyBackupThread,
-    _require_room,
+    _require_disk_space,
     backup_daily,
     backup_folder,
     daily_backups,
@@ -276,10 +276,10 @@ def test_a_backup_is_made_while_a_run_writes(
 
 def test_a_backup_needs_twice_the_room_of_the_store(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    _require_room(int(0.45 * free), tmp_path / "e.db")
+    _require_disk_space(int(0.45 * free), tmp_path / "e.db")
     size = int(0.55 * free)
     with pytest.raises(StoreUnusable) as refused:
-        _require_room(size, tmp_path / "e.db")
+        _require_disk_space(size, tmp_path / "e.db")
     assert f"{2 * size / 1e9:.1f} GB" in str(refused.value)
 
 
@@ -426,7 +426,9 @@ def test_a_killed_repair_leaves_no_store_under_its_name_and_the_next_one_sweeps(
     flip_bytes(damaged)
     target = damaged.with_name("new.db")
     killed(
-        "salvage", "_check_result", f"repair_store(Path({str(damaged)!r}), Path({str(target)!r}))"
+        "salvage",
+        "_check_new_store",
+        f"repair_store(Path({str(damaged)!r}), Path({str(target)!r}))",
     )
     assert not target.exists()
     assert list(damaged.parent.glob("new.db.*.part*"))
@@ -454,7 +456,7 @@ def test_a_file_that_a_running_process_writes_is_not_swept(tmp_path: Path) -> No
         path.touch()
     with replace_when_written(tmp_path / "c.db") as partial:
         partial.write_bytes(b"whole")
-        delete_leftovers(tmp_path)
+        delete_abandoned_files(tmp_path)
         assert partial.exists() and not mine.exists(), "of an earlier process with our number"
         assert theirs.exists() and other.exists()
     assert (tmp_path / "c.db").read_bytes() == b"whole"

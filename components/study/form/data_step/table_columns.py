@@ -20,7 +20,7 @@ from studies.files.table_formats.nested_columns import expand_nested_paths, list
 from studies.files.tables import SourceTable, is_table_file, read_table, text_of
 from studies.files.upload_names import hide_hashes
 from studies.sources.detection.detect import matching_formats
-from studies.sources.detection.mapping_guess import find_unused_winners, guess_mapping
+from studies.sources.detection.mapping_guess import find_unused_winner_column, guess_mapping
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.load import TABLE_FORMAT, LoadedSource, detect_format_and_read, source_path
 from studies.spec.keys import DATA
@@ -223,7 +223,7 @@ def roles_html(preview: StudyPreview) -> Markup:
     names = [(name, name) for name in list_mappable_names(table)]
     saved = bool(preview.lenient_study.value_in_file(*DATA.mapping))
     guessed = mapping == guess_mapping(table.columns, table.rows)
-    unused = find_unused_winners(table.columns, mapping) if len(answers) > 1 else ""
+    unused = find_unused_winner_column(table.columns, mapping) if len(answers) > 1 else ""
     return html.roles(menus, names, saved, guessed, unused)
 
 

@@ -8,9 +8,9 @@ from studies.domain import Ask, Judgement, Verdict
 from studies.sources.building.recorded_verdict import (
     failure_status,
     has_judge_reply,
+    reorder_verdict,
     slot_labels,
     sort_by_name,
-    verdict_as_shown,
 )
 
 
@@ -43,12 +43,12 @@ def test_answers_sorted_by_name_take_pick_and_scores_along():
 
 def test_a_verdict_follows_the_order_of_its_ask():
     told = Verdict(0, 1, (9.0, 2.0))
-    assert verdict_as_shown(told, ("a", "b"), ask()) is told
-    assert verdict_as_shown(told, ("b", "a"), ask()) == Verdict(1, 1, (2.0, 9.0))
-    assert verdict_as_shown(None, ("a", "b"), ask()) is None
-    assert verdict_as_shown(Verdict(scores=(1.0,)), ("a", "b"), ask()) is None
+    assert reorder_verdict(told, ("a", "b"), ask()) is told
+    assert reorder_verdict(told, ("b", "a"), ask()) == Verdict(1, 1, (2.0, 9.0))
+    assert reorder_verdict(None, ("a", "b"), ask()) is None
+    assert reorder_verdict(Verdict(scores=(1.0,)), ("a", "b"), ask()) is None
     scored = Verdict(None, scores=(1.0, 2.0))
-    assert verdict_as_shown(scored, ("a", "b"), ask()) is scored
+    assert reorder_verdict(scored, ("a", "b"), ask()) is scored
 
 
 def test_slots_have_letters_up_to_two_and_numbers_beyond():
