@@ -116,7 +116,8 @@ class SnapshotThread:
     """Thread that uploads a changed store every few minutes, when a run pauses or ends, and when
     the process ends.
 
-    Errors are logged and not raised; a failed upload is tried again later.
+    Errors are logged and not raised. A failed upload is tried again after pauses that double, up to
+    the interval.
     """
 
     def __init__(
@@ -145,14 +146,18 @@ class SnapshotThread:
             time.monotonic(),
         )
         self._ready.set()
+        pause = 0.0  # after a failure, seconds until the next try
         while True:
             ended = self._stop.wait(self._poll_interval)
             finished_now = self._finished_runs_stamp()
-            due = ended or finished_now != finished or time.monotonic() - since >= self._every
+            run_ended = finished_now != finished and not pause
+            due = ended or run_ended or time.monotonic() - since >= (pause or self._every)
             if due and (version := self._data_version_of_store()) != saved:
                 since = time.monotonic()
                 if self._try_upload():
-                    saved, finished = version, finished_now
+                    saved, finished, pause = version, finished_now, 0.0
+                else:
+                    pause = min(self._every, 2 * (pause or self._poll_interval))
             if ended:
                 return
 

@@ -141,6 +141,27 @@ def test_a_failed_snapshot_does_not_end_the_page(
     assert TOKEN not in caplog.text
 
 
+def test_a_failed_upload_is_tried_again_after_pauses_that_double(
+    hub: Hub, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[float] = []
+
+    def upload(*_: object) -> None:
+        tries.append(time.monotonic())
+        raise OSError("no network")
+
+    real = hub_backup.upload_snapshot
+    monkeypatch.setattr(hub_backup, "upload_snapshot", upload)
+    keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=999, poll=0.05)
+    row = ("id", "study", "owner", "paused", "", 1.0, None)
+    store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", row))
+    until(lambda: len(tries) == 4)
+    assert all(tries[n + 1] - tries[n] >= 0.05 * 2 ** (n + 1) for n in range(3)), tries
+    monkeypatch.setattr(hub_backup, "upload_snapshot", real)
+    until(lambda: hub_backup.SNAPSHOT_FILE in hub.files)
+    keeper.close()
+
+
 def test_a_token_is_not_cut_in_two_by_the_length_of_a_message() -> None:
     for before in range(260, 304):
         said = hub_backup._error_text_without_token(
