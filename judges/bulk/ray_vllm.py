@@ -1,8 +1,8 @@
 """Judges whose weights run on the Ray workers, with Ray Data's vLLM processor.
 
 The code follows the column names in Ray's documentation. It is tested with a replacement of the
-processor that has these columns, and has not yet run on a GPU. The study specifies such a judge
-like any other, by the address at which `vllm serve` would offer it. Its calls therefore have the
+processor that has these columns, and has not yet run on a GPU. In the study file, such
+a judge has the address at which `vllm serve` would offer its model. Its calls therefore have the
 same keys as calls over HTTP or in batch files, and no path of weights is stored.
 """
 
@@ -95,7 +95,8 @@ def build_vllm_processor(
 
 
 def make_preprocess(job: ray_worker.RayJob) -> Callable[[Row], Row]:
-    """Make the function that converts a row of the requests file to the processor's input."""
+    """Make the function by which Ray's processor converts a row of the requests file to its
+    input."""
 
     def request_row_to_input(row: Row) -> Row:
         parsed = ray_worker.parse_ask_row(row)

@@ -193,9 +193,9 @@ def key_checked_for_origin(key: TypedKey, origin: str, name: str) -> str:
 OPTION: Final = "--allow-keys"
 
 
-def add_allow_option(sub: argparse.ArgumentParser) -> None:
+def add_allow_option(parser: argparse.ArgumentParser) -> None:
     """Add the command-line option that gives consent without a question, for scripts."""
-    sub.add_argument(
+    parser.add_argument(
         OPTION,
         action="store_true",
         help="send the variables this study names to the hosts it names, and remember them",
