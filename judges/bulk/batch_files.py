@@ -300,7 +300,7 @@ class _BatchImporter:
         read = read_outcome(call, answer, self.plan.study.reading)
         cost = cost_of(answer.usage, price_of(call.judge))
         cost = None if cost is None else cost * self.price_factor
-        judgement = replace(read.judgement(ask, answer), cost=cost, time=time.time())
+        judgement = replace(read.build_judgement(ask, answer), cost=cost, time=time.time())
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:

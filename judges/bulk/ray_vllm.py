@@ -167,16 +167,14 @@ class VllmReplyReader:
         return shards.table_of_written_shards({})
 
     def _build_outcome(self, row: Row, parsed: ray_worker.AskRow) -> AskOutcome:
-        call, now, seconds = (
-            ray_worker.build_call(self.job, parsed),
-            time.time(),
-            float(row.get("seconds") or 0),
-        )
+        call, now = ray_worker.build_call(self.job, parsed), time.time()
+        seconds = float(row.get("seconds") or 0)
         if failed := row.get(ERROR_COLUMN):
             judgement, usage = _failed_judgement(call, parsed, str(failed)), Usage()
         else:
             answer = build_reply(row, call)
-            judgement = read_outcome(call, answer, self.job.reading).judgement(parsed.ask, answer)
+            read = read_outcome(call, answer, self.job.reading)
+            judgement = read.build_judgement(parsed.ask, answer)
             usage = answer.usage
         cost = cost_of(usage, price_of(call.judge))
         judgement = replace(judgement, time=now, seconds=seconds, cost=cost)

@@ -167,7 +167,7 @@ class AttemptLog:
         self._open_attempts[attempt] = (key, time.time())
         return attempt
 
-    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
+    async def undo_attempt(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
         self._open_attempts.pop(attempt)
 
     async def end_attempt(
@@ -184,7 +184,7 @@ class AttemptLog:
         """Return no key: the process that started the run holds the leases."""
         return set()
 
-    async def give_up(
+    async def end_attempt_and_lease(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
         await self.end_attempt(attempt, outcome, usage, cost)

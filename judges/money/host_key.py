@@ -49,9 +49,9 @@ class HostKey:
     day_usd: float
     """Spending cap of all visitors together per day (UTC), in dollars."""
 
-    def refusal_reason(self, judge: domain.JudgeSpec, *, sees: bool = False) -> str:
-        """Return why a judge cannot use this API key; empty if it can. `sees` states whether images
-        are sent to the judge."""
+    def refusal_reason(self, judge: domain.JudgeSpec, *, images: bool = False) -> str:
+        """Return why a judge cannot use this API key; empty if it can. `images` states whether
+        images are sent to the judge."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
@@ -64,7 +64,7 @@ class HostKey:
                 "this Space's key cannot be used with extra_body, which may change a call's "
                 "cost; remove it, or type your own key"
             )
-        if sees:
+        if images:
             return (
                 "this Space's key cannot be used with images: their cost is not known "
                 "beforehand; type your own key"

@@ -51,7 +51,7 @@ def check_judge(
     call fails; nothing is stored. `keys` is judge -> typed API key; PlanError if the key is missing
     or not allowed. A call to the embedded judge takes turns with the runs of `engine`."""
     embedded = judge.kind == "embedded"
-    with engine.embedded_turn() if engine and embedded else contextlib.nullcontext():
+    with engine.wait_for_embedded_turn() if engine and embedded else contextlib.nullcontext():
         return asyncio.run(_make_test_call(plan, judge, keys or {}, consents))
 
 

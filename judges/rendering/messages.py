@@ -49,11 +49,11 @@ def query_text(item: Item) -> str:
     return "\n".join(lines)
 
 
-def query_with_description(item: Item, description: str, *, sees: bool) -> str:
-    """Return the query (`query_text`); for a judge without vision (`sees` is false), with a note
-    and the image description, if there is one."""
+def query_with_description(item: Item, description: str, *, has_vision: bool) -> str:
+    """Return the query (`query_text`); for a judge without vision (`has_vision` is false), with a
+    note and the image description, if there is one."""
     text = query_text(item)
-    if sees or not description.strip():
+    if has_vision or not description.strip():
         return text
     return f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
 
@@ -365,7 +365,7 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "fence": lambda prompt, inputs: make_fence(prompt, inputs),
     "task": lambda _, inputs: instruction_with_context(inputs.item, inputs.images),
     "query": lambda _, inputs: query_with_description(
-        inputs.item, context_text(inputs.item), sees=bool(inputs.images)
+        inputs.item, context_text(inputs.item), has_vision=bool(inputs.images)
     ),
     "query_text": lambda _, inputs: query_text(inputs.item),
 }

@@ -91,7 +91,7 @@ class RunJournal:
             self.attempts_in_flight.add(begun)
         return begun
 
-    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
+    async def undo_attempt(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
         """Delete an attempt whose request was not sent, because no call may start now: the run is
         paused or stopped, the judge is stopped, the budget is reached, or the endpoint makes calls
         wait.
@@ -193,7 +193,7 @@ class RunJournal:
         await self.write(write_extraction_and_outcome)
         self.attempts_in_flight.discard(attempt)
 
-    async def give_up(
+    async def end_attempt_and_lease(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
         """Store the outcome of an attempt of a judge that was stopped, and release the lease; the

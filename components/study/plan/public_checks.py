@@ -101,7 +101,7 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
             "api_key_env names an environment variable of the server, which a public page does "
             "not read; type your key instead"
         )
-    return lent.refusal_reason(judge, sees=study.judge_sees == "images")
+    return lent.refusal_reason(judge, images=study.judge_sees == "images")
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:

@@ -37,7 +37,7 @@ class EndpointLimiter:
         self,
         ceiling: int,
         clock: Callable[[], float] = time.monotonic,
-        pace_slot: pace_file.PaceSlot | None = None,
+        rate_record: pace_file.RateRecord | None = None,
     ) -> None:
         self.ceiling = ceiling
         self.limit = float(min(START_LIMIT, ceiling))
@@ -56,7 +56,7 @@ class EndpointLimiter:
         self._last_refusal = -QUIET_SECONDS
         self._quota = provider_quota.QuotaBucket()
         self._episode_start = -1.0
-        self._pace = paced_starts.PacedStarts(pace_slot)
+        self._pace = paced_starts.PacedStarts(rate_record)
         self._waiters = turn_queue.TurnQueue()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -171,7 +171,7 @@ class EndpointLimiter:
 
     def _try_acquire(self) -> float | None:
         now = self._clock()
-        self._pace.load_changed_values(now)
+        self._pace.load_shared_changes(now)
         if self.in_flight >= int(self.limit) or now < self._reserve_earliest_start(now):
             return None
         self.in_flight += 1

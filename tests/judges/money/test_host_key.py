@@ -498,7 +498,7 @@ def test_the_key_is_for_one_variable_endpoint_and_list_of_models(
     judge = replace(JudgeSpec("j", "judge", "https://a.org/v1", KEY), **changes)
     found = lent("https://a.org/v1").refusal_reason(judge)
     assert told in found and bool(found) == bool(told)
-    assert bool(lent("https://a.org/v1").refusal_reason(judge, sees=True)), "no price of images"
+    assert bool(lent("https://a.org/v1").refusal_reason(judge, images=True)), "no price of images"
 
 
 @pytest.mark.parametrize(

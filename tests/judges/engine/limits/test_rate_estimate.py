@@ -182,8 +182,8 @@ def test_another_process_continues_with_the_same_values():
     for pace in (RateEstimate(), refused_at_start(2.0, wait=3.0)):
         accept(pace, 7)
         copy = RateEstimate()
-        copy.set_values(pace.values())
+        copy.set_from_numbers(pace.to_numbers())
         assert vars(copy) == vars(pace)
-        assert all(isinstance(value, float) for value in pace.values())
-    assert math.isnan(RateEstimate().values()[0])
+        assert all(isinstance(value, float) for value in pace.to_numbers())
+    assert math.isnan(RateEstimate().to_numbers()[0])
     assert copy.probing is False
