@@ -18,7 +18,7 @@ from judges.models.interface import (
     JudgeCall,
     JudgeReply,
     drop_parameter,
-    dropped_that_can_change_reply,
+    parameters_affecting_reply,
 )
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
 from judges.money.host_key import CallReservation
@@ -137,7 +137,7 @@ class AskAttempts:
     def missing_parameters(self) -> list[str]:
         """Names of planned parameters left out of the call, because the endpoint refuses them; only
         those whose absence can change the reply."""
-        return dropped_that_can_change_reply(self.dropped_parameters)
+        return parameters_affecting_reply(self.dropped_parameters)
 
     def build_judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
         """Build the judgement to store for an outcome; its cost is the sum of the known costs of

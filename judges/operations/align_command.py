@@ -86,10 +86,10 @@ def add_align_command(commands: Any, report: Report) -> None:
         "--undo", default="", metavar="KIND", help="save the text before --adopt as a new version"
     )
     key_consents.add_allow_option(sub)
-    sub.set_defaults(command=lambda options: align(options, report))
+    sub.set_defaults(command=lambda options: run_align_command(options, report))
 
 
-def align(options: argparse.Namespace, report: Report) -> int:
+def run_align_command(options: argparse.Namespace, report: Report) -> int:
     """Write the candidates, ask them, adopt one of them, or undo an adoption. Return the exit code:
     1 if calls of the candidates have no reply, else 0."""
     made = make_plan(load_study(options.study))
@@ -103,7 +103,7 @@ def align(options: argparse.Namespace, report: Report) -> int:
             saved = change(task, store, options.adopt or options.undo, folder)
             print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
             return 0
-        _print_task(task)
+        _print_split_and_mistakes(task)
         folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
         kinds = _parse_candidate_kinds(options.candidates)
         key_consents.confirm_study_keys(made.study, options)
@@ -125,7 +125,7 @@ def _parse_candidate_kinds(text: str) -> list[str]:
     return kinds
 
 
-def _print_task(task: AlignTask) -> None:
+def _print_split_and_mistakes(task: AlignTask) -> None:
     split, looks, kind = task.split, len(task.split.looks), task.labels.kind
     cases = "comparisons" if kind == PAIRS else "answers"
     print(

@@ -55,10 +55,10 @@ class AlignTask:
 
     @property
     def mistakes(self) -> tuple[learn_cases.LearnCase, ...]:
-        """Learn cases on which the judge made a mistake (`LearnCase.wrong`), those with the most
+        """Learn cases on which the judge made a mistake (`LearnCase.mistakes`), those with the most
         mistakes first."""
-        wrong = [case for case in self.cases if case.wrong]
-        return tuple(sorted(wrong, key=lambda case: (-case.wrong, -case.distance_from_label)))
+        wrong = [case for case in self.cases if case.mistakes]
+        return tuple(sorted(wrong, key=lambda case: (-case.mistakes, -case.distance_from_label)))
 
 
 def split_and_find_mistakes(
@@ -237,14 +237,14 @@ def candidate_plan(
         repeats=1,
         noise_floor=0.0,
         combine="pooled",
-        twins=_held_out_twins(base.twins, kept),
+        twins=_hold_out_twin_spec(base.twins, kept),
         budget_usd=budget,
     )
     check_plan(study, kept, prompts)
     return Plan(study, kept, prompts, task.plan.images)
 
 
-def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
+def _hold_out_twin_spec(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
     """Return the study's settings for twins, extended to all hold-out items and limited to models
     with labelled answers; None if the study has no twins, or only twins of other models."""
     if twins is None:
@@ -274,9 +274,9 @@ def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -
 
 @dataclass(slots=True)
 class AlignRuns:
-    """Starts the runs that a better prompt needs: that of the writer (the judge that is asked for
-    rules) and that of the candidates. `watch` is called with the writer's run, for example to show
-    its progress, before the rules are read; the caller waits for the run of the candidates."""
+    """Starts the two runs that a better prompt needs: first that of the writer (the judge that is
+    asked for rules), then that of the candidates. `watch` is called with the writer's run, for
+    example to show its progress, before the rules are read. The caller waits for the second run."""
 
     store: Store
     engine: Engine

@@ -60,10 +60,10 @@ def list_models(
 ) -> ModelList:
     """Request the list of an endpoint's models. A failure, such as a wrong address or key, raises
     nothing: it is the `error` of the result."""
-    return asyncio.run(_list_models(address, key, rules))
+    return asyncio.run(_request_models(address, key, rules))
 
 
-async def _list_models(
+async def _request_models(
     address: str, key: SecretKey | str, rules: EndpointRules | None
 ) -> ModelList:
     model: EndpointModel | None = None
@@ -115,11 +115,11 @@ def find_local_servers(presets: Sequence[ProviderPreset] | None = None) -> list[
 async def _find_local_servers(presets: Sequence[ProviderPreset]) -> list[LocalServer]:
     timeout = aiohttp.ClientTimeout(total=LOCAL_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
-        found = await asyncio.gather(*(_ask_local_server(session, one) for one in presets))
+        found = await asyncio.gather(*(_query_local_server(session, one) for one in presets))
     return [server for server in found if server is not None]
 
 
-async def _ask_local_server(
+async def _query_local_server(
     session: aiohttp.ClientSession, preset: ProviderPreset
 ) -> LocalServer | None:
     port = urlsplit(preset.base_url).port

@@ -1,8 +1,8 @@
 """Candidates for a better prompt: today's prompt, word for word, plus one block of text.
 
 The block has labelled cases with their right verdicts (`examples`), rules written from mistakes
-(`rules`), the user's own criteria (`criteria`), or rules and cases (`both`). It is made only from
-the learn items, one of the two parts of the labelled items.
+(`rules`), the user's own criteria (`criteria`), or rules and cases (`both`). Cases and mistakes are
+those of the learn items only, one of the two parts of the labelled items.
 """
 
 import datetime

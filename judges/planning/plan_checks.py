@@ -62,16 +62,17 @@ def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[Ski
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
-ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
+Presenter = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
 
 
-def showings_builder_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists what a prompt shows, according to its task (`protocol`): pairs
-    of answers, all answers, single answers, or no answer (image descriptions)."""
+def presenter_for(prompt: Prompt) -> Presenter:
+    """Return the function that lists the presentations of answers for a prompt, according to its
+    task (`protocol`): pairs of answers, all answers, single answers, or no answer (image
+    descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return presentations.pair_presentations
     if prompt.protocol == "describe":
-        return _showings_without_answers
+        return _present_without_answers
     return (
         presentations.option_presentations
         if prompt.protocol == "choice"
@@ -79,7 +80,7 @@ def showings_builder_for(prompt: Prompt) -> ShowingsBuilder:
     )
 
 
-def _showings_without_answers(
+def _present_without_answers(
     _: Study, items: Sequence[Item]
 ) -> Iterator[presentations.Presentation]:
     for item in items:
@@ -107,7 +108,7 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
         _check_prompt(study, prompt)
         for judge in study.judges:
             _check_judge_fits_prompt(study, judge, prompt)
-    _check_not_empty(study, items, prompts)
+    _check_has_answers(study, items, prompts)
 
 
 def _check_prompt(study: Study, prompt: Prompt) -> None:
@@ -134,12 +135,12 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
         )
 
 
-def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
+def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
     """Raise PlanError if every prompt skips every item, or no item has the answers that a prompt
     shows."""
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
-        shows = showings_builder_for(prompt)
+        shows = presenter_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
             wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(

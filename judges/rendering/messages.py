@@ -227,8 +227,8 @@ def render_prompt(
 def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return a delimiter to put around answers, the same for equal requests.
 
-    It is a hash of prompt, item, models and all texts, so that whoever writes an answer cannot
-    compute it without the other texts, and is hashed again until no text contains it.
+    It is a hash of prompt, item, models and all texts, so that the author of an answer cannot
+    compute it without the other texts. It is hashed again until no text contains it.
     """
     item = inputs.item
     texts = [*inputs.answers, inputs.reply, item.instruction, item.reference, context_text(item)]
@@ -247,15 +247,15 @@ def fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
-def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each of the `n` slots, such as ("A", "B"), with `crossed` ("B", "A");
+def slot_labels(prompt: Prompt, slots: int, crossed: bool) -> tuple[str, ...]:
+    """Return the label of each of the `slots`, such as ("A", "B"), with `crossed` ("B", "A");
     numbers if the verdict format has no labels.
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
     if prompt.options:
         return Arrangement(prompt.options, (), tuple(name for name, _ in prompt.rubric)).labels
-    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
+    labels = prompt.format.labels_for(slots) or tuple(str(k) for k in range(1, slots + 1))
     return labels[::-1] if crossed else labels
 
 
@@ -282,8 +282,8 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with label A (`index` 0) or B (1), whatever slot it is shown in; "" if
-    there is none. If only one answer is shown, it counts as A."""
+    """Return the answer with label A (`index` 0) or B (1), in any slot; "" if there is none. If
+    only one answer is shown, it counts as A."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
