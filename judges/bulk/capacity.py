@@ -65,7 +65,7 @@ class AskTokens:
     received: int
 
     @property
-    def tokens(self) -> int:
+    def total(self) -> int:
         return self.sent + self.received
 
     def dollars(self, price: Price) -> float:
@@ -113,7 +113,7 @@ def max_rate(
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
         (limits.requests / 60, f"{limits.requests:,.0f} requests per minute"),
-        (limits.tokens / 60 / load.tokens, f"{limits.tokens / 1e6:g} M tokens per minute"),
+        (limits.tokens / 60 / load.total, f"{limits.tokens / 1e6:g} M tokens per minute"),
         (processes / CPU_PER_CALL, "one core per process"),
     )
 
@@ -123,7 +123,7 @@ def compare_call_methods(load: AskTokens) -> list[CallMethod]:
     live, by_live = max_rate(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
     ray, by_ray = max_rate(load, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT, RAY_WORKERS)
     batch = BATCH_QUEUE_TOKENS / load.sent / (BATCH_WINDOW_HOURS * 3600)
-    weights = GPU_COUNT * GPU_TOKENS_PER_SECOND / load.tokens
+    weights = GPU_COUNT * GPU_TOKENS_PER_SECOND / load.total
     each = GPU_COUNT * GPU_DOLLARS_PER_HOUR / 3600 / weights
     return [
         CallMethod("live", live, by_live, load.dollars(price)),
@@ -146,7 +146,7 @@ def simulate_run_hours(
     when the rate limits and one core allow it and fewer than `in_flight` calls are open."""
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
-    gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)
+    gap = max(60 / limits.requests, 60 * load.total / limits.tokens, CPU_PER_CALL)
     ends: list[float] = []
     start = 0.0
     for _ in range(asks):
@@ -200,7 +200,7 @@ def _capacity_table_lines(load: AskTokens) -> Iterator[str]:
         cells = [
             f"{_format_hours(way.hours(n))}, {_format_dollars(way.dollars * n)}" for n in ASK_COUNTS
         ]
-        rates = f"{_format_rate(way.rate)} | {_format_rate(way.rate * load.tokens)}"
+        rates = f"{_format_rate(way.rate)} | {_format_rate(way.rate * load.total)}"
         yield f"| {way.name} | {rates} | {way.limiting_factor} | " + " | ".join(cells) + " |"
     yield ""
 

@@ -264,9 +264,7 @@ class AskAttempts:
         """If the API key of the page's host pays for the call, reserve the call's maximum cost in
         the store; return whether the call may be made (always, if another key pays). A refusal
         stops the judge, unless a call in flight may still free enough dollars."""
-        if refusal := await self.reservation.reserve_or_stop_reason(
-            self.state.allowance, self.call
-        ):
+        if refusal := await self.reservation.try_reserve(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 

@@ -135,7 +135,7 @@ class Run:
         has opened its judges, or after its end."""
         self._apply_to_judge(judge, lambda state: state.limiter.lower_ceiling(in_flight))
 
-    def leave_out(self, judge: str) -> None:
+    def leave_out_judge(self, judge: str) -> None:
         """Stop one judge. The other judges continue; the asks of the stopped judge stay pending for
         another run."""
 

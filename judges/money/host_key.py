@@ -200,7 +200,7 @@ class CallReservation:
     def is_reserved(self) -> bool:
         return self._number is not None
 
-    async def reserve_or_stop_reason(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
+    async def try_reserve(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
         """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
         empty text.
 

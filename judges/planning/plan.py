@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import locate_weights, sha256_of
-from judges.planning.plan_checks import check_plan, presenter_for, why_skipped
+from judges.planning.plan_checks import check_plan, presenter_for, skip_reason
 from judges.rendering.messages import (
     PromptInputs,
     point_arrangements,
@@ -135,7 +135,7 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
         for j in plan.study.judges
     }
     prompts_for = {
-        item.id: [p for p in plan.prompts if not why_skipped(p, item, plan.prompts)]
+        item.id: [p for p in plan.prompts if not skip_reason(p, item, plan.prompts)]
         for item in items
     }
     parameters: dict[tuple[object, ...], dict[str, Any]] = {}

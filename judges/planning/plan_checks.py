@@ -32,7 +32,7 @@ class SkippedItems:
     why: str
 
 
-def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
+def skip_reason(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return the reason why a prompt skips an item; empty if the prompt uses the item.
 
     If one of `prompts` shows the ground truth and another with the same task (`protocol`) does not,
@@ -55,7 +55,7 @@ def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[Ski
     found: dict[tuple[str, str], int] = {}
     for prompt in prompts:
         for item in items:
-            if why := why_skipped(prompt, item, prompts):
+            if why := skip_reason(prompt, item, prompts):
                 found[prompt.name, why] = found.get((prompt.name, why), 0) + 1
     return tuple(SkippedItems(prompt, count, why) for (prompt, why), count in found.items())
 
@@ -138,7 +138,7 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
     """Raise PlanError if every prompt skips every item, or no item has the answers that a prompt
     shows."""
-    eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
+    eligible = {p.name: [i for i in items if not skip_reason(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = presenter_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
@@ -149,7 +149,7 @@ def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Pr
             )
     if not any(eligible.values()):
         prompt = prompts[0]
-        reason = why_skipped(prompt, items[0], prompts)
+        reason = skip_reason(prompt, items[0], prompts)
         raise PlanError(
             f"prompt {prompt.name!r} cannot be used: {reason} in any item; choose another prompt "
             "or other items"

@@ -19,7 +19,7 @@ from judges.planning.forecast import (
     simulated_judges,
 )
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
-from judges.planning.plan_checks import presenter_for, why_skipped
+from judges.planning.plan_checks import presenter_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
@@ -100,7 +100,7 @@ def count_asks_and_noise_repeats(plan: Plan) -> tuple[int, int]:
     for prompt in plan.prompts:
         by_item = shown[presenter_for(prompt)]
         for item in plan.items:
-            if not why_skipped(prompt, item, plan.prompts):
+            if not skip_reason(prompt, item, plan.prompts):
                 total, again = by_item.get(item.id, (0, 0))
                 asks, noise = asks + total, noise + again
     judges = len(plan.study.judges)
@@ -282,7 +282,7 @@ def one_item_plan(plan: Plan) -> Plan:
     """Plan with one item and two of its answers (all, if a prompt shows all), for each judge and
     prompt, to try a study cheaply."""
     suiting = [
-        i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
+        i for i in plan.items if all(not skip_reason(p, i, plan.prompts) for p in plan.prompts)
     ]
     item = (suiting or list(plan.items))[0]
     study = replace(

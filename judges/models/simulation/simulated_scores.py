@@ -228,8 +228,8 @@ def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
     """Return the model whose answer is truly better, or "tie". If it is unknown, each model
     has a strength drawn from the seed, and the strongest model is returned."""
     winner = best_answer(inputs.item.human, inputs.shown)
-    return _strongest_model(inputs.shown, seed) if winner is None else winner
+    return _draw_strongest_model(inputs.shown, seed) if winner is None else winner
 
 
-def _strongest_model(shown: Sequence[str], seed: str) -> str:
+def _draw_strongest_model(shown: Sequence[str], seed: str) -> str:
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())
