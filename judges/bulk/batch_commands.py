@@ -107,8 +107,8 @@ def submit_batch_files(options: argparse.Namespace) -> int:
 
 def _check_budget_left(plan: Plan, store: Store) -> None:
     """If the study has a budget, raise PlanError if a price is unknown or the forecast cost of the
-    pending calls exceeds what is left. A submitted batch cannot be stopped when the budget is
-    reached."""
+    pending calls exceeds the rest of the budget. A submitted batch cannot be stopped when the
+    budget is reached."""
     study = plan.study
     endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
     require_prices_for_budget(study.budget_usd, endpoints)

@@ -115,8 +115,8 @@ class CostQuote(NamedTuple):
 def quote_cost(
     store: Store, study: str, statuses: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Count the asks with a status in `statuses` and, with `pending`, the asks without a
-    judgement; estimate what it costs to make them.
+    """Count the asks with a status in `statuses` and, with `pending`, the asks without a judgement;
+    estimate the cost of making them.
 
     Each ask counts at the mean cost of its judge's judgements (see MIN_COSTED_JUDGEMENTS).
     """

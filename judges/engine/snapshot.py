@@ -172,7 +172,8 @@ class RunTally:
 
 def completed_per_second(times: deque[float] | tuple[()], now: float) -> float:
     """Return the asks completed per second in the last RATE_WINDOW_SECONDS; 0 if fewer than three
-    were completed in this time. `times`: when asks were completed, on the monotonic clock."""
+    were completed in this time. `times`: the times at which asks were completed, on the monotonic
+    clock."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0

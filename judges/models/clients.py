@@ -157,7 +157,8 @@ class EndpointModel:
             self._schedule_key_expiry()
 
     def _schedule_key_expiry(self) -> None:
-        """Delete the key from memory when it expires, also if no call is made."""
+        """Schedule the deletion of the key from memory at its expiry, so that it is deleted even if
+        no call is made."""
         if not self._key.expire_if_idle() and math.isfinite(left := self._key.seconds_left()):
             self._expiry_timer = asyncio.get_running_loop().call_later(
                 left + 0.01, self._schedule_key_expiry

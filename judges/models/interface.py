@@ -39,8 +39,8 @@ as large, a time in milliseconds since 1970."""
 
 @dataclass(frozen=True, slots=True)
 class RequestQuota:
-    """An endpoint's limit of requests, how many it still accepts, and when the count starts anew,
-    as the headers of a reply report them."""
+    """An endpoint's limit of requests, the number left, and the seconds until the count starts
+    anew, as the headers of a reply report them."""
 
     limit: float
     remaining: float

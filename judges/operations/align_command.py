@@ -58,7 +58,7 @@ Report = Callable[[Store, str, str, str], str]
 
 
 def add_align_command(commands: Any, report: Report) -> None:
-    """Add the command `align`; `report` writes the comparison of the candidates."""
+    """Add the command `align`; `report` returns the comparison of the candidates as text."""
     summary = "improve a prompt from corrections, and show the gain on held-out items"
     sub = commands.add_parser("align", help=summary, description=summary)
     sub.add_argument("study", type=Path, help="a study file (YAML) that has been run")

@@ -44,8 +44,8 @@ Turn = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdicts:
-    """Verdicts of a judge on one labelled case: how many, how many of them are mistakes, and for a
-    single answer the sum of the scores (pass 1, fail 0)."""
+    """Verdicts of a judge on one labelled case: their number (`calls`), the number of mistakes
+    among them (`wrong`), and for a single answer the sum of the scores (pass 1, fail 0)."""
 
     calls: int = 0
     wrong: int = 0
@@ -106,8 +106,8 @@ def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels, step: float | None = None
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
-    `name`, and those against the label (a tie is one); noise-floor repeats are left out. `step` is
-    the distance of two levels of the scale; None: that of the options offered."""
+    `name`, and those against the label (a tie counts as one); noise-floor repeats are left out.
+    `step` is the distance of two levels of the scale; None: that of the options offered."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):

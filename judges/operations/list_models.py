@@ -1,5 +1,5 @@
-"""Commands about models: list those that an endpoint offers or a server on this machine has loaded,
-the providers, and the weights of the embedded judge."""
+"""Commands about models: list the models that an endpoint or a server on this machine offers, list
+the providers, and download weights for the embedded judge."""
 
 import argparse
 import asyncio
@@ -58,8 +58,8 @@ class LocalServer:
 def list_models(
     address: str, key: SecretKey | str = "", rules: EndpointRules | None = None
 ) -> ModelList:
-    """Request the list of an endpoint's models. A failure, such as a wrong address or key, raises
-    nothing: it is the `error` of the result."""
+    """Request the list of an endpoint's models. A failure, such as a wrong address or key, is not
+    raised: it is the `error` of the result."""
     return asyncio.run(_request_models(address, key, rules))
 
 

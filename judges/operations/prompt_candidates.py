@@ -139,9 +139,9 @@ def make_candidate(
     seed: int = 0,
     today: datetime.date | None = None,
 ) -> Candidate:
-    """Build a candidate of one kind (see KINDS); raise PlanError if what this kind adds (rules,
-    criteria or examples) is missing. `learnt` are the items with the mistakes from which `writer`,
-    a model, wrote the rules; `seed` and `today` are only noted in its origin."""
+    """Build a candidate of one kind (see KINDS); raise PlanError if the addition of this kind
+    (rules, criteria or examples) is missing. `learnt` are the items with the mistakes from which
+    `writer`, a model, wrote the rules; `seed` and `today` are only noted in its origin."""
     text = ""
     if kind in ("rules", "both"):
         if not rules:

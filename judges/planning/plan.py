@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def judges_single_answers(self) -> bool:
-        """Whether there are prompts, and none compares answers."""
+        """Whether the plan has prompts, and all of them judge single answers."""
         return bool(self.prompts) and all(prompt.protocol == "single" for prompt in self.prompts)
 
     def judge(self, name: str) -> JudgeSpec:
@@ -83,7 +83,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, its rendered request (`call`), and what the store records of this request."""
+    """An ask, its rendered request (`call`), and the record of this request for the store."""
 
     ask: Ask
     request: RequestRecord

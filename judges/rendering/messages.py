@@ -242,14 +242,15 @@ def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
 def fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return the delimiter that replaces that of `make_fence` when the key of a call is computed.
 
-    It is never computed in another way, so that keys, and with them stored replies, stay valid.
+    The method of computing it must not change, so that keys, and with them stored replies, stay
+    valid.
     """
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
 def slot_labels(prompt: Prompt, slots: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each of the `slots`, such as ("A", "B"), with `crossed` ("B", "A");
-    numbers if the verdict format has no labels.
+    """Return the labels of positions, as many as `slots`, such as ("A", "B"), with `crossed` ("B",
+    "A"); numbers if the verdict format has no labels.
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """

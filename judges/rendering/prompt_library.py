@@ -68,8 +68,8 @@ class LibraryPrompt:
     built_in: bool
 
     def name_in_study_file(self, folder: Path) -> str:
-        """Return the text that names this prompt in a study file in `folder`: the name of a
-        built-in prompt, the path of another, which is relative if its file is inside `folder`."""
+        """Return the text that names this prompt in a study file in `folder`: for a built-in prompt
+        its name, for another its path, which is relative if its file is inside `folder`."""
         if self.built_in:
             return self.prompt.name
         path, base = self.path.resolve(), folder.resolve()

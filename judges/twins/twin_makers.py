@@ -36,7 +36,7 @@ class TwinSource:
 
     @cached_property
     def rng(self) -> random.Random:
-        """Generator of the draws; made on first use, since most families draw nothing."""
+        """Random generator for this twin; made on first use, since most families draw nothing."""
         return random.Random(self.seed)
 
 

@@ -2,8 +2,8 @@
 
 A limit on the calls in flight cannot keep a rate of 10 calls per second when a call takes 20 ms. At
 each refusal the provider's allowance is empty. Therefore the number of calls accepted between two
-refusals, divided by the time between the refusals, is the provider's rate limit, whatever bursts
-the provider allows.
+refusals, divided by the time between the refusals, is the provider's rate limit, even if the
+provider allows bursts.
 """
 
 import math

@@ -216,8 +216,8 @@ class EndpointLimiter:
     def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
         """Make all calls wait after a refusal, if it is the first in QUIET_SECONDS, belongs to the
         burst that began the present wait, comes during trial calls, or refusals are frequent; other
-        refusals are ignored. If the endpoint limits the rate and refusals are frequent, or the rate
-        is being probed, fewer calls per second are sent too."""
+        refusals are ignored. A refusal by a rate limit also changes the estimated rate, if refusals
+        are frequent or a higher rate is being tried."""
         now = self._clock()
         estimate = self.rate_estimate
         if limited and estimate.probing:
