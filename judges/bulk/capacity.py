@@ -157,7 +157,7 @@ def simulate_run_hours(
     return max(ends) / 3600
 
 
-def capacity_page() -> str:
+def build_capacity_page() -> str:
     """Return the page docs/capacity.md: the text of capacity.md beside this module, with the
     numbers inserted."""
     reasoned = measure_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
@@ -224,4 +224,4 @@ def _format_dollars(dollars: float) -> str:
 
 
 if __name__ == "__main__":
-    print(capacity_page(), end="")
+    print(build_capacity_page(), end="")

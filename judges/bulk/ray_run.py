@@ -80,7 +80,7 @@ class AskRounds:
             if len(found) == max_asks or ledger.reserve(call, price_of(call.judge)) is None:
                 break
             found.append((position, ask, call))
-        leased = self._lease([ask.key for _, ask, _ in found])
+        leased = self._lease_available([ask.key for _, ask, _ in found])
         return [row for row in found if row[1].key in leased]
 
     def release_leases(self) -> None:
@@ -93,7 +93,7 @@ class AskRounds:
             after = page[-1][0]
             yield from page
 
-    def _lease(self, keys: Collection[str]) -> set[str]:
+    def _lease_available(self, keys: Collection[str]) -> set[str]:
         """Lease, of the given asks, those that are unanswered and not leased by another active run;
         return the keys of the leased asks.
 

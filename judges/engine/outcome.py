@@ -255,7 +255,7 @@ class Extractor:
         )
         return ask, replace(call, key=key)
 
-    def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
+    def build_request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
         """Build the rows that the store keeps of an extraction: its request, and the text of its
         prompt."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)

@@ -270,7 +270,7 @@ class ExtractionAsks:
         await self.journal.settle_extraction(
             judgement,
             extracted,
-            self.extraction.request_rows(attempts.call),
+            self.extraction.build_request_rows(attempts.call),
             attempts.attempt,
             attempts.usage,
             attempts.cost,

@@ -17,12 +17,12 @@ from judges.judge_errors import PlanError
 from judges.operations.align_prompt import (
     AlignRuns,
     AlignTask,
+    build_candidate_plan,
     build_candidates,
-    candidate_plan,
+    build_writer_plan,
     check_budget_suffices,
     forecast_missing_calls,
     split_and_find_mistakes,
-    writer_plan,
 )
 from judges.operations.prompt_candidates import (
     EXAMPLES,
@@ -172,7 +172,7 @@ def _write_or_ask_candidates(
     read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
     if not read:
         raise PlanError("no candidate could be made; see the reasons above")
-    plan = candidate_plan(task, read, options.budget)
+    plan = build_candidate_plan(task, read, options.budget)
     forecast = forecast_missing_calls(plan, runs.store)
     print(f"\n  price     {_format_forecast_price(forecast)}")
     check_budget_suffices(forecast, options.budget, "the candidates")
@@ -205,7 +205,7 @@ def _build_requested_candidates(
         known = {judge.name: judge for judge in task.plan.study.judges}
         if writer not in known:
             raise PlanError(f"--writer {writer!r}: no such judge; known: {', '.join(known)}")
-        plan = writer_plan(task, known[writer], options.budget)
+        plan = build_writer_plan(task, known[writer], options.budget)
         forecast = forecast_missing_calls(plan, runs.store)
         print(f"  rules     written by {writer}: {_format_forecast_price(forecast)}")
         check_budget_suffices(forecast, options.budget, "the rules")

@@ -125,7 +125,7 @@ def describe_mistakes(task: AlignTask) -> str:
     return learn_cases.describe_mistaken_cases(task.mistakes, task.labels.kind)
 
 
-def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
+def build_writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
     """Build the plan of the single call in which the writer (a model) reads the mistakes on learn
     items and writes rules. Raise PlanError if there are none, or the writer is simulated."""
     if writer.kind == "simulated":
@@ -202,7 +202,7 @@ def build_candidates(
     ]
 
 
-def candidate_plan(
+def build_candidate_plan(
     task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
 ) -> Plan:
     """Build the plan that asks today's prompt and the candidates on the labelled hold-out cases:
@@ -293,7 +293,7 @@ class AlignRuns:
     def write_rules(self, task: AlignTask, writer: JudgeSpec, budget: float | None) -> WrittenRules:
         """Ask the writer (a model) for rules, and read them from its reply. A failed call or a
         reply without a rule is returned as a problem; PlanError if the call was not made."""
-        plan = writer_plan(task, writer, budget)
+        plan = build_writer_plan(task, writer, budget)
         run = self.start(plan)
         self.watch(run)
         run.wait()

@@ -52,7 +52,7 @@ class LabelledVerdicts:
     total: float = 0.0
 
     @property
-    def mean(self) -> float:
+    def mean_score(self) -> float:
         return self.total / max(self.calls, 1)
 
 
@@ -75,7 +75,7 @@ class LearnCase:
         verdicts."""
         if isinstance(self.label, LabelledComparison) or not self.verdicts.calls:
             return 0.0
-        return abs(self.verdicts.mean - self.label.value)
+        return abs(self.verdicts.mean_score - self.label.value)
 
 
 def label_kind(prompt: Prompt) -> LabelKind:
@@ -171,7 +171,7 @@ def _describe_case(case: LearnCase, kind: LabelKind) -> list[str]:
     if kind == PASS_FAIL:
         verdict, said = ("pass", "fail") if one.value else ("fail", "pass")
         return [answer, f"Right verdict: {verdict}. The judge said {said}."]
-    return [answer, f"Right score: {one.value:g}. The judge's score: {case.verdicts.mean:g}."]
+    return [answer, f"Right score: {one.value:g}. The judge's score: {case.verdicts.mean_score:g}."]
 
 
 def _shorten_case_text(text: str) -> str:

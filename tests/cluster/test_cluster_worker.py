@@ -290,7 +290,7 @@ def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
     keys = [ask.key for _, ask in store.pending_asks("small", "judge", -1, 10)]
     with engine() as made:  # meanwhile
         assert made.start(plan, store, settings=QUICK).wait(30)
-    assert rounds._lease(keys) == set()
+    assert rounds._lease_available(keys) == set()
     assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
 
 

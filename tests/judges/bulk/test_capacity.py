@@ -8,7 +8,7 @@ from judges.bulk.capacity import (
     ORDINARY_ACCOUNT,
     AccountLimits,
     AskTokens,
-    capacity_page,
+    build_capacity_page,
     compare_call_methods,
     max_rate,
     measure_ask_tokens,
@@ -22,7 +22,7 @@ LOAD = AskTokens("a test", 900, 100)
 
 def test_the_page_is_what_the_script_prints() -> None:
     written = (ROOT / "docs" / "capacity.md").read_text(encoding="utf-8")
-    assert written == capacity_page(), "run: python -m judges.bulk.capacity > docs/capacity.md"
+    assert written == build_capacity_page(), "run python -m judges.bulk.capacity > docs/capacity.md"
 
 
 def test_the_tightest_limit_holds() -> None:

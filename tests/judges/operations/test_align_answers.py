@@ -13,7 +13,11 @@ import pytest
 import yaml
 
 from judges.judge_errors import PlanError
-from judges.operations.align_prompt import build_candidates, candidate_plan, split_and_find_mistakes
+from judges.operations.align_prompt import (
+    build_candidate_plan,
+    build_candidates,
+    split_and_find_mistakes,
+)
 from judges.operations.learn_cases import (
     LabelledVerdicts,
     LearnCase,
@@ -176,7 +180,7 @@ def test_twins_of_held_out_answers_are_asked_with_every_prompt(
     store = Store(tmp_path / "e.db")
     task = split_and_find_mistakes(load_stored_plan(store, "small"), store)
     made = build_candidates(task, ["examples"])
-    asks = [planned.ask for planned in asks_of(candidate_plan(task, made))]
+    asks = [planned.ask for planned in asks_of(build_candidate_plan(task, made))]
     store.close()
     held = set(task.split.hold_out)
     with_twins = {item.id for item in task.plan.items if item.twins and item.id in held}
