@@ -12,12 +12,7 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
-from judges.planning.forecast import (
-    Forecast,
-    combine_judge_seconds,
-    forecast_asks,
-    simulated_judges,
-)
+from judges.planning.forecast import Forecast, forecast_asks, simulated_judges, total_run_seconds
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import presenter_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
@@ -76,12 +71,12 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the calls without a stored reply take (`combine_judge_seconds`); None if
+        """Seconds that the calls without a stored reply take (`total_run_seconds`); None if
         unknown."""
         times = {
             name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
         }
-        return combine_judge_seconds(times, self.simulated) if times else None
+        return total_run_seconds(times, self.simulated) if times else None
 
 
 # ------------------------------------------------------------------------------ the numbers
