@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import locate_weights, sha256_of
-from judges.planning.plan_checks import check_plan, presenter_for, skip_reason
+from judges.planning.plan_checks import check_plan, presentation_lister_for, skip_reason
 from judges.rendering.messages import (
     PromptInputs,
     point_arrangements,
@@ -128,7 +128,7 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
-    kinds = dict.fromkeys(presenter_for(prompt) for prompt in plan.prompts)
+    kinds = dict.fromkeys(presentation_lister_for(prompt) for prompt in plan.prompts)
     presentations = {kind: _group_by_item(kind(plan.study, items)) for kind in kinds}
     identities = {
         j.name: (identities or {}).get(j.name) or identity_of(j, plan.study.families)
@@ -142,7 +142,7 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
     for item in items:
         for judge in plan.study.judges:
             for prompt in prompts_for[item.id]:
-                for presentation in presentations[presenter_for(prompt)].get(item.id, ()):
+                for presentation in presentations[presentation_lister_for(prompt)].get(item.id, ()):
                     identity = identities[judge.name]
                     count = len(presentation.shown)
                     for offered in _add_labels(plan.study, prompt, presentation):

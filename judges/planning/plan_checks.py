@@ -62,17 +62,17 @@ def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[Ski
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
-Presenter = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
+PresentationLister = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
 
 
-def presenter_for(prompt: Prompt) -> Presenter:
+def presentation_lister_for(prompt: Prompt) -> PresentationLister:
     """Return the function that lists the presentations of answers for a prompt, according to its
     task (`protocol`): pairs of answers, all answers, single answers, or no answer (image
     descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return presentations.pair_presentations
     if prompt.protocol == "describe":
-        return _present_without_answers
+        return _list_presentations_without_answers
     return (
         presentations.option_presentations
         if prompt.protocol == "choice"
@@ -80,7 +80,7 @@ def presenter_for(prompt: Prompt) -> Presenter:
     )
 
 
-def _present_without_answers(
+def _list_presentations_without_answers(
     _: Study, items: Sequence[Item]
 ) -> Iterator[presentations.Presentation]:
     for item in items:
@@ -140,7 +140,7 @@ def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Pr
     shows."""
     eligible = {p.name: [i for i in items if not skip_reason(p, i, prompts)] for p in prompts}
     for prompt in prompts:
-        shows = presenter_for(prompt)
+        shows = presentation_lister_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
             wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(

@@ -207,11 +207,11 @@ def render_prompt(
 ) -> list[dict[str, Any]]:
     """Render the messages of a request. With `prefilled`, a last assistant message contains the
     start of the reply, up to the label, if the prompt's format has one. With `for_key` (to compute
-    the key of a call), the delimiter around the answers is that of `fence_for_call_key`, otherwise
-    that of `make_fence`."""
+    the key of a call), the delimiter around the answers is that of `answer_fence_for_call_key`,
+    otherwise that of `make_answer_fence`."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
-        values["fence"] = fence_for_call_key(prompt, inputs)
+        values["fence"] = answer_fence_for_call_key(prompt, inputs)
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
         values["closing"] = _closing_instruction(prompt.verdict, labels, prefilled)
@@ -224,7 +224,7 @@ def render_prompt(
     return messages
 
 
-def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
+def make_answer_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return a delimiter to put around answers, the same for equal requests.
 
     It is a hash of prompt, item, models and all texts, so that the author of an answer cannot
@@ -239,8 +239,9 @@ def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     return fence
 
 
-def fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the delimiter that replaces that of `make_fence` when the key of a call is computed.
+def answer_fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return the delimiter that replaces that of `make_answer_fence` when the key of a call is
+    computed.
 
     The method of computing it must not change, so that keys, and with them stored replies, stay
     valid.
@@ -363,7 +364,7 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "n_images": lambda _, inputs: str(len(inputs.item.images)),
     "aspects": lambda _, inputs: inputs.aspects,
     "closing": lambda _, __: "",  # depends on `prefilled`: set by render_prompt
-    "fence": lambda prompt, inputs: make_fence(prompt, inputs),
+    "fence": lambda prompt, inputs: make_answer_fence(prompt, inputs),
     "task": lambda _, inputs: instruction_with_context(inputs.item, inputs.images),
     "query": lambda _, inputs: query_with_description(
         inputs.item, context_text(inputs.item), has_vision=bool(inputs.images)

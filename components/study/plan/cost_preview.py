@@ -14,7 +14,7 @@ from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
 from judges.planning.forecast import Forecast, forecast_asks, simulated_judges, total_run_seconds
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
-from judges.planning.plan_checks import presenter_for, skip_reason
+from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
@@ -86,14 +86,14 @@ def count_asks_and_noise_repeats(plan: Plan) -> tuple[int, int]:
     """Number of all calls of a plan, and number of noise-floor repeats among them."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
-        presenter_for(prompt): {} for prompt in plan.prompts
+        presentation_lister_for(prompt): {} for prompt in plan.prompts
     }
     for shows, by_item in shown.items():
         for showing in shows(plan.study, plan.items):
             total, again = by_item.get(showing.item.id, (0, 0))
             by_item[showing.item.id] = (total + 1, again + showing.noise)
     for prompt in plan.prompts:
-        by_item = shown[presenter_for(prompt)]
+        by_item = shown[presentation_lister_for(prompt)]
         for item in plan.items:
             if not skip_reason(prompt, item, plan.prompts):
                 total, again = by_item.get(item.id, (0, 0))

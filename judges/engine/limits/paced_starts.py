@@ -71,7 +71,7 @@ class PacedStarts:
     def record_start(self, now: float) -> None:
         """Use up the reserved start time. If no process has reserved a later one, the next free
         start time is 1/rate seconds from now."""
-        self.estimate.start_window(now)
+        self.estimate.start_measuring(now)
         if self.estimate.rate is not None:
             with self._change_shared_values(now):
                 is_last = self._next_start == self._after_reserved

@@ -78,7 +78,7 @@ class RateEstimate:
         self.rate = None if math.isnan(values[0]) else values[0]
         self.probing = bool(values[1])
 
-    def start_window(self, now: float) -> None:
+    def start_measuring(self, now: float) -> None:
         """Begin to count accepted calls and seconds, unless that has begun since the last
         refusal."""
         if self._window_start < 0:

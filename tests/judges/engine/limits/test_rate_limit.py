@@ -185,7 +185,7 @@ def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_m
     # Four refusals in a row, each "in 25 s", while nothing passed: the pace is down to half a call
     # a second. Grown by 1 % a window of ten calls it would stay there for ten minutes.
     pace, now = RateEstimate(), 0.0
-    pace.start_window(now)
+    pace.start_measuring(now)
     for _ in range(4):
         pace.record_refusal(now, guessed_rate=20 / 25)
         now += 25
@@ -200,7 +200,7 @@ def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_m
 def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
     # A limiter of one call a second, for ten minutes: refused calls stay below a tenth.
     pace, now, passed, refused, last = RateEstimate(), 0.0, 0, 0, -1.0
-    pace.start_window(now)
+    pace.start_measuring(now)
     pace.record_refusal(now, guessed_rate=2.0)
     now += 1
     while now < 600:
