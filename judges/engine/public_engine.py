@@ -135,8 +135,8 @@ class PublicEngine(Engine):
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """Return why this Space's key may not be used for a judge that names a key variable
-        (`api_key_env`); empty if it may."""
+        """Return the reason why this Space's key may not be used for a judge that names a key
+        variable (`api_key_env`); empty if it may."""
         if self._host_key is None:
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, images=run.plan.study.judge_sees == "images")

@@ -50,8 +50,8 @@ class HostKey:
     """Spending cap of all visitors together per day (UTC), in dollars."""
 
     def refusal_reason(self, judge: domain.JudgeSpec, *, images: bool = False) -> str:
-        """Return why a judge cannot use this API key; empty if it can. `images` states whether
-        images are sent to the judge."""
+        """Return the reason why a judge cannot use this API key; empty if it can. `images` states
+        whether images are sent to the judge."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):

@@ -88,7 +88,7 @@ def _list_presentations_without_answers(
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError for a study that cannot run; the message states what to change."""
+    """Raise PlanError for a study that cannot run; the message names the necessary change."""
     if not study.judges:
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:

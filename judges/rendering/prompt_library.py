@@ -347,7 +347,7 @@ def _read_text_field(values: dict[str, Any], field: str) -> str:
 
 def _translate_template(text: str) -> str:
     """Convert a template for Python's str.format to one of Evenhand. PromptError if it is malformed
-    or has a variable that Evenhand does not know."""
+    or has an unknown variable."""
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:
