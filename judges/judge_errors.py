@@ -15,7 +15,7 @@ class UnknownFormat(PromptError):
 
 class PlanError(EvenhandError):
     """Raised for a study, or a command on it, that cannot be carried out as it is; the message
-    states what to change."""
+    names the necessary change."""
 
 
 class EndpointRefused(PlanError):

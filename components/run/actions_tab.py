@@ -120,7 +120,7 @@ class RunActions:
             "go": lambda: self._apply_to_active_run(name, resume_or_warn),
             "raise": lambda: self._start_with_budget(name, asked.get("budget")),
             "leave_out": lambda: self._apply_to_active_run(
-                name, lambda run: run.leave_out(str(asked.get("judge")))
+                name, lambda run: run.leave_out_judge(str(asked.get("judge")))
             ),
             "at_most": lambda: self._apply_to_active_run(
                 name,

@@ -34,7 +34,7 @@ from judges.rendering.prompt import load_prompt
 from judges.security.key_consents import (
     Consents,
     TypedKeys,
-    key_checked_for_origin,
+    check_key_for_origin,
     typed_keys_of_judges,
 )
 from judges.security.key_store import mask_keys_in_output, redact_keys
@@ -239,7 +239,7 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
-        token = key_checked_for_origin(
+        token = check_key_for_origin(
             typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token"
         )
         with mask_keys_in_output([token]):

@@ -76,8 +76,8 @@ def align(
     """
     from judges.operations.align_prompt import (
         AlignRuns,
+        build_candidate_plan,
         build_candidates,
-        candidate_plan,
         check_budget_suffices,
         forecast_missing_calls,
         split_and_find_mistakes,
@@ -94,7 +94,7 @@ def align(
         kinds = ["examples"] * (examples > 0) + ["rules"] * bool(rules)
         kinds += ["both"] * (len(kinds) == 2) + ["criteria"] * bool(criteria)
         made = build_candidates(task, kinds, rules=rules, criteria=criteria, examples=examples)
-        asked = candidate_plan(task, made, budget)
+        asked = build_candidate_plan(task, made, budget)
         check_budget_suffices(forecast_missing_calls(asked, kept), budget, "the candidates")
         engine = _build_engine(collect_judges(judges)[1])
         try:

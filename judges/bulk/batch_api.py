@@ -123,7 +123,7 @@ def collect_batches(
     was submitted from `folder`.
 
     `on_progress` is called after each check with file name -> progress. `mask` removes the API key
-    from what is written, because some servers echo the request.
+    from the text that is written, because some servers echo the request.
 
     Returns the paths of all output and error files downloaded for `names`, earlier ones included.
     """

@@ -96,19 +96,19 @@ def export_batch_files(options: argparse.Namespace) -> int:
 
 def submit_batch_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
-    _check_budget(plan, store)
+    _check_budget_left(plan, store)
     key_consents.confirm_study_keys(plan.study, options)
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
-        with _judge_client(plan, judge, key_consents.user_consents()) as (client, _):
+        with _open_judge_client(plan, judge, key_consents.user_consents()) as (client, _):
             _print_batches(batch_api.submit_batches(client, options.folder, paths))
     store.close()
     return 0
 
 
-def _check_budget(plan: Plan, store: Store) -> None:
+def _check_budget_left(plan: Plan, store: Store) -> None:
     """If the study has a budget, raise PlanError if a price is unknown or the forecast cost of the
-    pending calls exceeds what is left. A submitted batch cannot be stopped when the budget is
-    reached."""
+    pending calls exceeds the rest of the budget. A submitted batch cannot be stopped when the
+    budget is reached."""
     study = plan.study
     endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
     require_prices_for_budget(study.budget_usd, endpoints)
@@ -137,7 +137,7 @@ def collect_finished_batches(options: argparse.Namespace) -> int:
     found: list[Path] = []
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         names = {path.name for path in paths}
-        with _judge_client(plan, judge, key_consents.user_consents()) as (client, key):
+        with _open_judge_client(plan, judge, key_consents.user_consents()) as (client, key):
             found += batch_api.collect_batches(
                 client,
                 options.folder,
@@ -163,7 +163,7 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 
 
 @contextlib.contextmanager
-def _judge_client(
+def _open_judge_client(
     plan: Plan, name: str, consents: key_consents.Consents
 ) -> Iterator[tuple[openai.OpenAI, key_store.SecretKey]]:
     """Context manager that yields a client of the endpoint of the judge `name`, and the judge's API

@@ -88,7 +88,7 @@ def export_batch(
     folder.mkdir(parents=True, exist_ok=True)
     written: list[BatchFile] = []
     try:
-        for file in _write_files(plan, store, judges, folder, most_lines, most_bytes):
+        for file in _write_batch_files(plan, store, judges, folder, most_lines, most_bytes):
             written.append(file)
         if written:
             files = {file.path.name: file.judge for file in written}
@@ -102,7 +102,7 @@ def export_batch(
     return written
 
 
-def _write_files(
+def _write_batch_files(
     plan: Plan,
     store: Store,
     judges: Sequence[JudgeSpec],
@@ -115,7 +115,7 @@ def _write_files(
     names: set[str] = set()
     for judge in judges:
         asks = _iterate_pending_asks(store, plan, judge.name)
-        lines = (batch_line(render_call(plan, ask, items)) for ask in asks)
+        lines = (format_batch_line(render_call(plan, ask, items)) for ask in asks)
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
         numbered = (f"{base}-{number}" if number > 1 else base for number in itertools.count(1))
         name = next(one for one in numbered if one.casefold() not in names)
@@ -147,7 +147,7 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
     return found
 
 
-def batch_line(call: JudgeCall) -> bytes:
+def format_batch_line(call: JudgeCall) -> bytes:
     if "max_tokens" in known_refused_parameters(call.judge):  # the endpoint has another name for it
         call = drop_parameter(call, "max_tokens") or call
     body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
@@ -213,7 +213,7 @@ def import_batch(
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_numbered_lines(path):
-            reader.import_line(where, text)
+            reader.buffer_line(where, text)
             if len(reader.buffer) >= _PAGE_SIZE:
                 reader.flush()
     reader.flush()
@@ -264,7 +264,7 @@ class _BatchImporter:
         self.owner = batch_run_id(plan)
         self.buffer: dict[str, _Ready] = {}
 
-    def import_line(self, where: str, text: bytes) -> None:
+    def buffer_line(self, where: str, text: bytes) -> None:
         try:
             entry = json.loads(text)
             key = str(entry["custom_id"])
@@ -300,12 +300,12 @@ class _BatchImporter:
         read = read_outcome(call, answer, self.plan.study.reading)
         cost = cost_of(answer.usage, price_of(call.judge))
         cost = None if cost is None else cost * self.price_factor
-        judgement = replace(read.judgement(ask, answer), cost=cost, time=time.time())
+        judgement = replace(read.build_judgement(ask, answer), cost=cost, time=time.time())
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Take an error that would occur again in a repeat (such as HTTP 400) as the outcome of the
-        call; after any other failure, the call stays pending."""
+        """Buffer a failure as the outcome of the call if it would occur again in a repeat (such as
+        HTTP 400); after any other failure, the call stays pending."""
         fault, now = classify_error(error, call.judge.endpoint), time.time()
         if fault.action == "settle" and not isinstance(error, BadReply):
             settled = Judgement(ask, fault.status, rule=fault.reason, detail=fault.detail, time=now)

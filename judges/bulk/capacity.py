@@ -65,7 +65,7 @@ class AskTokens:
     received: int
 
     @property
-    def tokens(self) -> int:
+    def total(self) -> int:
         return self.sent + self.received
 
     def dollars(self, price: Price) -> float:
@@ -73,7 +73,7 @@ class AskTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class AskingMethod:
+class CallMethod:
     """Calls per second and cost of one way to make calls (live, batch files or Ray), for calls of
     one size."""
 
@@ -113,40 +113,40 @@ def max_rate(
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
         (limits.requests / 60, f"{limits.requests:,.0f} requests per minute"),
-        (limits.tokens / 60 / load.tokens, f"{limits.tokens / 1e6:g} M tokens per minute"),
+        (limits.tokens / 60 / load.total, f"{limits.tokens / 1e6:g} M tokens per minute"),
         (processes / CPU_PER_CALL, "one core per process"),
     )
 
 
-def asking_methods(load: AskTokens) -> list[AskingMethod]:
+def compare_call_methods(load: AskTokens) -> list[CallMethod]:
     price = listed_prices()[PRICED_MODEL]
     live, by_live = max_rate(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
     ray, by_ray = max_rate(load, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT, RAY_WORKERS)
     batch = BATCH_QUEUE_TOKENS / load.sent / (BATCH_WINDOW_HOURS * 3600)
-    weights = GPU_COUNT * GPU_TOKENS_PER_SECOND / load.tokens
+    weights = GPU_COUNT * GPU_TOKENS_PER_SECOND / load.total
     each = GPU_COUNT * GPU_DOLLARS_PER_HOUR / 3600 / weights
     return [
-        AskingMethod("live", live, by_live, load.dollars(price)),
-        AskingMethod(
+        CallMethod("live", live, by_live, load.dollars(price)),
+        CallMethod(
             "batch files",
             batch,
             f"{BATCH_QUEUE_TOKENS / 1e6:g} M prompt tokens queued",
             BATCH_PRICE_FACTOR * load.dollars(price),
             BATCH_WINDOW_HOURS,
         ),
-        AskingMethod("Ray + endpoint", ray, by_ray, load.dollars(price)),
-        AskingMethod("Ray + vLLM", weights, f"{GPU_COUNT} GPUs", each),
+        CallMethod("Ray + endpoint", ray, by_ray, load.dollars(price)),
+        CallMethod("Ray + vLLM", weights, f"{GPU_COUNT} GPUs", each),
     ]
 
 
-def simulate_hours(
+def simulate_run_hours(
     load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
 ) -> float:
     """Simulate calls with random latencies; return the hours until the last reply. A call starts
     when the rate limits and one core allow it and fewer than `in_flight` calls are open."""
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
-    gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)
+    gap = max(60 / limits.requests, 60 * load.total / limits.tokens, CPU_PER_CALL)
     ends: list[float] = []
     start = 0.0
     for _ in range(asks):
@@ -157,12 +157,12 @@ def simulate_hours(
     return max(ends) / 3600
 
 
-def capacity_page() -> str:
+def build_capacity_page() -> str:
     """Return the page docs/capacity.md: the text of capacity.md beside this module, with the
     numbers inserted."""
     reasoned = measure_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
     letter = measure_ask_tokens("brief-letters", 1, "one letter, read by its probabilities")
-    live, _, ray, weights = asking_methods(reasoned)
+    live, _, ray, weights = compare_call_methods(reasoned)
     n, million, _ = ASK_COUNTS
     everywhere = RAY_WORKERS * RAY_IN_FLIGHT
     values = {
@@ -171,8 +171,8 @@ def capacity_page() -> str:
         ),
         "n": n,
         "million": million,
-        "drawn": _format_hours(simulate_hours(reasoned, n, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)),
-        "wide": _format_hours(simulate_hours(reasoned, n, everywhere, RAISED_ACCOUNT)),
+        "drawn": _format_hours(simulate_run_hours(reasoned, n, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)),
+        "wide": _format_hours(simulate_run_hours(reasoned, n, everywhere, RAISED_ACCOUNT)),
         "live_time": _format_hours(live.hours(n)),
         "ray_time": _format_hours(ray.hours(n)),
         "calls_per_core": 1 / CPU_PER_CALL,
@@ -193,20 +193,20 @@ def _capacity_table_lines(load: AskTokens) -> Iterator[str]:
     title = f"{load.description[0].upper()}{load.description[1:]}"
     yield f"## {title}: {load.sent:,} tokens in, {load.received:,} out"
     yield ""
-    counts = " | ".join(map(_format_asks, ASK_COUNTS))
+    counts = " | ".join(map(_format_ask_count, ASK_COUNTS))
     yield f"| way | calls/s | tokens/s | limited by | {counts} |"
     yield "|---|---:|---:|---|" + "---:|" * len(ASK_COUNTS)
-    for way in asking_methods(load):
+    for way in compare_call_methods(load):
         cells = [
             f"{_format_hours(way.hours(n))}, {_format_dollars(way.dollars * n)}" for n in ASK_COUNTS
         ]
-        rates = f"{_format_rate(way.rate)} | {_format_rate(way.rate * load.tokens)}"
+        rates = f"{_format_rate(way.rate)} | {_format_rate(way.rate * load.total)}"
         yield f"| {way.name} | {rates} | {way.limiting_factor} | " + " | ".join(cells) + " |"
     yield ""
 
 
-def _format_asks(n: int) -> str:
-    return f"{n / 1000:g} k calls" if n < 1_000_000 else f"{n / 1_000_000:g} M calls"
+def _format_ask_count(asks: int) -> str:
+    return f"{asks / 1000:g} k calls" if asks < 1_000_000 else f"{asks / 1_000_000:g} M calls"
 
 
 def _format_rate(value: float) -> str:
@@ -224,4 +224,4 @@ def _format_dollars(dollars: float) -> str:
 
 
 if __name__ == "__main__":
-    print(capacity_page(), end="")
+    print(build_capacity_page(), end="")

@@ -22,14 +22,14 @@ ENGINES: Final = ("live", "ray")
 PROGRESS_SECONDS: Final = 5.0
 
 
-def add_cluster_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument(
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--engine",
         choices=ENGINES,
         default="live",
         help="live: in this process; ray: a Ray Data pipeline",
     )
-    ray = sub.add_argument_group("with --engine ray")
+    ray = parser.add_argument_group("with --engine ray")
     ray.add_argument(
         "--address", default="", help="address of a running cluster; default: start a local Ray"
     )
@@ -79,7 +79,7 @@ def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
     from judges.bulk.ray_run import run_on_ray
 
     began = time.monotonic()
-    imported, stopped = run_on_ray(plan, store, cluster, on_progress=_progress_printer())
+    imported, stopped = run_on_ray(plan, store, cluster, on_progress=_make_progress_printer())
     name = plan.study.name
     counts = store.counts(name)
     spent = attempt_totals(store, name)
@@ -105,7 +105,7 @@ def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
     return 1 if counts.get("pending", 0) + counts.get("error", 0) else 0
 
 
-def _progress_printer() -> Callable[[ImportTally], None]:
+def _make_progress_printer() -> Callable[[ImportTally], None]:
     last = time.monotonic()
 
     def print_progress(imported: ImportTally) -> None:

@@ -63,7 +63,7 @@ class AskRounds:
         endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
-    def lease_next(self, max_asks: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
+    def lease_next_round(self, max_asks: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
         """Lease at most `max_asks` asks that this run has not made yet; return each with its index
         in the plan and its rendered call. The list is empty if none is left, none fits the budget,
         or other runs have leased those found."""
@@ -80,7 +80,7 @@ class AskRounds:
             if len(found) == max_asks or ledger.reserve(call, price_of(call.judge)) is None:
                 break
             found.append((position, ask, call))
-        leased = self._lease([ask.key for _, ask, _ in found])
+        leased = self._lease_available([ask.key for _, ask, _ in found])
         return [row for row in found if row[1].key in leased]
 
     def release_leases(self) -> None:
@@ -93,7 +93,7 @@ class AskRounds:
             after = page[-1][0]
             yield from page
 
-    def _lease(self, keys: Collection[str]) -> set[str]:
+    def _lease_available(self, keys: Collection[str]) -> set[str]:
         """Lease, of the given asks, those that are unanswered and not leased by another active run;
         return the keys of the leased asks.
 
@@ -247,8 +247,9 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 
 def _asks_per_file(asks: int, in_flight: int) -> int:
-    """Asks in one file: enough to keep a worker busy, few enough that little is repeated if it
-    fails, and at most half of all, so that two workers have a file each."""
+    """Return the number of asks to put into one file: enough to keep a worker busy, but few,
+    because a file is made again if its worker fails. At most half of all asks, so that two workers
+    have a file each."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
@@ -269,7 +270,7 @@ class _RoundRunner:
 
     def run_rounds(self, root: Path, max_asks: int) -> None:
         number = 0
-        while calls := self.rounds.lease_next(max_asks):
+        while calls := self.rounds.lease_next_round(max_asks):
             before = self.totals.stored
             folder = root / f"{self.rounds.owner}-{number:04d}"
             workers, in_flight = self._split_concurrency(len(calls))
@@ -290,7 +291,7 @@ class _RoundRunner:
                     self.on_progress(self.totals)
             recover_journals(folder)  # of workers that died
             self._import_shards(find_shards(folder))
-            _mark_imported_drop_requests(folder, self.store, self.plan)
+            _mark_imported_and_clean_up(folder, self.store, self.plan)
             self.rounds.release_leases()
             number += 1
             if self.totals.stored == before:
@@ -353,7 +354,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
     """Import the shards in `root` that this study has not imported, except those of other runs that
     are still active; `own_id` is the id under which this run holds leases."""
     totals = ImportTally()
-    stamp = _study_stamp(store, plan)
+    stamp = _import_mark(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]
         if owner != own_id and is_owner_alive(store.run_locks_folder, owner):
@@ -363,20 +364,20 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
                 continue
         recover_journals(folder)
         totals.add(import_shards(store, find_shards(folder)))
-        _mark_imported_drop_requests(folder, store, plan)
+        _mark_imported_and_clean_up(folder, store, plan)
     return totals
 
 
-def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return the text that marks shards as imported into this study of this store; they can still
+def _import_mark(store: Store, plan: Plan) -> str:
+    """Return the text that marks shards as imported into this study of this store. They can still
     be imported into another store."""
     return repr(store.creation_time(plan.study.name))
 
 
-def _mark_imported_drop_requests(folder: Path, store: Store, plan: Plan) -> None:
+def _mark_imported_and_clean_up(folder: Path, store: Store, plan: Plan) -> None:
     """Record that all shards in the folder of a round (a portion of the asks) are imported; delete
     the round's request files."""
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:
-        out.write(_study_stamp(store, plan) + "\n")
+        out.write(_import_mark(store, plan) + "\n")

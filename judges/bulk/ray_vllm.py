@@ -1,8 +1,8 @@
 """Judges whose weights run on the Ray workers, with Ray Data's vLLM processor.
 
 The code follows the column names in Ray's documentation. It is tested with a replacement of the
-processor that has these columns, and has not yet run on a GPU. The study specifies such a judge
-like any other, by the address at which `vllm serve` would offer it. Its calls therefore have the
+processor that has these columns, and has not yet run on a GPU. In the study file, such
+a judge has the address at which `vllm serve` would offer its model. Its calls therefore have the
 same keys as calls over HTTP or in batch files, and no path of weights is stored.
 """
 
@@ -95,7 +95,8 @@ def build_vllm_processor(
 
 
 def make_preprocess(job: ray_worker.RayJob) -> Callable[[Row], Row]:
-    """Make the function that converts a row of the requests file to the processor's input."""
+    """Make the function by which Ray's processor converts a row of the requests file to its
+    input."""
 
     def request_row_to_input(row: Row) -> Row:
         parsed = ray_worker.parse_ask_row(row)
@@ -166,16 +167,14 @@ class VllmReplyReader:
         return shards.table_of_written_shards({})
 
     def _build_outcome(self, row: Row, parsed: ray_worker.AskRow) -> AskOutcome:
-        call, now, seconds = (
-            ray_worker.build_call(self.job, parsed),
-            time.time(),
-            float(row.get("seconds") or 0),
-        )
+        call, now = ray_worker.build_call(self.job, parsed), time.time()
+        seconds = float(row.get("seconds") or 0)
         if failed := row.get(ERROR_COLUMN):
             judgement, usage = _failed_judgement(call, parsed, str(failed)), Usage()
         else:
             answer = build_reply(row, call)
-            judgement = read_outcome(call, answer, self.job.reading).judgement(parsed.ask, answer)
+            read = read_outcome(call, answer, self.job.reading)
+            judgement = read.build_judgement(parsed.ask, answer)
             usage = answer.usage
         cost = cost_of(usage, price_of(call.judge))
         judgement = replace(judgement, time=now, seconds=seconds, cost=cost)

@@ -167,7 +167,7 @@ class AttemptLog:
         self._open_attempts[attempt] = (key, time.time())
         return attempt
 
-    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
+    async def undo_attempt(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
         self._open_attempts.pop(attempt)
 
     async def end_attempt(
@@ -283,7 +283,7 @@ class EndpointWorker:
             if reason := self._states[name].stop_reason:
                 stopped[name] = reason
         for key in log.given_up_keys:
-            shards.put(self._unsettled_outcome(todo[key], log))
+            shards.put(self._build_stopped_outcome(todo[key], log))
         shards.flush()
         return shards.table_of_written_shards(stopped)
 
@@ -305,15 +305,15 @@ class EndpointWorker:
             shards.put(AskOutcome(judgement, log.pop_attempts(key), position=todo[key].position))
 
         return JudgeQueue(
-            self._judge_state(self.job.judges[name]),
+            self._find_or_create_state(self.job.judges[name]),
             lambda limit: list(itertools.islice(waiting, limit)),
             lambda ask: _turn_off_hedging(build_call(self.job, todo[ask.key])),
             log_attempt_and_write_shard,
         )
 
-    def _judge_state(self, judge: JudgeSpec) -> JudgeState:
-        """Return the judge's state, created at the first request inside the event loop. A judge
-        whose API key is missing or not allowed is stopped."""
+    def _find_or_create_state(self, judge: JudgeSpec) -> JudgeState:
+        """Return the judge's state; at the first request, create it, inside the event loop. A judge
+        whose API key is missing or not allowed is created as stopped."""
         if judge.name not in self._states:
             try:
                 key = find_api_key(judge, {}, Consents(self.job.allowed))
@@ -327,7 +327,7 @@ class EndpointWorker:
             self._states[judge.name] = state
         return self._states[judge.name]
 
-    def _unsettled_outcome(self, row: AskRow, log: AttemptLog) -> AskOutcome:
+    def _build_stopped_outcome(self, row: AskRow, log: AttemptLog) -> AskOutcome:
         reason = self._states[row.ask.judge].stop_reason
         judgement = Judgement(row.ask, "error", rule="stopped", detail=reason, time=time.time())
         attempts = log.pop_attempts(row.ask.key)

@@ -18,7 +18,7 @@ from judges.models.interface import (
     JudgeCall,
     JudgeReply,
     drop_parameter,
-    dropped_that_can_change_reply,
+    parameters_affecting_reply,
 )
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
 from judges.money.host_key import CallReservation
@@ -97,7 +97,7 @@ class AskAttempts:
                     refused = isinstance(outcome, CallFailure) and outcome.action != "retry"
                     cut = self.truncated_reply  # kept if its retry with twice the limit is refused
                     return cut if refused and cut is not None else outcome
-                await self._record_end(reason)
+                await self._record_attempt_end(reason)
                 if isinstance(outcome, CallFailure) and outcome.action == "retry":
                     await self.run_state.sleep(self.state, self._retry_delay(outcome))
         finally:
@@ -126,7 +126,7 @@ class AskAttempts:
         """Store the cost of an attempt that is not used, if one was made, with the outcome
         `hedged`."""
         if self.attempt is not None:
-            await self._record_end(HEDGED)
+            await self._record_attempt_end(HEDGED)
 
     @property
     def slow_event(self) -> asyncio.Event:
@@ -137,16 +137,16 @@ class AskAttempts:
     def missing_parameters(self) -> list[str]:
         """Names of planned parameters left out of the call, because the endpoint refuses them; only
         those whose absence can change the reply."""
-        return dropped_that_can_change_reply(self.dropped_parameters)
+        return parameters_affecting_reply(self.dropped_parameters)
 
-    def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
+    def build_judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
         """Build the judgement to store for an outcome; its cost is the sum of the known costs of
         all attempts, None if none is known."""
         if isinstance(outcome, CallFailure):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:
             read = read_outcome(self.call, outcome, self.run_state.reading)
-            settled = read.judgement(ask, outcome)
+            settled = read.build_judgement(ask, outcome)
         if self.missing_parameters:
             note = f"asked without {', '.join(self.missing_parameters)}"
             settled = replace(settled, detail=f"{settled.detail}; {note}".strip("; "))
@@ -219,11 +219,11 @@ class AskAttempts:
             try:
                 recorded = await self._reserve_allowance() and await self._record_start(entered[0])
             except BaseException:
-                self._leave_limiter(*entered)
+                self._release_unsent_call(*entered)
                 raise
             if recorded:
                 return entered
-            self._leave_limiter(*entered)
+            self._release_unsent_call(*entered)
             await self.reservation.release_or_await_dollars(self.state.allowance)
             if self.lease_refusal:
                 break
@@ -264,9 +264,7 @@ class AskAttempts:
         """If the API key of the page's host pays for the call, reserve the call's maximum cost in
         the store; return whether the call may be made (always, if another key pays). A refusal
         stops the judge, unless a call in flight may still free enough dollars."""
-        if refusal := await self.reservation.reserve_or_stop_reason(
-            self.state.allowance, self.call
-        ):
+        if refusal := await self.reservation.try_reserve(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 
@@ -287,12 +285,12 @@ class AskAttempts:
             return False
         if self.run_state.is_blocked(self.state) or self.state.limiter.is_before_cooldown(started):
             self.leased = self.hedges
-            await journal.withdraw(self.call.key, attempt, keep_lease=self.hedges)
+            await journal.undo_attempt(self.call.key, attempt, keep_lease=self.hedges)
             return False
         self.attempt, self.leased = attempt, True
         return True
 
-    def _leave_limiter(self, started: float, reserved: float) -> None:
+    def _release_unsent_call(self, started: float, reserved: float) -> None:
         """Release the limiter and the reserved cost of a call that was not made, without recording
         a result or a cost."""
         self.state.limiter.release(started, neutral=True)
@@ -335,7 +333,7 @@ class AskAttempts:
         if self.cost is not None:
             self.total = (self.total or 0.0) + self.cost
 
-    async def _record_end(self, reason: str) -> None:
+    async def _record_attempt_end(self, reason: str) -> None:
         assert self.attempt is not None
         await self.run_state.journal.end_attempt(self.attempt, reason, self.usage, self.cost)
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
@@ -365,7 +363,7 @@ class AskAttempts:
     def _prepare_retry_after_failure(self, fault: CallFailure) -> str:
         """Return the reason why the call is repeated after a failure; "" if the failure is final.
         Raise JudgeStopped if further calls of the judge would fail too."""
-        self._stop_if_hopeless(fault)
+        self._raise_if_judge_unusable(fault)
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
@@ -384,10 +382,10 @@ class AskAttempts:
         self.state.retrying[self.call.key] = retry
         return fault.reason
 
-    def _stop_if_hopeless(self, fault: CallFailure) -> None:
-        """Raise JudgeStopped if further calls of the judge would fail too: the failure says so
-        (action "stop"), or STOP_AFTER_FAILURES calls were refused for one reason and none
-        succeeded. An unreachable server may be starting; its failures count from attempt 3 on."""
+    def _raise_if_judge_unusable(self, fault: CallFailure) -> None:
+        """Raise JudgeStopped if further calls of the judge would fail too: the failure has the
+        action "stop", or STOP_AFTER_FAILURES calls were refused for one reason and none succeeded.
+        An unreachable server may be starting; its failures count from attempt 3 on."""
         if fault.action == "stop":
             raise JudgeStopped(fault.detail)
         absent = fault.reason == "unreachable" and self.attempts_made >= 3
@@ -398,8 +396,8 @@ class AskAttempts:
                 raise JudgeStopped(f"{fault.detail} (no attempt succeeded)")
 
     def _retry_delay(self, fault: CallFailure) -> float:
-        """Return the seconds before the next attempt: what the endpoint demands, else a wait that
-        doubles with each attempt up to MAX_BACKOFF_SECONDS. Both have a random part, so that
+        """Return the seconds before the next attempt: the wait that the endpoint demands, else one
+        that doubles with each attempt up to MAX_BACKOFF_SECONDS. Both have a random part, so that
         workers do not retry at the same moment. 0 if a rate limit makes all calls wait, because the
         limiter then delays this one."""
         if fault.rate_limited and self.state.limiter.makes_all_calls_wait:

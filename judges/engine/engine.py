@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from judges.engine.limits.pace_file import open_pace_slot
+from judges.engine.limits.pace_file import open_rate_record
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_state import JudgeState, RunSettings
@@ -45,8 +45,8 @@ ClientKey = tuple[str, str]
 The embedded judge has a client for each file of weights and one limiter for all of them."""
 
 
-def _client_key(where: str, key: SecretKey) -> ClientKey:
-    return where, hashlib.sha256(key.read_and_keep_alive().encode()).hexdigest()
+def _client_key(endpoint: str, key: SecretKey) -> ClientKey:
+    return endpoint, hashlib.sha256(key.read_and_keep_alive().encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Engine:
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
-            self._check_before_start(run, keys or {})
+            self._check_keys_and_prices(run, keys or {})
             run.record_state()
         except BaseException:
             run._journal.owner.close()
@@ -153,8 +153,8 @@ class Engine:
         limiter = self._limiters.pop(at, None)
         if limiter is None:
             shared = judge.kind == "endpoint"
-            slot = open_pace_slot(run.store.pace_file, " ".join(at)) if shared else None
-            limiter = EndpointLimiter(workers, pace_slot=slot)
+            slot = open_rate_record(run.store.pace_file, " ".join(at)) if shared else None
+            limiter = EndpointLimiter(workers, rate_record=slot)
         self._limiters[at] = limiter  # the last used is the last one
         limiter.raise_ceiling(workers)
         refused = known_refused_parameters(judge)
@@ -162,7 +162,7 @@ class Engine:
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 
     @contextlib.contextmanager
-    def embedded_turn(self) -> Iterator[None]:
+    def wait_for_embedded_turn(self) -> Iterator[None]:
         """Context manager that waits for a turn at the embedded judge, for a call that belongs to
         no run; the turn ends with the `with` block. All such calls together take turns with the
         runs as one more run would."""
@@ -205,7 +205,7 @@ class Engine:
         """Raise PlanError if the run may not be started. This engine allows every run; PublicEngine
         overrides the method."""
 
-    def _check_before_start(self, run: Run, typed: Mapping[str, str]) -> None:
+    def _check_keys_and_prices(self, run: Run, typed: Mapping[str, str]) -> None:
         """Raise the error that would stop the run: unknown price with a budget, refused address, no
         key."""
         require_prices_for_budget(run.plan.study.budget_usd, run.judges)

@@ -44,7 +44,7 @@ class ReplyOutcome:
     level_logprobs: tuple[TokenCandidates, ...] = ()
     """For a rubric: candidate tokens, with log-probabilities, at the place of each level."""
 
-    def judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
+    def build_judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(
             ask=ask,
             status=self.status,
@@ -71,8 +71,9 @@ def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> 
 def read_reply_text(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
-    """Parse the text of a reply. If there is no verdict, the status says why: refusal, filtered,
-    empty, truncated or unreadable. A prompt that asks for no verdict gets "ok" without one."""
+    """Parse the text of a reply. If there is no verdict, the status is the reason: refusal,
+    filtered, empty, truncated or unreadable. A prompt that asks for no verdict gets "ok" without
+    one."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -116,7 +117,7 @@ def read_label_probabilities(
         detail = "the reply is empty" if empty else "the judge returned no label probabilities"
         return ReplyOutcome("empty" if empty else "unsupported", None, "probabilities", detail)
     if prompt.rubric:
-        return _outcome_of_levels(prompt, labels, answer)
+        return _read_rubric_levels(prompt, labels, answer)
     if prompt.options:
         values, offered = option_values(prompt.options), parse_arrangement(tuple(labels))
         read = verdict_parsing.read_option_probabilities(
@@ -141,7 +142,7 @@ def _outcome_of_probabilities(
     return ReplyOutcome("unreadable", shares, read.rule, read.reason, levels)
 
 
-def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
+def _read_rubric_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
     """Read a rubric: the most probable level (score) of each criterion, by the probabilities at the
     token of the reply that states this level. "unsupported" if the judge returned those of its last
     token only; "truncated" or "unreadable" if a level is missing."""
@@ -221,8 +222,8 @@ class Extractor:
         self, store: Store, after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
         """Return (sequence number, judgement) of the next unreadable replies, at most `limit`, with
-        sequence numbers above `after`: replies to a prompt that has an extraction prompt, without
-        an extraction or with extractions whose call failed (status "error") only."""
+        sequence numbers above `after`. Only replies to a prompt with an extraction prompt are
+        returned, and only if they have no extraction, or only failed ones (status "error")."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
@@ -254,8 +255,9 @@ class Extractor:
         )
         return ask, replace(call, key=key)
 
-    def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
-        """Return what is stored about an extraction: its request, and the text of its prompt."""
+    def build_request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
+        """Build the rows that the store keeps of an extraction: its request, and the text of its
+        prompt."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
         identity = identity_of(self.judge)
         return (

@@ -34,7 +34,7 @@ SAMPLE_ASKS: Final = 50
 """Number of pending asks whose tokens are estimated to get the mean cost of an ask."""
 
 
-class PendingPages:
+class PendingAskPages:
     """The pending asks of one judge, read in portions in plan order.
 
     If the provider charges less for a prompt that begins like an earlier one, asks are reordered
@@ -113,14 +113,14 @@ class CostQuote(NamedTuple):
 
 
 def quote_cost(
-    store: Store, study: str, again: Collection[str], *, pending: bool = True
+    store: Store, study: str, statuses: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Count the asks with a status in `again` and, with `pending`, the asks without a judgement;
-    estimate what it costs to make them.
+    """Count the asks with a status in `statuses` and, with `pending`, the asks without a judgement;
+    estimate the cost of making them.
 
     Each ask counts at the mean cost of its judge's judgements (see MIN_COSTED_JUDGEMENTS).
     """
-    rows = plan_queries.count_asks_to_repeat(store, study, again, pending=pending)
+    rows = plan_queries.count_asks_to_repeat(store, study, statuses, pending=pending)
     if not rows:
         return CostQuote(0, 0.0)
     judges = {judge.name: judge for judge in store.study(study).judges}
@@ -151,15 +151,15 @@ def statuses_to_retry(counts: Mapping[str, int]) -> frozenset[domain.Status]:
 
 
 def quote_cost_if_possible(
-    store: Store, study: str, again: Collection[str], *, pending: bool = True
+    store: Store, study: str, statuses: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Like `quote_cost`; if a prompt or item of the study is missing, the number of asks with the
-    cost None."""
+    """Return the quote of `quote_cost`; if a prompt or item of the study is missing, the number of
+    asks with the cost None."""
     try:
-        return quote_cost(store, study, again, pending=pending)
+        return quote_cost(store, study, statuses, pending=pending)
     except errors.EvenhandError:
         left = store.counts(study)
-        asks = sum(left.get(status, 0) for status in again) + pending * left.get("pending", 0)
+        asks = sum(left.get(status, 0) for status in statuses) + pending * left.get("pending", 0)
         return CostQuote(asks, None)
 
 
@@ -186,7 +186,7 @@ def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float |
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
     """Builder of a run's queues, one for each judge and one for the extraction judge, if there is
-    one. A queue contains functions that read the judge's pending asks and store its judgements."""
+    one. A queue has functions that read the judge's pending asks and store its judgements."""
 
     plan: Plan
     store: Store
@@ -201,9 +201,9 @@ class QueueBuilder:
         queues = [
             JudgeQueue(
                 judges[judge.name],
-                PendingPages(self.store, self.plan, judge.name, self.journal, self.plan_sha),
+                PendingAskPages(self.store, self.plan, judge.name, self.journal, self.plan_sha),
                 lambda ask: render_call(self.plan, ask, items),
-                self._settle,
+                self._store_judgement,
             )
             for judge in self.plan.study.judges
         ]
@@ -212,7 +212,7 @@ class QueueBuilder:
             queues.append(asks.build_queue(judges[self.extraction.judge.name], list(queues)))
         return queues
 
-    async def _settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
+    async def _store_judgement(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None
         await self.journal.store_judgement(
             judgement,
@@ -221,7 +221,7 @@ class QueueBuilder:
             attempts.cost,
             without=attempts.missing_parameters,
         )
-        self.tally.count(judgement)
+        self.tally.count_judgement(judgement)
 
 
 @dataclass(slots=True)
@@ -242,8 +242,8 @@ class ExtractionAsks:
         return JudgeQueue(
             state,
             self.next_asks,
-            self.call_for,
-            self.settle,
+            self.build_call,
+            self.store_extraction,
             more_event=asyncio.Event(),
             sources=sources,
         )
@@ -261,16 +261,16 @@ class ExtractionAsks:
                     asks.append(ask)
         return asks
 
-    def call_for(self, ask: domain.Ask) -> JudgeCall:
+    def build_call(self, ask: domain.Ask) -> JudgeCall:
         return self.extraction.build_ask(self._unreadable[ask.key], self.items)[1]
 
-    async def settle(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
+    async def store_extraction(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None
         extracted = apply_extraction(self._unreadable.pop(judgement.ask.key), judgement)
         await self.journal.store_extraction(
             judgement,
             extracted,
-            self.extraction.request_rows(attempts.call),
+            self.extraction.build_request_rows(attempts.call),
             attempts.attempt,
             attempts.usage,
             attempts.cost,

@@ -74,7 +74,7 @@ class PublicEngine(Engine):
             settings, concurrency=in_flight, longest_pause=self._limits.longest_pause
         )
         with self._starting:  # two simultaneous clicks must not start two runs
-            self._check_own_runs()
+            self._check_visitor_runs()
             self._check_address_runs()
             self._check_total_runs("Your study is saved; try again in a few minutes")
             self._stop_longest_paused()
@@ -135,11 +135,11 @@ class PublicEngine(Engine):
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """Return why this Space's key may not be used for a judge that names a key variable
-        (`api_key_env`); empty if it may."""
+        """Return the reason why this Space's key may not be used for a judge that names a key
+        variable (`api_key_env`); empty if it may."""
         if self._host_key is None:
             return VARIABLE_REFUSED
-        return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
+        return self._host_key.refusal_reason(judge, images=run.plan.study.judge_sees == "images")
 
     def _check_number_of_calls(self, plan: Plan) -> None:
         planned, judges = self._visitor_store.counts(plan.study.name)["planned"], plan.study.judges
@@ -168,18 +168,18 @@ class PublicEngine(Engine):
                 )
             yield
 
-    def _live_runs(self) -> list[Run]:
+    def _active_runs(self) -> list[Run]:
         return [run for run in list(self._runs.values()) if not run.finished.is_set()]
 
-    def _live_runs_with_visitors(self) -> list[tuple[Run, Visitor]]:
+    def _active_runs_with_visitors(self) -> list[tuple[Run, Visitor]]:
         known = self._visitor_by_run
-        return [(run, known[run.id]) for run in self._live_runs() if run.id in known]
+        return [(run, known[run.id]) for run in self._active_runs() if run.id in known]
 
-    def _check_own_runs(self) -> None:
+    def _check_visitor_runs(self) -> None:
         """Raise PlanError if the visitor has too many runs; paused runs count, because each holds
         its items and typed keys in memory."""
         owner = current_visitor().owner
-        own = [run for run, visitor in self._live_runs_with_visitors() if visitor.owner == owner]
+        own = [run for run, visitor in self._active_runs_with_visitors() if visitor.owner == owner]
         if len(own) >= self._limits.runs_per_visitor:
             state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
@@ -192,7 +192,7 @@ class PublicEngine(Engine):
         """Raise PlanError if too many runs from the visitor's network address are active, of
         one visitor or several; paused runs count."""
         address = current_visitor().address
-        active = sum(visitor.address == address for _, visitor in self._live_runs_with_visitors())
+        active = sum(visitor.address == address for _, visitor in self._active_runs_with_visitors())
         if address and active >= self._limits.runs_per_address:
             raise PlanError(
                 f"{active} runs from your network address are active, the most this page allows "
@@ -202,14 +202,14 @@ class PublicEngine(Engine):
     def _check_total_runs(self, advice: str) -> None:
         """Raise PlanError, with `advice` at the end of its text, if too many runs of all visitors
         are active. A paused run counts until its calls in flight are stored."""
-        active = sum(not run.idle for run in self._live_runs())
+        active = sum(not run.idle for run in self._active_runs())
         if active >= self._limits.total_runs:
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
         """If the maximum number of paused runs without a call in flight is reached, stop the one
         that was paused longest."""
-        paused = [run for run in self._live_runs() if run.idle and run.paused_since is not None]
+        paused = [run for run in self._active_runs() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)
             oldest.stop(

@@ -135,7 +135,7 @@ class Run:
         has opened its judges, or after its end."""
         self._apply_to_judge(judge, lambda state: state.limiter.lower_ceiling(in_flight))
 
-    def leave_out(self, judge: str) -> None:
+    def leave_out_judge(self, judge: str) -> None:
         """Stop one judge. The other judges continue; the asks of the stopped judge stay pending for
         another run."""
 
@@ -197,7 +197,7 @@ class Run:
             if over or (only_if_paused and not self._paused):
                 return
             self._stop_reason = reason
-            self._note_pause(paused)
+            self._set_pause_start(paused)
             self._paused, self._stop_requested = paused, stop
             self.state = "paused" if paused else "running"
             self.reason = "stopping: replies to calls already sent are still stored" if stop else ""
@@ -206,7 +206,7 @@ class Run:
                 run_state.paused, run_state.stop = paused, stop  # checked before the next call
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
-    def _note_pause(self, paused: bool) -> None:
+    def _set_pause_start(self, paused: bool) -> None:
         """Store the start time of a pause, and delete it at the end of the pause."""
         if not paused:
             self.paused_since = None
@@ -256,15 +256,15 @@ class Run:
         allowed pause is over. A run that is being stopped is not paused."""
         with self._lock:
             if not self._stop_requested:
-                self._note_pause(True)
+                self._set_pause_start(True)
                 self._paused, self.state, self.reason = True, "paused", reason
         self._schedule_stop_of_paused_run()
 
     # ---- inside the engine's loop -----------------------------------------------------------
 
     async def run(self, provider: JudgeProvider) -> None:
-        """Make the pending calls, until none is left or the run is stopped. Whatever error occurs,
-        the run ends in the state "failed" with a reason."""
+        """Make the pending calls, until none is left or the run is stopped. After any error, the
+        run ends in the state "failed" with a reason."""
         state: RunStatus = "failed"
         reason = ""
         try:
@@ -334,14 +334,14 @@ class Run:
         with contextlib.suppress(StoreError):
             self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
         if state == "done" and self._tally.counts["pending"]:
-            state, reason = "stopped", self._pending_reason()
+            state, reason = "stopped", self._pending_calls_reason()
         with contextlib.suppress(StoreError):  # reported already
             self._journal.close()
         with self._lock:
             self.state, self.reason, self.ended = state, reason, self._settings.wall_clock()
         self._record_state_if_possible()
 
-    def _pending_reason(self) -> str:
+    def _pending_calls_reason(self) -> str:
         with contextlib.suppress(StoreError):
             if self.store.plan_sha(self.plan.study.name) != self._plan_sha:
                 return "the study was changed meanwhile; start again to run its new plan"

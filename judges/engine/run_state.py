@@ -128,7 +128,7 @@ class AttemptJournal(Protocol):
     memory."""
 
     async def begin_attempt(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
-    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
+    async def undo_attempt(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
     async def end_attempt(
         self, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None: ...
@@ -242,8 +242,8 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether the budget covers all dollars spent or reserved, also those of other runs, which
-        are queried as often as CHECK_SECONDS says."""
+        """Whether the budget covers all dollars spent or reserved, also those of other runs. These
+        are queried at intervals of CHECK_SECONDS; at each call if little of the budget is left."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection

@@ -122,7 +122,7 @@ class RunTally:
     extractions: int = 0
     settled_times: dict[str, deque[float]] = field(default_factory=dict)
 
-    def count(self, judgement: Judgement) -> None:
+    def count_judgement(self, judgement: Judgement) -> None:
         judge = judgement.ask.judge
         self.counts[judgement.status] += 1
         self.counts["pending"] -= 1
@@ -172,7 +172,8 @@ class RunTally:
 
 def completed_per_second(times: deque[float] | tuple[()], now: float) -> float:
     """Return the asks completed per second in the last RATE_WINDOW_SECONDS; 0 if fewer than three
-    were completed in this time. `times`: when asks were completed, on the monotonic clock."""
+    were completed in this time. `times`: the times at which asks were completed, on the monotonic
+    clock."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0
@@ -185,12 +186,12 @@ def list_judge_waits(states: Iterable[JudgeState]) -> tuple[JudgeWait, ...]:
     found = []
     for state in states:
         number = numbers.setdefault(id(state.limiter), len(numbers))
-        if (wait := _judge_wait(state)) is not None:
+        if (wait := _find_judge_wait(state)) is not None:
             found.append(wait._replace(limiter=number))
     return tuple(found)
 
 
-def _judge_wait(state: JudgeState) -> JudgeWait | None:
+def _find_judge_wait(state: JudgeState) -> JudgeWait | None:
     name, retrying = state.name, list(state.retrying.values())
     if state.stop_reason:
         return JudgeWait(name, "stopped", f"stopped: {state.stop_reason}")

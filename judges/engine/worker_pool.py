@@ -42,8 +42,8 @@ class JudgeQueue:
     next_asks: Callable[[int], list[Ask]]
     """Function that returns the next asks, at most the given number; an empty list if no ask is
     available now."""
-    call_for: Callable[[Ask], JudgeCall]
-    settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
+    build_call: Callable[[Ask], JudgeCall]
+    store_judgement: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
     """Event that is set when another queue has ended; only for a queue whose asks come from replies
     in other queues, such as extractions."""
@@ -133,7 +133,7 @@ class _QueueWorkers:
             # Before reading the page: an ask added in between is then found in the next round.
             last = queue.more_event is None or all(other.done for other in queue.sources)
             if page := await self._query_store(lambda: queue.next_asks(size)):
-                await self._enqueue_free(page)
+                await self._queue_free_asks(page)
             elif queue.asked_elsewhere:
                 await self._recheck_asks_of_other_runs(size)
             else:
@@ -154,7 +154,7 @@ class _QueueWorkers:
                 if not await self.run_state.pause_until_resumed(error, started):
                     raise
 
-    async def _enqueue_free(self, page: list[Ask]) -> None:
+    async def _queue_free_asks(self, page: list[Ask]) -> None:
         keys = [ask.key for ask in page]
         in_progress = await self._query_store(lambda: self.run_state.journal.find_leased_keys(keys))
         self.queue.asked_elsewhere.extend(ask for ask in page if ask.key in in_progress)
@@ -168,7 +168,7 @@ class _QueueWorkers:
         self.state.wait_reason = f"{len(elsewhere)} calls being made by another run"
         await self.run_state.sleep(self.state, RECHECK_SECONDS)
         self.state.wait_reason = ""
-        await self._enqueue_free([elsewhere.popleft() for _ in range(min(size, len(elsewhere)))])
+        await self._queue_free_asks([elsewhere.popleft() for _ in range(min(size, len(elsewhere)))])
 
     async def _wait_for_more(self) -> None:
         """Wait, for RECHECK_SECONDS at most, for asks that the replies of other queues may add,
@@ -182,8 +182,8 @@ class _QueueWorkers:
     async def _work_on_queue(self) -> None:
         """Make the asks of the queue one after another.
 
-        The next call is sent only after the judgement before is stored. If a call is slow, another
-        worker takes this one's place, and this one ends after the call.
+        The next call is sent only after the previous judgement is stored. If a call is slow,
+        another worker takes this one's place, and this one ends after the call.
         """
         settling: asyncio.Task[None] | None = None
         replaced = False
@@ -198,16 +198,16 @@ class _QueueWorkers:
                     attempts = AskAttempts(self.run_state, self.state, call, settling)
                     attempts.slow_watch.replace_worker = self._start_worker
                     if (settled := await self._attempt_ask(ask, attempts)) is not None:
-                        settling = self.tasks.create_task(self._settle(*settled))
+                        settling = self.tasks.create_task(self._store_judgement(*settled))
                         await asyncio.sleep(0)  # queue its write before the next start record
                     replaced = attempts.slow_watch.replaced
             except Exception as fault:
                 self.pool.end_run(fault)
             self.buffer.task_done()
 
-    async def _settle(self, judgement: Judgement, attempts: AskAttempts) -> None:
+    async def _store_judgement(self, judgement: Judgement, attempts: AskAttempts) -> None:
         try:
-            await self.queue.settle(judgement, attempts)
+            await self.queue.store_judgement(judgement, attempts)
         except Exception as fault:
             self.pool.end_run(fault)
 
@@ -215,7 +215,7 @@ class _QueueWorkers:
         """Render the call of an ask. After an error (such as a missing image) return None and stop
         the judge, because its other asks would fail in the same way; they stay pending."""
         try:
-            return self.queue.call_for(ask)
+            return self.queue.build_call(ask)
         except EvenhandError as error:
             self.state.stop_judge(str(error))
             return None
@@ -228,7 +228,7 @@ class _QueueWorkers:
         journal, answered = self.run_state.journal, attempts
         try:
             if attempts.call.judge.hedge:
-                answered, outcome = await self._race(attempts)
+                answered, outcome = await self._race_with_hedge(attempts)
             else:
                 outcome = await attempts.run()
         except JudgeStopped as stop:
@@ -239,7 +239,7 @@ class _QueueWorkers:
             )
             return None
         if outcome is not None:
-            return answered.judgement(ask, outcome), answered
+            return answered.build_judgement(ask, outcome), answered
         if attempts.lease_refusal:
             self.run_state.shares_asks = True
         if attempts.lease_refusal == "elsewhere":
@@ -248,12 +248,12 @@ class _QueueWorkers:
             await journal.release_lease(ask.key)
         return None
 
-    async def _race(
+    async def _race_with_hedge(
         self, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
         """Run the attempts at an ask; if they are far slower than usual and MAX_HEDGE_SHARE is not
-        reached, also a second attempt. Return whichever is answered first, and its outcome (None if
-        it ended without one); the slower one goes on, and its cost is counted too."""
+        reached, also a second attempt. Return the one that is answered first, and its outcome (None
+        if it ended without one); the slower one goes on, and its cost is counted too."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

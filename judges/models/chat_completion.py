@@ -55,9 +55,9 @@ class CompletionStream:
         for line in lines:
             self._read_line(line.strip())
 
-    def joined_completion(self) -> dict[str, Any]:
-        """The joined completion, in the shape of a reply that was not streamed; if the stream
-        contains an error, only that. Raise BadReply if the stream ended early."""
+    def join_completion(self) -> dict[str, Any]:
+        """Return the joined completion, in the shape of a reply that was not streamed; only the
+        error, if the stream contains one. Raise BadReply if the stream ended early."""
         self.feed(b"\n")
         if "error" in self._whole:
             return self._whole
@@ -193,7 +193,7 @@ def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeR
     """Build the reply from a stream that has ended; raise BadReply if it is incomplete or no chat
     completion, or the error that it contains."""
     try:
-        return build_reply(stream.joined_completion(), echo=echo)
+        return build_reply(stream.join_completion(), echo=echo)
     except _SHAPE_ERRORS as error:
         raise BadReply(f"reply is not a chat completion ({type(error).__name__})") from None
 

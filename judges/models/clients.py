@@ -60,10 +60,10 @@ class EndpointModel:
         self._rules = rules or endpoint_rules.current_endpoint_rules()
         endpoint_rules.check_url(base_url, self._rules)
         self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
-        self._http = _build_client(self._rules)
+        self._http = _build_http_client(self._rules)
         self._base_url = base_url.rstrip("/")
         self._url = httpx2.URL(f"{self._base_url}/chat/completions")
-        self._rate_headers = interface.rate_headers_of(base_url)
+        self._rate_headers = interface.rate_header_kind(base_url)
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._schedule_key_expiry()
 
@@ -81,7 +81,7 @@ class EndpointModel:
         stream = CompletionStream()
         try:
             async with asyncio.timeout(first_token) as limit:
-                response, reply = await self._receive(request, call, stream, limit)
+                response, reply = await self._receive_reply(request, call, stream, limit)
         except TimeoutError:
             if stream.started:
                 raise failures.StreamSilent from None
@@ -89,7 +89,7 @@ class EndpointModel:
         quota = interface.parse_request_quota(response.headers, self._rate_headers)
         return reply if quota is None else replace(reply, quota=quota)
 
-    async def _receive(
+    async def _receive_reply(
         self,
         request: httpx2.Request,
         call: JudgeCall,
@@ -124,7 +124,7 @@ class EndpointModel:
 
     async def _read_content(self, response: httpx2.Response) -> bytes:
         """Return the body of a response; raise the error of a response with an error status."""
-        content = await _read_limited(response)
+        content = await _read_limited_body(response)
         if response.status_code >= 300:
             echo = not self._rules.strict
             raise chat_completion.build_status_error(
@@ -157,14 +157,15 @@ class EndpointModel:
             self._schedule_key_expiry()
 
     def _schedule_key_expiry(self) -> None:
-        """Delete the key from memory when it expires, also if no call is made."""
+        """Schedule the deletion of the key from memory at its expiry, so that it is deleted even if
+        no call is made."""
         if not self._key.expire_if_idle() and math.isfinite(left := self._key.seconds_left()):
             self._expiry_timer = asyncio.get_running_loop().call_later(
                 left + 0.01, self._schedule_key_expiry
             )
 
 
-def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
+def _build_http_client(rules: EndpointRules) -> httpx2.AsyncClient:
     """Build the HTTP client. Redirects are never followed. Under strict rules a host name resolves
     only to checked addresses, and no proxy is used, because a proxy would resolve names itself."""
     from openai import DefaultAioHttpClient  # takes a second to import
@@ -223,9 +224,9 @@ async def _read_stream(
             limit.reschedule(now() + idle_s)
 
 
-async def _read_limited(response: httpx2.Response) -> bytes:
-    """Read the decoded body; raise BadReply if it exceeds the size limit (whatever its
-    Content-Length header states) or has a compression that was not requested."""
+async def _read_limited_body(response: httpx2.Response) -> bytes:
+    """Read the decoded body; raise BadReply if it exceeds the size limit (its Content-Length header
+    is not trusted) or has a compression that was not requested."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
         raise failures.BadReply(

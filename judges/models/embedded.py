@@ -167,7 +167,7 @@ def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
 def _wait_for_address(
     process: subprocess.Popen[bytes], timeout: float, weights: Path, log: IO[bytes]
 ) -> str:
-    line = _first_line(process, timeout)
+    line = _read_first_line(process, timeout)
     if line is None:
         raise EmbeddedUnavailable(
             f"The embedded judge did not start within {timeout:g} s. Try again when the machine "
@@ -178,7 +178,7 @@ def _wait_for_address(
     return str(json.loads(line)["address"])
 
 
-def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
+def _read_first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
     """Return the first line of the child's output; b"" if the child ended without output, None
     after the timeout. A thread reads it, because Windows cannot read a pipe with a timeout."""
     assert process.stdout is not None

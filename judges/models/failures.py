@@ -76,7 +76,7 @@ def classify_error(error: BaseException, endpoint: str, secret: str = "") -> Cal
     fault, quota = _classify_without_redaction(error, endpoint), None
     if _is_status_error(error):
         quota = interface.parse_request_quota(
-            error.response.headers, interface.rate_headers_of(endpoint)
+            error.response.headers, interface.rate_header_kind(endpoint)
         )
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
     return replace(fault, detail=detail, quota=quota)

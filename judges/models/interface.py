@@ -39,8 +39,8 @@ as large, a time in milliseconds since 1970."""
 
 @dataclass(frozen=True, slots=True)
 class RequestQuota:
-    """An endpoint's limit of requests, how many it still accepts, and when the count starts anew,
-    as the headers of a reply report them."""
+    """An endpoint's limit of requests, the number left, and the seconds until the count starts
+    anew, as the headers of a reply report them."""
 
     limit: float
     remaining: float
@@ -55,7 +55,7 @@ class RequestQuota:
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
 
-def rate_headers_of(endpoint: str) -> RateHeaders:
+def rate_header_kind(endpoint: str) -> RateHeaders:
     """Return the kind of rate-limit headers that the provider at an address sends; for an unknown
     provider, the kind that OpenAI sends."""
     preset = preset_for_url(endpoint)
@@ -68,8 +68,8 @@ def parse_request_quota(
     wall: Callable[[], float] = time.time,
 ) -> RequestQuota | None:
     """Read the quota from the headers of a reply; None if a header is missing, malformed or
-    implausible. `kind` names the headers that the provider sends (`rate_headers_of`), `wall` is the
-    local clock."""
+    implausible. `kind` names the headers that the provider sends (`rate_header_kind`), `wall` is
+    the local clock."""
     names = _NAMES.get(kind)
     if names is None or names[1] not in headers:
         return None
@@ -214,19 +214,19 @@ def parse_logprobs(text: str) -> TokenCandidates:
     """Return the candidate tokens from a stored JSON text; empty for a rubric, see
     `parse_level_logprobs`."""
     values = json.loads(text) if text else []
-    return () if _are_of_rubric(values) else tuple((token, value) for token, value in values)
+    return () if _are_rubric_logprobs(values) else tuple((token, value) for token, value in values)
 
 
 def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
     """Return the candidate tokens of each criterion from the stored JSON text of a rubric; empty
     for other verdicts."""
     values = json.loads(text) if text else []
-    if not _are_of_rubric(values):
+    if not _are_rubric_logprobs(values):
         return ()
     return tuple(tuple((token, value) for token, value in one) for one in values)
 
 
-def _are_of_rubric(values: list[Any]) -> bool:
+def _are_rubric_logprobs(values: list[Any]) -> bool:
     """Whether decoded log-probabilities are those of a rubric: one list for each criterion."""
     return bool(values) and bool(values[0]) and isinstance(values[0][0], list)
 
@@ -265,7 +265,7 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
     return replace(call, parameters=values)
 
 
-def dropped_that_can_change_reply(dropped: Collection[str]) -> list[str]:
+def parameters_affecting_reply(dropped: Collection[str]) -> list[str]:
     """Return the dropped parameters whose absence can change the reply. Streaming parameters
     cannot, and max_tokens is not missing: it is sent under its other name."""
     return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

@@ -301,7 +301,7 @@ def size_on_hub(weights: HubWeights) -> int:
         url = hf_hub_url(weights.repo, weights.file, revision=weights.revision, endpoint=endpoint)
         size = get_hf_file_metadata(url, endpoint=endpoint).size
     except Exception as error:
-        raise _hub_error(weights, error) from None
+        raise _build_hub_error(weights, error) from None
     if size is None:
         raise WeightsMissing(f"weights: the Hub gives no size for {weights}; try again later.")
     return size
@@ -318,15 +318,16 @@ def download_weights(weights: HubWeights, progress: Progress | None = None) -> P
             weights.file,
             revision=weights.revision,
             endpoint=settings.HUB_ENDPOINT.read() or None,
-            tqdm_class=_progress_class(progress),
+            tqdm_class=_make_progress_class(progress),
         )
     except Exception as error:
-        raise _hub_error(weights, error) from None
+        raise _build_hub_error(weights, error) from None
     return Path(found)
 
 
-def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
-    """Describe a failure of the Hub library in one line, with the next step."""
+def _build_hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
+    """Build the error for a failure of the Hub library; its message is one line with the next
+    step."""
     from huggingface_hub import errors
 
     if isinstance(error, errors.GatedRepoError):
@@ -343,7 +344,7 @@ def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
     return WeightsMissing(f"weights: {weights} cannot be downloaded: {why}.")
 
 
-def _progress_class(progress: Progress | None) -> type[Any]:
+def _make_progress_class(progress: Progress | None) -> type[Any]:
     """Return a class of progress bars for the Hub library that call `progress` and print
     nothing."""
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]

@@ -37,7 +37,7 @@ def price_of(judge: JudgeSpec) -> Price | None:
 
 def listed_price(model: str, url: str) -> Price | None:
     """Return the price of a model in prices.yaml; None if it is not listed, and for a server on
-    this machine or in a private network, whose calls cost what its owner pays for the server."""
+    this machine or in a private network, because the list has the prices of providers only."""
     return None if is_private_address(url) else listed_prices().get(model)
 
 
@@ -185,7 +185,7 @@ class Ledger:
     def calibrate_tokens_per_byte(self, call: JudgeCall, usage: Usage) -> None:
         """Raise the assumed tokens per byte to 110 % of this call's tokens per byte, if that is
         more; a call with images is ignored."""
-        size, images = _measure_content(call)
+        size, images = _count_bytes_and_images(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
             self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * tokens / size)
@@ -196,14 +196,14 @@ def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float
     `tokens_per_byte` is assumed for the text of the prompt. 0 if the price is unknown."""
     if price is None or not (price.input or price.output):
         return 0.0
-    size, images = _measure_content(call)
+    size, images = _count_bytes_and_images(call)
     sent = size * tokens_per_byte + images * WORST_TOKENS_PER_IMAGE
     sent += WORST_TOKENS_PER_MESSAGE * len(call.messages)
     input_price = max(price.input, price.cache_write or 0.0)
     return (sent * input_price + reply_token_cap(call) * price.output) / MILLION
 
 
-def _measure_content(call: JudgeCall) -> tuple[int, int]:
+def _count_bytes_and_images(call: JudgeCall) -> tuple[int, int]:
     """Return the bytes of text and the number of images in a call; an image's base64 data is not
     counted as text."""
     parts = call.message_parts()

@@ -49,9 +49,9 @@ class HostKey:
     day_usd: float
     """Spending cap of all visitors together per day (UTC), in dollars."""
 
-    def refusal_reason(self, judge: domain.JudgeSpec, *, sees: bool = False) -> str:
-        """Return why a judge cannot use this API key; empty if it can. `sees` states whether images
-        are sent to the judge."""
+    def refusal_reason(self, judge: domain.JudgeSpec, *, images: bool = False) -> str:
+        """Return the reason why a judge cannot use this API key; empty if it can. `images` states
+        whether images are sent to the judge."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
@@ -64,7 +64,7 @@ class HostKey:
                 "this Space's key cannot be used with extra_body, which may change a call's "
                 "cost; remove it, or type your own key"
             )
-        if sees:
+        if images:
             return (
                 "this Space's key cannot be used with images: their cost is not known "
                 "beforehand; type your own key"
@@ -200,7 +200,7 @@ class CallReservation:
     def is_reserved(self) -> bool:
         return self._number is not None
 
-    async def reserve_or_stop_reason(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
+    async def try_reserve(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
         """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
         empty text.
 

@@ -17,12 +17,12 @@ from judges.judge_errors import PlanError
 from judges.operations.align_prompt import (
     AlignRuns,
     AlignTask,
+    build_candidate_plan,
     build_candidates,
-    candidate_plan,
+    build_writer_plan,
     check_budget_suffices,
     forecast_missing_calls,
     split_and_find_mistakes,
-    writer_plan,
 )
 from judges.operations.prompt_candidates import (
     EXAMPLES,
@@ -58,7 +58,7 @@ Report = Callable[[Store, str, str, str], str]
 
 
 def add_align_command(commands: Any, report: Report) -> None:
-    """Add the command `align`; `report` writes the comparison of the candidates."""
+    """Add the command `align`; `report` returns the comparison of the candidates as text."""
     summary = "improve a prompt from corrections, and show the gain on held-out items"
     sub = commands.add_parser("align", help=summary, description=summary)
     sub.add_argument("study", type=Path, help="a study file (YAML) that has been run")
@@ -86,10 +86,10 @@ def add_align_command(commands: Any, report: Report) -> None:
         "--undo", default="", metavar="KIND", help="save the text before --adopt as a new version"
     )
     key_consents.add_allow_option(sub)
-    sub.set_defaults(command=lambda options: align(options, report))
+    sub.set_defaults(command=lambda options: run_align_command(options, report))
 
 
-def align(options: argparse.Namespace, report: Report) -> int:
+def run_align_command(options: argparse.Namespace, report: Report) -> int:
     """Write the candidates, ask them, adopt one of them, or undo an adoption. Return the exit code:
     1 if calls of the candidates have no reply, else 0."""
     made = make_plan(load_study(options.study))
@@ -103,7 +103,7 @@ def align(options: argparse.Namespace, report: Report) -> int:
             saved = change(task, store, options.adopt or options.undo, folder)
             print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
             return 0
-        _print_task(task)
+        _print_split_and_mistakes(task)
         folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
         kinds = _parse_candidate_kinds(options.candidates)
         key_consents.confirm_study_keys(made.study, options)
@@ -125,7 +125,7 @@ def _parse_candidate_kinds(text: str) -> list[str]:
     return kinds
 
 
-def _print_task(task: AlignTask) -> None:
+def _print_split_and_mistakes(task: AlignTask) -> None:
     split, looks, kind = task.split, len(task.split.looks), task.labels.kind
     cases = "comparisons" if kind == PAIRS else "answers"
     print(
@@ -172,7 +172,7 @@ def _write_or_ask_candidates(
     read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
     if not read:
         raise PlanError("no candidate could be made; see the reasons above")
-    plan = candidate_plan(task, read, options.budget)
+    plan = build_candidate_plan(task, read, options.budget)
     forecast = forecast_missing_calls(plan, runs.store)
     print(f"\n  price     {_format_forecast_price(forecast)}")
     check_budget_suffices(forecast, options.budget, "the candidates")
@@ -205,7 +205,7 @@ def _build_requested_candidates(
         known = {judge.name: judge for judge in task.plan.study.judges}
         if writer not in known:
             raise PlanError(f"--writer {writer!r}: no such judge; known: {', '.join(known)}")
-        plan = writer_plan(task, known[writer], options.budget)
+        plan = build_writer_plan(task, known[writer], options.budget)
         forecast = forecast_missing_calls(plan, runs.store)
         print(f"  rules     written by {writer}: {_format_forecast_price(forecast)}")
         check_budget_suffices(forecast, options.budget, "the rules")

@@ -55,10 +55,10 @@ class AlignTask:
 
     @property
     def mistakes(self) -> tuple[learn_cases.LearnCase, ...]:
-        """Learn cases on which the judge made a mistake (`LearnCase.wrong`), those with the most
+        """Learn cases on which the judge made a mistake (`LearnCase.mistakes`), those with the most
         mistakes first."""
-        wrong = [case for case in self.cases if case.wrong]
-        return tuple(sorted(wrong, key=lambda case: (-case.wrong, -case.distance_from_label)))
+        wrong = [case for case in self.cases if case.mistakes]
+        return tuple(sorted(wrong, key=lambda case: (-case.mistakes, -case.distance_from_label)))
 
 
 def split_and_find_mistakes(
@@ -125,7 +125,7 @@ def describe_mistakes(task: AlignTask) -> str:
     return learn_cases.describe_mistaken_cases(task.mistakes, task.labels.kind)
 
 
-def writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
+def build_writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
     """Build the plan of the single call in which the writer (a model) reads the mistakes on learn
     items and writes rules. Raise PlanError if there are none, or the writer is simulated."""
     if writer.kind == "simulated":
@@ -202,7 +202,7 @@ def build_candidates(
     ]
 
 
-def candidate_plan(
+def build_candidate_plan(
     task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
 ) -> Plan:
     """Build the plan that asks today's prompt and the candidates on the labelled hold-out cases:
@@ -237,14 +237,14 @@ def candidate_plan(
         repeats=1,
         noise_floor=0.0,
         combine="pooled",
-        twins=_held_out_twins(base.twins, kept),
+        twins=_hold_out_twin_spec(base.twins, kept),
         budget_usd=budget,
     )
     check_plan(study, kept, prompts)
     return Plan(study, kept, prompts, task.plan.images)
 
 
-def _held_out_twins(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
+def _hold_out_twin_spec(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
     """Return the study's settings for twins, extended to all hold-out items and limited to models
     with labelled answers; None if the study has no twins, or only twins of other models."""
     if twins is None:
@@ -274,9 +274,9 @@ def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -
 
 @dataclass(slots=True)
 class AlignRuns:
-    """Starts the runs that a better prompt needs: that of the writer (the judge that is asked for
-    rules) and that of the candidates. `watch` is called with the writer's run, for example to show
-    its progress, before the rules are read; the caller waits for the run of the candidates."""
+    """Starts the two runs that a better prompt needs: first that of the writer (the judge that is
+    asked for rules), then that of the candidates. `watch` is called with the writer's run, for
+    example to show its progress, before the rules are read. The caller waits for the second run."""
 
     store: Store
     engine: Engine
@@ -293,7 +293,7 @@ class AlignRuns:
     def write_rules(self, task: AlignTask, writer: JudgeSpec, budget: float | None) -> WrittenRules:
         """Ask the writer (a model) for rules, and read them from its reply. A failed call or a
         reply without a rule is returned as a problem; PlanError if the call was not made."""
-        plan = writer_plan(task, writer, budget)
+        plan = build_writer_plan(task, writer, budget)
         run = self.start(plan)
         self.watch(run)
         run.wait()

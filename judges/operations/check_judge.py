@@ -51,7 +51,7 @@ def check_judge(
     call fails; nothing is stored. `keys` is judge -> typed API key; PlanError if the key is missing
     or not allowed. A call to the embedded judge takes turns with the runs of `engine`."""
     embedded = judge.kind == "embedded"
-    with engine.embedded_turn() if engine and embedded else contextlib.nullcontext():
+    with engine.wait_for_embedded_turn() if engine and embedded else contextlib.nullcontext():
         return asyncio.run(_make_test_call(plan, judge, keys or {}, consents))
 
 
@@ -91,7 +91,7 @@ is parsed again."""
 
 @dataclass(slots=True)
 class RereadResult:
-    """Number of replies parsed again (`read`), and what changed."""
+    """Number of replies parsed again (`read`), and of the judgements that changed."""
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
@@ -148,7 +148,7 @@ def reread_replies(store: Store, study: str, rule: str | None = None) -> RereadR
             result.changed[same if judgement.status == now.status else moved] += 1
             changed.append((judgement, now))
     for start in range(0, len(changed), WRITE_BATCH_SIZE):
-        _store_changes(store, changed[start : start + WRITE_BATCH_SIZE])
+        _store_changed_judgements(store, changed[start : start + WRITE_BATCH_SIZE])
     return result
 
 
@@ -184,7 +184,7 @@ def _apply_outcome(judgement: Judgement, read: ReplyOutcome) -> Judgement:
     )
 
 
-def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
+def _store_changed_judgements(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
     """Store the changed judgements, given as (before, after), except those whose reply was replaced
     in the meantime."""
 

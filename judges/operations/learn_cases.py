@@ -44,15 +44,15 @@ Turn = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdicts:
-    """Verdicts of a judge on one labelled case: how many, how many of them are mistakes, and for a
-    single answer the sum of the scores (pass 1, fail 0)."""
+    """Verdicts of a judge on one labelled case: their number (`calls`), the number of mistakes
+    among them (`wrong`), and for a single answer the sum of the scores (pass 1, fail 0)."""
 
     calls: int = 0
     wrong: int = 0
     total: float = 0.0
 
     @property
-    def mean(self) -> float:
+    def mean_score(self) -> float:
         return self.total / max(self.calls, 1)
 
 
@@ -65,7 +65,7 @@ class LearnCase:
     verdicts: LabelledVerdicts = LabelledVerdicts()
 
     @property
-    def wrong(self) -> int:
+    def mistakes(self) -> int:
         """Number of verdicts against the label; a score counts if it is more than one step off."""
         return self.verdicts.wrong
 
@@ -75,7 +75,7 @@ class LearnCase:
         verdicts."""
         if isinstance(self.label, LabelledComparison) or not self.verdicts.calls:
             return 0.0
-        return abs(self.verdicts.mean - self.label.value)
+        return abs(self.verdicts.mean_score - self.label.value)
 
 
 def label_kind(prompt: Prompt) -> LabelKind:
@@ -106,8 +106,8 @@ def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels, step: float | None = None
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
-    `name`, and those against the label (a tie is one); noise-floor repeats are left out. `step` is
-    the distance of two levels of the scale; None: that of the options offered."""
+    `name`, and those against the label (a tie counts as one); noise-floor repeats are left out.
+    `step` is the distance of two levels of the scale; None: that of the options offered."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -162,7 +162,7 @@ def _describe_case(case: LearnCase, kind: LabelKind) -> list[str]:
             for place, name in enumerate((one.first, one.second), 1)
         ]
         right = 1 if one.winner == one.first else 2
-        calls = f"{case.wrong} of {case.verdicts.calls} calls"
+        calls = f"{case.mistakes} of {case.verdicts.calls} calls"
         return [
             *answers,
             f"Right verdict: answer {right} is better. The judge said otherwise in {calls}.",
@@ -171,7 +171,7 @@ def _describe_case(case: LearnCase, kind: LabelKind) -> list[str]:
     if kind == PASS_FAIL:
         verdict, said = ("pass", "fail") if one.value else ("fail", "pass")
         return [answer, f"Right verdict: {verdict}. The judge said {said}."]
-    return [answer, f"Right score: {one.value:g}. The judge's score: {case.verdicts.mean:g}."]
+    return [answer, f"Right score: {one.value:g}. The judge's score: {case.verdicts.mean_score:g}."]
 
 
 def _shorten_case_text(text: str) -> str:
@@ -194,7 +194,7 @@ def choose_examples(
         case for case in cases if not case.item.images and _has_known_right_reply(case, prompt)
     ]
     random.Random(f"examples:{seed}").shuffle(usable)
-    usable.sort(key=lambda case: (-case.wrong, -case.distance_from_label))
+    usable.sort(key=lambda case: (-case.mistakes, -case.distance_from_label))
     groups: dict[float, list[LearnCase]] = {}
     seen: set[str] = set()
     for case in usable:
@@ -243,7 +243,7 @@ def _alternate_mistakes(cases: list[LearnCase]) -> list[LearnCase]:
     comparisons is returned as it is, because each comparison is shown in both orders anyway."""
     if any(isinstance(case.label, LabelledComparison) for case in cases):
         return cases
-    sides = [c for c in cases if c.wrong], [c for c in cases if not c.wrong]
+    sides = [c for c in cases if c.mistakes], [c for c in cases if not c.mistakes]
     mixed = [case for pair in zip(*sides, strict=False) for case in pair]
     return mixed + [case for side in sides for case in side[len(mixed) // 2 :]]
 
@@ -267,9 +267,9 @@ def example_messages(
     for round_ in (0, 1):
         for place, case in enumerate(cases):
             if isinstance(case.label, LabelledComparison):
-                found.append(_pair_example(prompt, case, (place + round_) % 2 == 1, study))
+                found.append(_build_pair_example(prompt, case, (place + round_) % 2 == 1, study))
             elif round_ == 0:
-                found.append(_answer_example(prompt, case, place, study))
+                found.append(_build_answer_example(prompt, case, place, study))
     turns = []
     for inputs, verdict in found:
         messages = render_prompt(prompt, inputs, prefilled=prefilled)
@@ -278,10 +278,11 @@ def example_messages(
     return turns
 
 
-def _pair_example(
+def _build_pair_example(
     prompt: Prompt, case: LearnCase, turned: bool, study: Study | None
 ) -> tuple[PromptInputs, str]:
-    """Inputs of a comparison with the winner first (second if `turned`), and its right verdict."""
+    """Build the inputs of a comparison with the winner first (second if `turned`), and its right
+    verdict."""
     one = case.label
     assert isinstance(one, LabelledComparison)
     loser = one.first if one.winner == one.second else one.second
@@ -295,11 +296,11 @@ def _pair_example(
     return inputs, verdict_sentence(prompt.format.name, right, labels).partition("\n")[0]
 
 
-def _answer_example(
+def _build_answer_example(
     prompt: Prompt, case: LearnCase, place: int, study: Study | None
 ) -> tuple[PromptInputs, str]:
-    """Inputs of a single answer, and its right verdict; `place` is the example's index, by which
-    the study's arrangements of options and criteria take turns."""
+    """Build the inputs of a single answer, and its right verdict; `place` is the example's index,
+    by which the study's arrangements of options and criteria take turns."""
     one = case.label
     assert isinstance(one, LabelledAnswer)
     criteria = study.criteria if study else ""
@@ -315,10 +316,10 @@ def _answer_example(
         criteria=criteria,
         rubric=tuple(rubric_criteria(prompt, criteria).items()),
     )
-    return inputs, right_reply(prompt, labels, one)
+    return inputs, write_right_reply(prompt, labels, one)
 
 
-def right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAnswer) -> str:
+def write_right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAnswer) -> str:
     """Write the right verdict on one answer in the form that the prompt asks for; for a score
     between two options, the nearer option. A rubric gets one line for each criterion; a criterion
     without a label gets the score of the answer."""

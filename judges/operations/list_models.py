@@ -1,5 +1,5 @@
-"""Commands about models: list those that an endpoint offers or a server on this machine has loaded,
-the providers, and the weights of the embedded judge."""
+"""Commands about models: list the models that an endpoint or a server on this machine offers, list
+the providers, and download weights for the embedded judge."""
 
 import argparse
 import asyncio
@@ -58,12 +58,12 @@ class LocalServer:
 def list_models(
     address: str, key: SecretKey | str = "", rules: EndpointRules | None = None
 ) -> ModelList:
-    """Request the list of an endpoint's models. A failure, such as a wrong address or key, raises
-    nothing: it is the `error` of the result."""
-    return asyncio.run(_list_models(address, key, rules))
+    """Request the list of an endpoint's models. A failure, such as a wrong address or key, is not
+    raised: it is the `error` of the result."""
+    return asyncio.run(_request_models(address, key, rules))
 
 
-async def _list_models(
+async def _request_models(
     address: str, key: SecretKey | str, rules: EndpointRules | None
 ) -> ModelList:
     model: EndpointModel | None = None
@@ -115,11 +115,11 @@ def find_local_servers(presets: Sequence[ProviderPreset] | None = None) -> list[
 async def _find_local_servers(presets: Sequence[ProviderPreset]) -> list[LocalServer]:
     timeout = aiohttp.ClientTimeout(total=LOCAL_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
-        found = await asyncio.gather(*(_ask_local_server(session, one) for one in presets))
+        found = await asyncio.gather(*(_query_local_server(session, one) for one in presets))
     return [server for server in found if server is not None]
 
 
-async def _ask_local_server(
+async def _query_local_server(
     session: aiohttp.ClientSession, preset: ProviderPreset
 ) -> LocalServer | None:
     port = urlsplit(preset.base_url).port

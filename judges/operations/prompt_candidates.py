@@ -1,8 +1,8 @@
 """Candidates for a better prompt: today's prompt, word for word, plus one block of text.
 
 The block has labelled cases with their right verdicts (`examples`), rules written from mistakes
-(`rules`), the user's own criteria (`criteria`), or rules and cases (`both`). It is made only from
-the learn items, one of the two parts of the labelled items.
+(`rules`), the user's own criteria (`criteria`), or rules and cases (`both`). Cases and mistakes are
+those of the learn items only, one of the two parts of the labelled items.
 """
 
 import datetime
@@ -139,9 +139,9 @@ def make_candidate(
     seed: int = 0,
     today: datetime.date | None = None,
 ) -> Candidate:
-    """Build a candidate of one kind (see KINDS); raise PlanError if what this kind adds (rules,
-    criteria or examples) is missing. `learnt` are the items with the mistakes from which `writer`,
-    a model, wrote the rules; `seed` and `today` are only noted in its origin."""
+    """Build a candidate of one kind (see KINDS); raise PlanError if the addition of this kind
+    (rules, criteria or examples) is missing. `learnt` are the items with the mistakes from which
+    `writer`, a model, wrote the rules; `seed` and `today` are only noted in its origin."""
     text = ""
     if kind in ("rules", "both"):
         if not rules:

@@ -121,7 +121,7 @@ def run_summary(
             f"  possibly paid twice: {snapshot.possibly_paid_twice:,} calls in flight when their "
             "process was killed"
         )
-    return "\n".join([*rows, *_judge_lines(ledger)])
+    return "\n".join([*rows, *_format_attempt_totals(ledger)])
 
 
 def _format_spending(snapshot: RunSnapshot) -> str:
@@ -133,7 +133,7 @@ def _format_spending(snapshot: RunSnapshot) -> str:
     return dollars
 
 
-def _judge_lines(ledger: Sequence[AttemptTotals]) -> list[str]:
+def _format_attempt_totals(ledger: Sequence[AttemptTotals]) -> list[str]:
     """Return one line per judge on all attempts of the study: counts by outcome, and dollars."""
     lines = []
     for judge in dict.fromkeys(totals.judge for totals in ledger):

@@ -140,7 +140,7 @@ def forecast_asks(
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
-    total = run_seconds(seconds, simulated_judges(study))
+    total = total_run_seconds(seconds, simulated_judges(study))
     return Forecast(asks, noise, sent, received, dollars, total, cached)
 
 
@@ -148,7 +148,7 @@ def simulated_judges(study: Study) -> frozenset[str]:
     return frozenset(judge.name for judge in study.judges if judge.kind == "simulated")
 
 
-def run_seconds(seconds: Mapping[str, float], simulated: Collection[str]) -> float:
+def total_run_seconds(seconds: Mapping[str, float], simulated: Collection[str]) -> float:
     """Return the seconds of a run from those of each judge. Judges are called in parallel, but the
     calls of all simulated judges are computed one after the other in this process."""
     computed = sum(value for name, value in seconds.items() if name in simulated)

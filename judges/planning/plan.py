@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import locate_weights, sha256_of
-from judges.planning.plan_checks import check_plan, showings_builder_for, why_skipped
+from judges.planning.plan_checks import check_plan, presentation_lister_for, skip_reason
 from judges.rendering.messages import (
     PromptInputs,
     point_arrangements,
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def judges_single_answers(self) -> bool:
-        """Whether there are prompts, and none compares answers."""
+        """Whether the plan has prompts, and all of them judge single answers."""
         return bool(self.prompts) and all(prompt.protocol == "single" for prompt in self.prompts)
 
     def judge(self, name: str) -> JudgeSpec:
@@ -83,7 +83,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, its rendered request (`call`), and what the store records of this request."""
+    """An ask, its rendered request (`call`), and the record of this request for the store."""
 
     ask: Ask
     request: RequestRecord
@@ -128,24 +128,24 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
-    kinds = dict.fromkeys(showings_builder_for(prompt) for prompt in plan.prompts)
-    showings = {kind: _group_by_item(kind(plan.study, items)) for kind in kinds}
+    kinds = dict.fromkeys(presentation_lister_for(prompt) for prompt in plan.prompts)
+    presentations = {kind: _group_by_item(kind(plan.study, items)) for kind in kinds}
     identities = {
         j.name: (identities or {}).get(j.name) or identity_of(j, plan.study.families)
         for j in plan.study.judges
     }
     prompts_for = {
-        item.id: [p for p in plan.prompts if not why_skipped(p, item, plan.prompts)]
+        item.id: [p for p in plan.prompts if not skip_reason(p, item, plan.prompts)]
         for item in items
     }
     parameters: dict[tuple[object, ...], dict[str, Any]] = {}
     for item in items:
         for judge in plan.study.judges:
             for prompt in prompts_for[item.id]:
-                for showing in showings[showings_builder_for(prompt)].get(item.id, ()):
+                for presentation in presentations[presentation_lister_for(prompt)].get(item.id, ()):
                     identity = identities[judge.name]
-                    count = len(showing.shown)
-                    for offered in _add_labels_to_showing(plan.study, prompt, showing):
+                    count = len(presentation.shown)
+                    for offered in _add_labels(plan.study, prompt, presentation):
                         labels = offered.labels if prompt.options else ()
                         at = (judge.name, prompt.name, count, labels)
                         if at not in parameters:
@@ -153,31 +153,31 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
                         yield _plan_ask(plan, judge, prompt, offered, identity, parameters[at])
 
 
-class _LabelledShowing(NamedTuple):
+class _LabelledPresentation(NamedTuple):
     """Answers in the order shown, with their labels. For a verdict on one answer, the labels are
     its options and criteria (`Arrangement.labels`)."""
 
-    showing: Presentation
+    presentation: Presentation
     labels: tuple[str, ...]
     orders: int
 
 
-def _add_labels_to_showing(
-    study: Study, prompt: Prompt, showing: Presentation
-) -> list[_LabelledShowing]:
+def _add_labels(
+    study: Study, prompt: Prompt, presentation: Presentation
+) -> list[_LabelledPresentation]:
     """Add the labels to answers in the order shown. A verdict on one answer gets one entry for each
     arrangement of options and criteria that the study asks for."""
     if not prompt.options:
-        labels = slot_labels(prompt, len(showing.shown), showing.crossed)
-        return [_LabelledShowing(showing, labels, showing.orders)]
+        labels = slot_labels(prompt, len(presentation.shown), presentation.crossed)
+        return [_LabelledPresentation(presentation, labels, presentation.orders)]
     found = point_arrangements(prompt, study.options, study.criteria_order, study.criteria)
-    return [_LabelledShowing(showing, labels, len(found)) for labels in found]
+    return [_LabelledPresentation(presentation, labels, len(found)) for labels in found]
 
 
-def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentation]]:
+def _group_by_item(presentations: Iterator[Presentation]) -> dict[str, list[Presentation]]:
     found: dict[str, list[Presentation]] = {}
-    for showing in showings:
-        found.setdefault(showing.item.id, []).append(showing)
+    for presentation in presentations:
+        found.setdefault(presentation.item.id, []).append(presentation)
     return found
 
 
@@ -247,8 +247,9 @@ def plan_for_current_visitor(plan: Plan, store: Store) -> Plan:
 
 
 def plan_sha(plan: Plan) -> str:
-    """Return the hash of all that determines a plan: the study, its items and prompts, the
-    identities of its judges, recorded verdicts, and the version of the planning rules."""
+    """Return the hash of everything that determines a plan: the study, its items, their twins and
+    aspects, its prompts, the identities of its judges, recorded verdicts, and the version of the
+    planning rules."""
     parts = [
         str(PLAN_VERSION),
         dump_study(replace(plan.study, preset="")),  # presets may change with a release
@@ -307,25 +308,25 @@ def _plan_ask(
     plan: Plan,
     judge: JudgeSpec,
     prompt: Prompt,
-    offered: _LabelledShowing,
+    offered: _LabelledPresentation,
     identity: str,
     parameters: dict[str, Any],
 ) -> PlannedAsk:
-    showing, labels, orders = offered
-    other = showing.unrelated_item
+    presentation, labels, orders = offered
+    other = presentation.unrelated_item
     call = _render_request(
-        plan, judge, prompt, showing.item, showing.shown, labels, other, parameters
+        plan, judge, prompt, presentation.item, presentation.shown, labels, other, parameters
     )
-    key = key_of(identity, call, showing.repeat, salt=_salt_of_judge(plan, judge))
+    key = key_of(identity, call, presentation.repeat, salt=_salt_of_judge(plan, judge))
     ask = Ask(
         key=key,
-        item=showing.item.id,
+        item=presentation.item.id,
         judge=judge.name,
         prompt=prompt.name,
-        shown=showing.shown,
+        shown=presentation.shown,
         labels=labels,
-        repeat=showing.repeat,
-        noise=showing.noise,
+        repeat=presentation.repeat,
+        noise=presentation.noise,
         unrelated_item=other.id if other else None,
         orders=orders,
     )
@@ -371,14 +372,14 @@ def _render_request(
     item: Item,
     shown: tuple[str, ...],
     labels: tuple[str, ...],
-    other: Item | None,
+    unrelated: Item | None,
     parameters: dict[str, Any],
 ) -> JudgeCall:
-    """Render a request, still without its key. `other` is the item whose answer is shown as an
+    """Render a request, still without its key. `unrelated` is the item whose answer is shown as an
     unrelated one."""
     shown = tuple(name for name in shown if name)  # a describe prompt shows no answer
     answers = tuple(
-        unrelated_answer(item, other) if name == UNRELATED and other else item.answer(name)
+        unrelated_answer(item, unrelated) if name == UNRELATED and unrelated else item.answer(name)
         for name in shown
     )
     sees = plan.study.judge_sees == "images" and judge.vision

@@ -32,7 +32,7 @@ class SkippedItems:
     why: str
 
 
-def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
+def skip_reason(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return the reason why a prompt skips an item; empty if the prompt uses the item.
 
     If one of `prompts` shows the ground truth and another with the same task (`protocol`) does not,
@@ -55,23 +55,24 @@ def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[Ski
     found: dict[tuple[str, str], int] = {}
     for prompt in prompts:
         for item in items:
-            if why := why_skipped(prompt, item, prompts):
+            if why := skip_reason(prompt, item, prompts):
                 found[prompt.name, why] = found.get((prompt.name, why), 0) + 1
     return tuple(SkippedItems(prompt, count, why) for (prompt, why), count in found.items())
 
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
-ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
+PresentationLister = Callable[[Study, Sequence[Item]], Iterator[presentations.Presentation]]
 
 
-def showings_builder_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists what a prompt shows, according to its task (`protocol`): pairs
-    of answers, all answers, single answers, or no answer (image descriptions)."""
+def presentation_lister_for(prompt: Prompt) -> PresentationLister:
+    """Return the function that lists the presentations of answers for a prompt, according to its
+    task (`protocol`): pairs of answers, all answers, single answers, or no answer (image
+    descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return presentations.pair_presentations
     if prompt.protocol == "describe":
-        return _showings_without_answers
+        return _list_presentations_without_answers
     return (
         presentations.option_presentations
         if prompt.protocol == "choice"
@@ -79,7 +80,7 @@ def showings_builder_for(prompt: Prompt) -> ShowingsBuilder:
     )
 
 
-def _showings_without_answers(
+def _list_presentations_without_answers(
     _: Study, items: Sequence[Item]
 ) -> Iterator[presentations.Presentation]:
     for item in items:
@@ -87,7 +88,7 @@ def _showings_without_answers(
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError for a study that cannot run; the message states what to change."""
+    """Raise PlanError for a study that cannot run; the message names the necessary change."""
     if not study.judges:
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:
@@ -107,7 +108,7 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
         _check_prompt(study, prompt)
         for judge in study.judges:
             _check_judge_fits_prompt(study, judge, prompt)
-    _check_not_empty(study, items, prompts)
+    _check_has_answers(study, items, prompts)
 
 
 def _check_prompt(study: Study, prompt: Prompt) -> None:
@@ -134,12 +135,12 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
         )
 
 
-def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
+def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
     """Raise PlanError if every prompt skips every item, or no item has the answers that a prompt
     shows."""
-    eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
+    eligible = {p.name: [i for i in items if not skip_reason(p, i, prompts)] for p in prompts}
     for prompt in prompts:
-        shows = showings_builder_for(prompt)
+        shows = presentation_lister_for(prompt)
         if eligible[prompt.name] and next(shows(study, items), None) is None:
             wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(
@@ -148,7 +149,7 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
             )
     if not any(eligible.values()):
         prompt = prompts[0]
-        reason = why_skipped(prompt, items[0], prompts)
+        reason = skip_reason(prompt, items[0], prompts)
         raise PlanError(
             f"prompt {prompt.name!r} cannot be used: {reason} in any item; choose another prompt "
             "or other items"

@@ -49,11 +49,11 @@ def query_text(item: Item) -> str:
     return "\n".join(lines)
 
 
-def query_with_description(item: Item, description: str, *, sees: bool) -> str:
-    """Return the query (`query_text`); for a judge without vision (`sees` is false), with a note
-    and the image description, if there is one."""
+def query_with_description(item: Item, description: str, *, has_vision: bool) -> str:
+    """Return the query (`query_text`); for a judge without vision (`has_vision` is false), with a
+    note and the image description, if there is one."""
     text = query_text(item)
-    if sees or not description.strip():
+    if has_vision or not description.strip():
         return text
     return f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
 
@@ -207,11 +207,11 @@ def render_prompt(
 ) -> list[dict[str, Any]]:
     """Render the messages of a request. With `prefilled`, a last assistant message contains the
     start of the reply, up to the label, if the prompt's format has one. With `for_key` (to compute
-    the key of a call), the delimiter around the answers is that of `fence_for_call_key`, otherwise
-    that of `make_fence`."""
+    the key of a call), the delimiter around the answers is that of `answer_fence_for_call_key`,
+    otherwise that of `make_answer_fence`."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
-        values["fence"] = fence_for_call_key(prompt, inputs)
+        values["fence"] = answer_fence_for_call_key(prompt, inputs)
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
         values["closing"] = _closing_instruction(prompt.verdict, labels, prefilled)
@@ -224,11 +224,11 @@ def render_prompt(
     return messages
 
 
-def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
+def make_answer_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return a delimiter to put around answers, the same for equal requests.
 
-    It is a hash of prompt, item, models and all texts, so that whoever writes an answer cannot
-    compute it without the other texts, and is hashed again until no text contains it.
+    It is a hash of prompt, item, models and all texts, so that the author of an answer cannot
+    compute it without the other texts. It is hashed again until no text contains it.
     """
     item = inputs.item
     texts = [*inputs.answers, inputs.reply, item.instruction, item.reference, context_text(item)]
@@ -239,23 +239,25 @@ def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     return fence
 
 
-def fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the delimiter that replaces that of `make_fence` when the key of a call is computed.
+def answer_fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return the delimiter that replaces that of `make_answer_fence` when the key of a call is
+    computed.
 
-    It is never computed in another way, so that keys, and with them stored replies, stay valid.
+    The method of computing it must not change, so that keys, and with them stored replies, stay
+    valid.
     """
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
-def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each of the `n` slots, such as ("A", "B"), with `crossed` ("B", "A");
-    numbers if the verdict format has no labels.
+def slot_labels(prompt: Prompt, slots: int, crossed: bool) -> tuple[str, ...]:
+    """Return the labels of positions, as many as `slots`, such as ("A", "B"), with `crossed` ("B",
+    "A"); numbers if the verdict format has no labels.
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
     if prompt.options:
         return Arrangement(prompt.options, (), tuple(name for name, _ in prompt.rubric)).labels
-    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
+    labels = prompt.format.labels_for(slots) or tuple(str(k) for k in range(1, slots + 1))
     return labels[::-1] if crossed else labels
 
 
@@ -282,8 +284,8 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with label A (`index` 0) or B (1), whatever slot it is shown in; "" if
-    there is none. If only one answer is shown, it counts as A."""
+    """Return the answer with label A (`index` 0) or B (1), in any slot; "" if there is none. If
+    only one answer is shown, it counts as A."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
@@ -362,10 +364,10 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "n_images": lambda _, inputs: str(len(inputs.item.images)),
     "aspects": lambda _, inputs: inputs.aspects,
     "closing": lambda _, __: "",  # depends on `prefilled`: set by render_prompt
-    "fence": lambda prompt, inputs: make_fence(prompt, inputs),
+    "fence": lambda prompt, inputs: make_answer_fence(prompt, inputs),
     "task": lambda _, inputs: instruction_with_context(inputs.item, inputs.images),
     "query": lambda _, inputs: query_with_description(
-        inputs.item, context_text(inputs.item), sees=bool(inputs.images)
+        inputs.item, context_text(inputs.item), has_vision=bool(inputs.images)
     ),
     "query_text": lambda _, inputs: query_text(inputs.item),
 }

@@ -68,8 +68,8 @@ class LibraryPrompt:
     built_in: bool
 
     def name_in_study_file(self, folder: Path) -> str:
-        """Return how a study file in `folder` names this prompt: a built-in prompt by its name,
-        others by their path, which is relative if the file is inside `folder`."""
+        """Return the text that names this prompt in a study file in `folder`: for a built-in prompt
+        its name, for another its path, which is relative if its file is inside `folder`."""
         if self.built_in:
             return self.prompt.name
         path, base = self.path.resolve(), folder.resolve()
@@ -316,16 +316,16 @@ def _parse_json_object(line: str) -> dict[str, Any]:
 
 
 def _build_imported_prompt(values: dict[str, Any], file: str) -> Prompt:
-    name, kind = _text_field(values, "name"), _text_field(values, "type")
-    template = _text_field(values, "prompt_template")
+    name, kind = _read_text_field(values, "name"), _read_text_field(values, "type")
+    template = _read_text_field(values, "prompt_template")
     if not name or not template:
         raise PromptError("a judge prompt needs a 'name' and a 'prompt_template'")
     if kind not in _PROTOCOLS:
         raise PromptError(f"type {kind!r} is not one of {', '.join(_PROTOCOLS)}")
-    output = _text_field(values, "output_format").strip().lower().replace(" ", "")
+    output = _read_text_field(values, "output_format").strip().lower().replace(" ", "")
     if output not in _VERDICT_FORMATS:
         raise PromptError(f"output_format {output!r} is not one of {', '.join(_VERDICT_FORMATS)}")
-    system = _text_field(values, "system_prompt")
+    system = _read_text_field(values, "system_prompt")
     messages = [{"system": system}] if system else []
     written = {
         "name": re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-."),
@@ -338,7 +338,7 @@ def _build_imported_prompt(values: dict[str, Any], file: str) -> Prompt:
     return parse_prompt(dump_prompt(written), name)
 
 
-def _text_field(values: dict[str, Any], field: str) -> str:
+def _read_text_field(values: dict[str, Any], field: str) -> str:
     value = values.get(field)
     if not isinstance(value, str | None):
         raise PromptError(f"field {field!r}: expected text, found {value!r}"[:200])
@@ -347,15 +347,15 @@ def _text_field(values: dict[str, Any], field: str) -> str:
 
 def _translate_template(text: str) -> str:
     """Convert a template for Python's str.format to one of Evenhand. PromptError if it is malformed
-    or has a variable that Evenhand does not know."""
+    or has an unknown variable."""
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:
         raise PromptError(f"prompt_template: {error}") from None
-    return "".join(literal + _checked_placeholder(name) for literal, name, _, _ in parts)
+    return "".join(literal + _translate_placeholder(name) for literal, name, _, _ in parts)
 
 
-def _checked_placeholder(name: str | None) -> str:
+def _translate_placeholder(name: str | None) -> str:
     if name is None:
         return ""
     if name in ALIASES or name in VARIABLES:

@@ -167,8 +167,8 @@ _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 
 
 def why_not_public(text: str) -> str:
-    """Return why an address is not public; an empty text if it is public. For an IPv6 address that
-    contains IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked."""
+    """Return the reason why an address is not public; an empty text if it is public. For an IPv6
+    address that contains IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -4,7 +4,7 @@ A study file names a variable (`api_key_env`) and an address (`base_url`). A fil
 person can pair a variable of this machine with that person's own address. A variable is therefore
 sent only to an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
 Confirmed pairs of variable name and origin are stored in a file in the user's configuration folder,
-which contains no key. A file beside a store is not believed: it may have come with the store.
+which contains no key. A file beside a store is not trusted: it may have come with the store.
 """
 
 import argparse
@@ -173,13 +173,13 @@ def typed_keys_of_judges(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
-            found[judge.name] = key_checked_for_origin(
+            found[judge.name] = check_key_for_origin(
                 typed[judge.name], origin_of(judge.endpoint), judge.name
             )
     return found
 
 
-def key_checked_for_origin(key: TypedKey, origin: str, name: str) -> str:
+def check_key_for_origin(key: TypedKey, origin: str, name: str) -> str:
     """Check a key and return it without surrounding white space; raise KeyRefused if it was typed
     for another origin than `origin` or is malformed. `name` is for the error message."""
     if not origin or key.origin != origin:
@@ -193,9 +193,9 @@ def key_checked_for_origin(key: TypedKey, origin: str, name: str) -> str:
 OPTION: Final = "--allow-keys"
 
 
-def add_allow_option(sub: argparse.ArgumentParser) -> None:
+def add_allow_option(parser: argparse.ArgumentParser) -> None:
     """Add the command-line option that gives consent without a question, for scripts."""
-    sub.add_argument(
+    parser.add_argument(
         OPTION,
         action="store_true",
         help="send the variables this study names to the hosts it names, and remember them",

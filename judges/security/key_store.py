@@ -190,9 +190,10 @@ def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
 
 
 def key_forms(value: str) -> tuple[str, ...]:
-    """Return the forms in which a text may contain a key, longest first: plain, percent-encoded,
-    with ASCII escapes, and from PIECE_LENGTH characters on also hex and base64, the latter for each
-    offset modulo 3 at which the key may start. Empty for a key below MIN_KEY_LENGTH."""
+    """Return the forms in which a text may contain a key, longest first; none for a key below
+    MIN_KEY_LENGTH. They are: plain, percent-encoded, with ASCII escapes. For a key of PIECE_LENGTH
+    characters or more, also: hex, and base64 in three variants, because these depend on the
+    position at which the key starts in the encoded text."""
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
@@ -296,7 +297,7 @@ def _redact_value(value: Any) -> Any:
 
 class RedactingStream:
     """A text stream that masks keys in the text written to it; all other methods are those of the
-    wrapped stream. If it is `lossy`, what cannot be written is dropped."""
+    wrapped stream. If it is `lossy`, text that cannot be written is dropped."""
 
     def __init__(self, stream: TextIO, lossy: bool = False) -> None:
         self._stream = stream

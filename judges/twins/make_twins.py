@@ -158,8 +158,8 @@ def find_broken_rule(family: str, original: str, twin: str) -> str:
 
 
 def _keeps_words(original: str, twin: str) -> bool:
-    """Whether all words of the original stand in the twin in their order; signs of Markdown at
-    their ends do not count."""
+    """Whether all words of the original occur in the twin in the same order; characters of Markdown
+    at the ends of words are ignored."""
     if original.rstrip() in twin:
         return True
     words = iter(word.strip("*#-") for word in twin.replace("**", "").split())

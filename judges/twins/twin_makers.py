@@ -23,7 +23,7 @@ class TwinSkipped(Exception):
 
 @dataclass(frozen=True)
 class TwinSource:
-    """An answer, and what else its twins may be made from."""
+    """An answer, and the other texts from which its twins may be made."""
 
     item: Item
     text: str
@@ -36,7 +36,7 @@ class TwinSource:
 
     @cached_property
     def rng(self) -> random.Random:
-        """Generator of the draws; made on first use, since most families draw nothing."""
+        """Random generator for this twin; made on first use, since most families draw nothing."""
         return random.Random(self.seed)
 
 
@@ -151,20 +151,20 @@ def _add_markdown(source: TwinSource) -> str:
     if re.search(r"^#{1,6} |^[ \t]*[-*+] |\*\*", text, re.MULTILINE):
         raise TwinSkipped("has Markdown already")
 
-    def bullets(part: str) -> str:
+    def add_bullets(part: str) -> str:
         lines = [one.strip() for line in part.splitlines() for one in _SENTENCE_END.split(line)]
-        return "\n".join(f"- {_bold_clause(line)}" for line in lines if line)
+        return "\n".join(f"- {_bold_first_clause(line)}" for line in lines if line)
 
     head = "## Answer" if is_latin(text) else "##"
     pieces = (
-        part.strip("\n") if code else bullets(part)
+        part.strip("\n") if code else add_bullets(part)
         for part, code in split_code(text)
         if part.strip()
     )
     return "\n\n".join([head, *pieces])
 
 
-def _bold_clause(sentence: str) -> str:
+def _bold_first_clause(sentence: str) -> str:
     """Set the first clause of a sentence in bold, without breaking its words."""
     found = _CLAUSE.match(sentence)
     if found is None or not found[0].strip():

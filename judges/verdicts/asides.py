@@ -73,9 +73,9 @@ def reject_if_asides_contradict(
 
 
 def _agrees_with_verdict(partial: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
-    """Whether what was read from a part of the reply agrees with `verdict`: it is the same verdict
-    or, if only some scores were read, these are the same. `unreadable` is returned if nothing was
-    read."""
+    """Whether the result `partial` of reading a part of the reply agrees with `verdict`: it has the
+    same verdict or, if only some scores were read, the same scores. If nothing was read, the value
+    of `unreadable` is returned."""
     if partial.verdict is not None or not partial.parts:
         return unreadable if partial.verdict is None else partial.verdict == verdict
     return all(verdict.scores[index] == score for index, score in partial.parts)

@@ -47,7 +47,7 @@ _HIGHER: Final = re.compile(
 _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|fewer)(?!\w)")
 
 
-def prefers_first(between: str) -> bool | None:
+def prefers_first_label(between: str) -> bool | None:
     """Return whether the text between two labels (in lower case) prefers the first (`beats`) to the
     second (`loses to`); None if it prefers neither (`or`, `is not better than`).
 
@@ -221,7 +221,7 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
         return None
     match = two[-1]
     if len(two) == 2 and len({found[1].replace(" ", "") for found in two}) == 2:
-        first = prefers_first(text[two[0].end() : match.start()])
+        first = prefers_first_label(text[two[0].end() : match.start()])
         if first is None:
             return Brackets(None, match.span())
         if first:
@@ -229,15 +229,15 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
     return Brackets(match[1] if match[2] == "]]" else None, match.span())
 
 
-def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
-    """Return the score at an index of the text, and the index where it ends: "8" or, if `top` is
-    10, "8/10". None for a range, another denominator, or another kind of number (80 %, 8th)."""
+def score_at(text: str, position: int, highest: int) -> tuple[float, int] | None:
+    """Return the score at an index of the text, and the index where it ends: "8" or, if `highest`
+    is 10, "8/10". None for a range, another denominator, or another kind of number (80 %, 8th)."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None
     end = number.end()
     denominator = _DENOMINATOR.match(text, end)
-    if denominator and re.split("[.,]", denominator[1])[0] != str(top):
+    if denominator and re.split("[.,]", denominator[1])[0] != str(highest):
         return None
     end = denominator.end() if denominator else end
     if (_SECOND_SCORE if denominator else _NOT_A_SCORE).match(text, end):
@@ -268,7 +268,7 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
     start = _OBJECT_START.search(text) if f'"{key}"' in text.lower() else None
     while start:
         start = _OBJECT_START.search(
-            text, start.start() + _try_decode(decoder, text, start.start())
+            text, start.start() + _advance_past_object(decoder, text, start.start())
         )
     return found
 
@@ -280,8 +280,9 @@ _SHORT_PART_LENGTH: Final = 500
 long rest of a reply is not copied and parsed for every brace in it."""
 
 
-def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
-    """Try to parse a JSON object at index `start`; return how many characters to advance."""
+def _advance_past_object(decoder: json.JSONDecoder, text: str, start: int) -> int:
+    """Try to parse a JSON object at index `start`; return the number of characters after which the
+    search for the next object continues."""
     try:
         return decoder.raw_decode(text[start : start + 2 * _SHORT_PART_LENGTH])[1]
     except json.JSONDecodeError as failure:

@@ -148,7 +148,7 @@ def read_point_verdict(
     `format` is the prompt's verdict format. `options` are the prompt's, from the lowest to the
     highest; `arrangement` has the order and letters in which the request offered them, and the
     order of the criteria."""
-    values = _values_by_name(tuple(options), arrangement)
+    values = _scores_by_option_name(tuple(options), arrangement)
     if format == verdict_formats.RUBRIC_FORMAT:
         return _read_rubric(text, values, arrangement.criteria)
     pass_fail = format == verdict_formats.PASS_FAIL_FORMAT
@@ -199,7 +199,7 @@ def level_spans(
 ) -> list[tuple[int, int]] | None:
     """Return the span of each criterion's level in the cleaned reply, in the order in which the
     request listed the criteria; None if a level is missing."""
-    values = _values_by_name(tuple(options), arrangement)
+    values = _scores_by_option_name(tuple(options), arrangement)
     spans = []
     for name in arrangement.criteria:
         marker = _find_criterion(text.lower, name, arrangement.criteria)
@@ -231,7 +231,7 @@ def _find_criterion(text: str, criterion: str, criteria: Sequence[str]) -> tuple
     return None
 
 
-def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
+def _scores_by_option_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
     """Return text -> score, for every text by which a reply can name an option: the option itself,
     and its letter if the request assigns letters."""
     values = option_values(options)

@@ -71,7 +71,7 @@ def _verdict_of_last_sentence(sentences: list[re.Match[str]], n_options: int) ->
 
 
 @register_marker_reader("final-answer", re.compile(r"(?<!\w)final answer ?:"))
-def _read_letter(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
+def _read_letter_after(text: CleanedReply, marker: re.Match[str], n_options: int) -> MarkerMatch:
     letter = markers.label_at(text, marker.end())
     if letter is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
@@ -93,7 +93,7 @@ def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
         verdict = _verdict_of_letter(whole[1], n_options)
         return MarkerMatch(verdict, NO_SUCH_LABEL, whole.span(1), "whole-reply")
     marker = markers.last_match(_ANSWER, text.lower)
-    return _read_letter(text, marker, n_options) if marker else MarkerMatch()
+    return _read_letter_after(text, marker, n_options) if marker else MarkerMatch()
 
 
 _LEVELS: Final[Mapping[str, Verdict]] = {

@@ -91,9 +91,9 @@ class RunJournal:
             self.attempts_in_flight.add(begun)
         return begun
 
-    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose request was not sent, because no call may start now. Reasons are
-        a paused or stopped run, a stopped judge, a spent budget, and an endpoint that makes calls
+    async def undo_attempt(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
+        """Delete an attempt whose request was not sent, because no call may start now: the run is
+        paused or stopped, the judge is stopped, the budget is reached, or the endpoint makes calls
         wait.
 
         `keep_lease`: another attempt at the same ask is in progress, so the lease is not released.

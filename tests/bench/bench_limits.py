@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from judges.engine.limits.pace_file import open_pace_slot
+from judges.engine.limits.pace_file import open_rate_record
 from judges.engine.limits.rate_limit import EndpointLimiter
 from tests.bench.report_line import Line, print_lines
 from tests.judge_server import Limiter
@@ -49,7 +49,7 @@ def shared_request_limit(
     with tempfile.TemporaryDirectory() as folder:
 
         def make_limiter() -> EndpointLimiter:
-            slot = None if machines else open_pace_slot(Path(folder) / "pace", "endpoint")
+            slot = None if machines else open_rate_record(Path(folder) / "pace", "endpoint")
             return EndpointLimiter(16, asyncio.get_running_loop().time, slot)
 
         accepted = use_together(limited, 60.0 * minutes, make_limiter=make_limiter)

@@ -76,7 +76,7 @@ def job_of(plan: Plan, folder: Path) -> RayJob:
 def tables(plan: Plan, store: Store, folder: Path, size: int = 5) -> list[pa.Table]:
     """The files of asks that a round would write."""
     rounds = AskRounds(plan, store, "owner-1")
-    files = write_asks(rounds.lease_next(), folder / "asks", size)
+    files = write_asks(rounds.lease_next_round(), folder / "asks", size)
     return [pq.read_table(path) for path in files]
 
 
@@ -263,11 +263,11 @@ def test_asks_are_leased_and_another_process_gets_none_of_them(
     try:
         alive = AskRounds(plan, store, somebody.owner.id)
         dead = AskRounds(plan, store, nobody)
-        assert len(alive.lease_next(5)) == 5
+        assert len(alive.lease_next_round(5)) == 5
         mine = AskRounds(plan, store, "me")
-        assert len(mine.lease_next()) == 7
+        assert len(mine.lease_next_round()) == 7
         alive.release_leases()
-        assert len(dead.lease_next()) == 12  # what "me" and the dead hold is nobody's
+        assert len(dead.lease_next_round()) == 12  # what "me" and the dead hold is nobody's
     finally:
         somebody.close()
 
@@ -279,7 +279,7 @@ def test_a_round_holds_what_fits_into_the_budget_at_worst(
     # $0.003. So $0.10 has room for two asks, not for three.
     assert PRICE["output"] == 8.0
     plan = a_plan(tmp_path / "data", server.base_url, budget_usd=0.1, store=store)
-    assert len(AskRounds(plan, store, "me").lease_next()) == 2
+    assert len(AskRounds(plan, store, "me").lease_next_round()) == 2
 
 
 def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
@@ -290,7 +290,7 @@ def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
     keys = [ask.key for _, ask in store.pending_asks("small", "judge", -1, 10)]
     with engine() as made:  # meanwhile
         assert made.start(plan, store, settings=QUICK).wait(30)
-    assert rounds._lease(keys) == set()
+    assert rounds._lease_available(keys) == set()
     assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
 
 
@@ -304,8 +304,8 @@ def test_what_failed_in_this_run_is_not_asked_again_by_it(
     EndpointWorker(job_of(plan, tmp_path / "shards"))(table)
     taken = import_shards(store, find_shards(tmp_path / "shards"))
     assert taken.by_status == {"ok": 2, "error": 1}
-    assert rounds.lease_next() == []
-    assert len(AskRounds(plan, store, "me").lease_next()) == 1  # the next run's business
+    assert rounds.lease_next_round() == []
+    assert len(AskRounds(plan, store, "me").lease_next_round()) == 1  # the next run's business
 
 
 # ----------------------------------------------------------------------------------- own weights
@@ -397,7 +397,7 @@ def test_rows_of_asks_come_back_as_they_were(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, 3, labels="crossed", store=store)
-    sent = AskRounds(plan, store, "me").lease_next()
+    sent = AskRounds(plan, store, "me").lease_next_round()
     (path,) = write_asks(sent, tmp_path / "asks", 10)
     table = pq.read_table(path)
     assert table.schema.equals(ASK_SCHEMA)

@@ -60,7 +60,7 @@ def _judgement(planned: PlannedAsk, write: Writer, rule: str) -> Judgement:
     text = write(planned, random.Random(planned.ask.key))
     usage = Usage(800, 250)
     answer = JudgeReply(text, finish="stop", usage=usage, model="gpt-x")
-    made = read_outcome(planned.call, answer, rule).judgement(planned.ask, answer)
+    made = read_outcome(planned.call, answer, rule).build_judgement(planned.ask, answer)
     price = planned.call.judge.price
     cost = None if price is None else (800 * price.input + 250 * price.output) / 1e6
     return replace(made, cost=cost, seconds=1.0, time=1.0)

@@ -74,7 +74,7 @@ def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tup
         saved = change(task, store, str(send.get("kind", "")), saved_prompts_folder(store))
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
-        plan = align_prompt.writer_plan(task, task.judge, task.plan.study.budget_usd)
+        plan = align_prompt.build_writer_plan(task, task.judge, task.plan.study.budget_usd)
         plan = plan_for_current_visitor(plan, store)
         save_plan(plan, store)
         return plan.study.name, ""
@@ -102,7 +102,7 @@ def _save_candidates_and_record_look(
     writer = task.judge.name if written and tuple(rules) == written else ""
     made = align_prompt.build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
     plan = plan_for_current_visitor(
-        align_prompt.candidate_plan(task, made, task.plan.study.budget_usd), store
+        align_prompt.build_candidate_plan(task, made, task.plan.study.budget_usd), store
     )
     unseen = _no_candidate_has_reply(store, name, task)
     save_plan(plan, store)

@@ -12,9 +12,9 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
-from judges.planning.forecast import Forecast, forecast_asks, run_seconds, simulated_judges
+from judges.planning.forecast import Forecast, forecast_asks, simulated_judges, total_run_seconds
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
-from judges.planning.plan_checks import showings_builder_for, why_skipped
+from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
@@ -71,11 +71,12 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the calls without a stored reply take (`run_seconds`); None if unknown."""
+        """Seconds that the calls without a stored reply take (`total_run_seconds`); None if
+        unknown."""
         times = {
             name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
         }
-        return run_seconds(times, self.simulated) if times else None
+        return total_run_seconds(times, self.simulated) if times else None
 
 
 # ------------------------------------------------------------------------------ the numbers
@@ -85,16 +86,16 @@ def count_asks_and_noise_repeats(plan: Plan) -> tuple[int, int]:
     """Number of all calls of a plan, and number of noise-floor repeats among them."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
-        showings_builder_for(prompt): {} for prompt in plan.prompts
+        presentation_lister_for(prompt): {} for prompt in plan.prompts
     }
     for shows, by_item in shown.items():
         for showing in shows(plan.study, plan.items):
             total, again = by_item.get(showing.item.id, (0, 0))
             by_item[showing.item.id] = (total + 1, again + showing.noise)
     for prompt in plan.prompts:
-        by_item = shown[showings_builder_for(prompt)]
+        by_item = shown[presentation_lister_for(prompt)]
         for item in plan.items:
-            if not why_skipped(prompt, item, plan.prompts):
+            if not skip_reason(prompt, item, plan.prompts):
                 total, again = by_item.get(item.id, (0, 0))
                 asks, noise = asks + total, noise + again
     judges = len(plan.study.judges)
@@ -276,7 +277,7 @@ def one_item_plan(plan: Plan) -> Plan:
     """Plan with one item and two of its answers (all, if a prompt shows all), for each judge and
     prompt, to try a study cheaply."""
     suiting = [
-        i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
+        i for i in plan.items if all(not skip_reason(p, i, plan.prompts) for p in plan.prompts)
     ]
     item = (suiting or list(plan.items))[0]
     study = replace(

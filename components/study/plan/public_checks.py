@@ -13,7 +13,7 @@ from typing import Final
 from components.server.access import current_access
 from judges.judge_errors import PlanError
 from judges.money.host_key import load_host_key
-from judges.planning.plan_checks import showings_builder_for
+from judges.planning.plan_checks import presentation_lister_for
 from judges.rendering.prompt import Prompt
 from judges.security.endpoint_rules import check_url
 from studies.domain import Item, JudgeSpec
@@ -101,7 +101,7 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
             "api_key_env names an environment variable of the server, which a public page does "
             "not read; type your key instead"
         )
-    return lent.refusal_reason(judge, sees=study.judge_sees == "images")
+    return lent.refusal_reason(judge, images=study.judge_sees == "images")
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
@@ -128,7 +128,7 @@ def _count_calls_per_judge(
 ) -> float:
     """Number of calls of one judge with one prompt; if there are `enough` or more, an estimate from
     the first `enough` calls."""
-    seen = [s.item.id for s in islice(showings_builder_for(prompt)(study, items), enough)]
+    seen = [s.item.id for s in islice(presentation_lister_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)
     whole = [item for item in seen if item != seen[-1]]  # the last one is cut off

@@ -10,7 +10,7 @@ from components.html.markup import Markup
 from components.html.templates import macros
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
-from judges.planning.plan_checks import why_skipped
+from judges.planning.plan_checks import skip_reason
 from judges.rendering.prompt import Prompt
 from judges.rendering.prompt_library import LibraryPrompt
 from metrics.estimation.planning.variance_components import ITEM, REPEAT
@@ -112,7 +112,7 @@ def _further_prompt(
         one = entry.prompt
         if one.name in own or one.protocol != first.protocol or one.name == NEEDS_PROBABILITIES:
             continue
-        if not any(why_skipped(one, item, (*prompts, one)) for item in items):
+        if not any(skip_reason(one, item, (*prompts, one)) for item in items):
             return entry
     return None
 

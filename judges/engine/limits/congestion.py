@@ -64,16 +64,16 @@ class CongestionWindow:
         return limit
 
     def _test_last_decrease(self, share: float) -> float | None:
-        """Test the last decrease of the limit by `share`, the share of failures since then. If it
-        has hardly fallen and is below OVERLOAD_SHARE, return the limit before the decrease; else
-        None."""
+        """Test whether the last decrease of the limit was useful, by `share`, the share of failures
+        since then. If this share has hardly fallen and is below OVERLOAD_SHARE, return the limit
+        before the decrease; else None."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8
         if (
             before is None
             or share >= OVERLOAD_SHARE
-            or share <= _highest_useful_failure_share(before[0])
+            or share <= _max_share_if_decrease_helped(before[0])
         ):
             return None
         self.noise_share = max(self.noise_share, share)
@@ -85,7 +85,7 @@ class CongestionWindow:
         self._since_check = 0
 
 
-def _highest_useful_failure_share(share: float) -> float:
+def _max_share_if_decrease_helped(share: float) -> float:
     """Return the highest share of failures after a decrease of the limit at which the decrease
     counts as useful.
 
@@ -118,12 +118,12 @@ class RefusalWindow:
     @property
     def shows_rate_limit(self) -> bool:
         """Whether there are so many refusals that they mean a rate limit."""
-        return sum(self._outcomes) >= _refusals_that_show_a_limit(
+        return sum(self._outcomes) >= _min_refusals_for_rate_limit(
             self._refusals_before / self._calls_before
         )
 
 
-def _refusals_that_show_a_limit(share: float) -> int:
+def _min_refusals_for_rate_limit(share: float) -> int:
     """Return how many refusals among the latest REFUSAL_WINDOW calls show that there is a rate
     limit: the smallest k such that k or more refusals have a probability below CHANCE, if each call
     is refused with probability `share`. At least MANY_REFUSALS, at most MAX_MANY_REFUSALS."""

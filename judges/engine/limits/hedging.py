@@ -18,7 +18,7 @@ class HedgeBudget:
     calls: int = 0
     hedges: int = 0
 
-    def take_hedge(self) -> bool:
+    def count_hedge_if_allowed(self) -> bool:
         """Return whether one more hedged attempt is allowed, and count it if it is."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
@@ -47,14 +47,14 @@ async def race_with_hedge(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
     """Run the attempts `first`; if they become slow and `budget` allows it, also a second attempt
-    at the same ask. Return `first` or the second, whichever is answered first, and its outcome.
+    at the same ask. Return the one of the two that is answered first, and its outcome.
 
     The task of the other attempt is passed to `background` and continues, because it is billed too;
     it is cancelled if it was not sent yet.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
-    if one.done() or not budget.take_hedge():
+    if one.done() or not budget.count_hedge_if_allowed():
         return first, await one
     second = make_second()
     two = asyncio.create_task(second.run_hedge())

@@ -20,9 +20,9 @@ LOCK_SECONDS: Final = 0.0005
 """Seconds between two tries to lock the file; a process holds the lock for microseconds."""
 
 
-class PaceSlot:
-    """One record in the file, for one endpoint with one API key; `endpoint` is a text of the two. A
-    hash of this text determines the record's place in the file; if another endpoint's record,
+class RateRecord:
+    """The record of one endpoint with one API key in the file. A hash of `endpoint`, a text that
+    identifies both, determines the record's place in the file. If another endpoint's record,
     changed in the last ten minutes, is there already, no values are shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
@@ -46,12 +46,12 @@ class PaceSlot:
     @contextlib.contextmanager
     def lock(self) -> Iterator[bool]:
         """Lock the file against other processes; yield False if it could not be locked in time."""
-        locked = _lock(self._file.fileno())
+        locked = _lock_file(self._file.fileno())
         try:
             yield locked
         finally:
             if locked:
-                _unlock(self._file.fileno())
+                _unlock_file(self._file.fileno())
 
     def read(self) -> Sequence[float]:
         return _SLOT.unpack_from(self._map, self._at)[2:]
@@ -71,13 +71,13 @@ class PaceSlot:
         self._file.close()
 
 
-def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
+def open_rate_record(path: Path, endpoint: str) -> RateRecord | None:
     """Open the record of an endpoint in the file; None on Windows, or if the file cannot be opened
     or shared."""
     if sys.platform == "win32":
         return None
     try:
-        return PaceSlot(path, endpoint)
+        return RateRecord(path, endpoint)
     except (OSError, ValueError):
         return None
 
@@ -85,7 +85,7 @@ def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
 if sys.platform != "win32":
     import fcntl
 
-    def _lock(handle: int) -> bool:
+    def _lock_file(handle: int) -> bool:
         for _ in range(LOCK_ATTEMPTS):
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,5 +97,5 @@ if sys.platform != "win32":
                 return True
         return False
 
-    def _unlock(handle: int) -> None:
+    def _unlock_file(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_UN)

@@ -18,7 +18,7 @@ class PacedStarts:
     at equal intervals.
     """
 
-    def __init__(self, slot: pace_file.PaceSlot | None = None) -> None:
+    def __init__(self, record: pace_file.RateRecord | None = None) -> None:
         self.estimate = rate_estimate.RateEstimate()
         self.cooldown_start = -1.0
         """Start of the latest cool-down in which all calls had to wait."""
@@ -29,13 +29,13 @@ class PacedStarts:
         self._refusals = 0.0
         """Number of refused calls (HTTP 429); each makes all reserved start times invalid."""
         self._reserved_after = 0.0
-        self._slot = slot
+        self._record = record
         self._changes = 0
 
-    def load_changed_values(self, now: float) -> None:
+    def load_shared_changes(self, now: float) -> None:
         """Load the shared values if another process has changed them in the last STALE_SECONDS."""
-        if self._slot is not None and self._slot.change_count != self._changes:
-            with self._slot.lock() as locked:
+        if self._record is not None and self._record.change_count != self._changes:
+            with self._record.lock() as locked:
                 if locked:
                     self._load_shared_values(now)
 
@@ -48,7 +48,7 @@ class PacedStarts:
             with self._change_shared_values(now):
                 if self.estimate.rate is None:  # lifted by another process
                     return 0.0
-                self._reserve(now, 1 / self.estimate.rate)
+                self._reserve_start(now, 1 / self.estimate.rate)
         assert self._reserved is not None
         return self._reserved
 
@@ -59,7 +59,7 @@ class PacedStarts:
             return False
         return self._reserved_after == self._refusals
 
-    def _reserve(self, now: float, gap: float) -> None:
+    def _reserve_start(self, now: float, gap: float) -> None:
         """Reserve the next free start time for this process; the one after it is then `gap` seconds
         later. If the last start time reserved was this process's own, the new one replaces it."""
         if self._reserved is not None and self._next_start == self._after_reserved:
@@ -71,7 +71,7 @@ class PacedStarts:
     def record_start(self, now: float) -> None:
         """Use up the reserved start time. If no process has reserved a later one, the next free
         start time is 1/rate seconds from now."""
-        self.estimate.start_window(now)
+        self.estimate.start_measuring(now)
         if self.estimate.rate is not None:
             with self._change_shared_values(now):
                 is_last = self._next_start == self._after_reserved
@@ -86,47 +86,48 @@ class PacedStarts:
         with self._change_shared_values(now):
             self.estimate.record_success(now)
 
-    def record_refusal(self, now: float, guess: float, wait: float = 0.0) -> None:
+    def record_refusal(self, now: float, guessed_rate: float, wait: float = 0.0) -> None:
         """Adapt the rate to a refusal (see RateEstimate.record_refusal), and hold the calls of all
-        processes for `wait` seconds. `guess` is the rate assumed while no rate was measured."""
+        processes for `wait` seconds. `guessed_rate` is the rate assumed while no rate was
+        measured."""
         with self._change_shared_values(now):
-            self.estimate.record_refusal(now, guess, wait=wait)
+            self.estimate.record_refusal(now, guessed_rate, wait=wait)
             self.cooldown_end = max(self.cooldown_end, now + wait)
             self._refusals += 1
             if self.estimate.rate is not None:
                 self._next_start = now + 1 / self.estimate.rate
 
     def close(self) -> None:
-        if self._slot is not None:
-            self._slot.close()
-            self._slot = None
+        if self._record is not None:
+            self._record.close()
+            self._record = None
 
     @contextlib.contextmanager
     def _change_shared_values(self, now: float) -> Iterator[None]:
         """Lock the shared values, load them, let the caller change them, and store them again. If
         the file cannot be locked, or another endpoint uses the place in it, only the values of this
         process change."""
-        if self._slot is None:
+        if self._record is None:
             yield
             return
-        with self._slot.lock() as locked:
+        with self._record.lock() as locked:
             if locked:
                 self._load_shared_values(now)
             yield
-            if locked and self._slot.is_free(now - STALE_SECONDS):
+            if locked and self._record.is_free(now - STALE_SECONDS):
                 times = (now, self.cooldown_start, self.cooldown_end, self._next_start)
-                self._slot.write((*times, self._refusals, *self.estimate.values()))
-                self._changes = self._slot.change_count
+                self._record.write((*times, self._refusals, *self.estimate.to_numbers()))
+                self._changes = self._record.change_count
 
     def _load_shared_values(self, now: float) -> None:
-        assert self._slot is not None
-        if self._slot.change_count in (0, self._changes):
+        assert self._record is not None
+        if self._record.change_count in (0, self._changes):
             return
-        self._changes = self._slot.change_count
-        updated, start, end, next_start, refusals, *values = self._slot.read()
+        self._changes = self._record.change_count
+        updated, start, end, next_start, refusals, *values = self._record.read()
         if not now - STALE_SECONDS <= updated <= now + 1:  # old, or from before a restart
             return
         self.cooldown_start = max(self.cooldown_start, start)
         self.cooldown_end, self._next_start = max(self.cooldown_end, end), next_start
         self._refusals = refusals
-        self.estimate.set_values(values)
+        self.estimate.set_from_numbers(values)

@@ -2,8 +2,8 @@
 
 A limit on the calls in flight cannot keep a rate of 10 calls per second when a call takes 20 ms. At
 each refusal the provider's allowance is empty. Therefore the number of calls accepted between two
-refusals, divided by the time between the refusals, is the provider's rate limit, whatever bursts
-the provider allows.
+refusals, divided by the time between the refusals, is the provider's rate limit, even if the
+provider allows bursts.
 """
 
 import math
@@ -67,18 +67,18 @@ class RateEstimate:
         self._window_start = -1.0
         self._window_successes = 0
 
-    def values(self) -> list[float]:
-        """All attributes as numbers (None as NaN), to be shared with other processes."""
+    def to_numbers(self) -> list[float]:
+        """Return all attributes as numbers (None as NaN), to be shared with other processes."""
         return [math.nan if value is None else float(value) for value in vars(self).values()]
 
-    def set_values(self, values: Sequence[float]) -> None:
-        """Replace all attributes by the numbers that `values` returned in another process."""
+    def set_from_numbers(self, values: Sequence[float]) -> None:
+        """Replace all attributes by the numbers that `to_numbers` returned in another process."""
         for name, value in zip(vars(self), values, strict=False):
             setattr(self, name, value)
         self.rate = None if math.isnan(values[0]) else values[0]
         self.probing = bool(values[1])
 
-    def start_window(self, now: float) -> None:
+    def start_measuring(self, now: float) -> None:
         """Begin to count accepted calls and seconds, unless that has begun since the last
         refusal."""
         if self._window_start < 0:
@@ -98,14 +98,15 @@ class RateEstimate:
         if self.rate > MAX_RATE:
             self._remove_limit()
 
-    def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
+    def record_refusal(self, now: float, guessed_rate: float, *, wait: float = 0.0) -> None:
         """Lower the rate after a refusal; `wait` is the number of seconds for which calls then wait
-        (cool-down), `guess` the rate assumed while no rate was measured.
+        (cool-down), `guessed_rate` the rate assumed while no rate was measured.
 
-        The first refusal sets the rate to at most 85 % of `guess`. Later refusals set it to 97 % of
-        the measured limit or, if too few calls were accepted to measure a limit, to at most 85 % of
-        the current rate. If the limit is doubtful, a much higher rate is tried instead; during such
-        a trial refusals are only counted, until they outnumber the accepted calls and end it.
+        The first refusal sets the rate to at most 85 % of `guessed_rate`. Later refusals set it to
+        97 % of the measured limit or, if too few calls were accepted to measure a limit, to at most
+        85 % of the current rate. If the limit is doubtful, a much higher rate is tried instead;
+        during such a trial refusals are only counted, until they outnumber the accepted calls and
+        end it.
         """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
@@ -115,9 +116,9 @@ class RateEstimate:
             return
         self._window_start, self._window_successes = now, 0
         if self.rate is None:
-            self._unlimited_rate = calls / seconds if calls >= MIN_TRIAL_CALLS else guess
-            measured = calls / seconds if calls >= MIN_MEASURED_CALLS else guess
-            self._set_guessed_rate(min(guess, math.sqrt(guess * measured)))
+            self._unlimited_rate = calls / seconds if calls >= MIN_TRIAL_CALLS else guessed_rate
+            measured = calls / seconds if calls >= MIN_MEASURED_CALLS else guessed_rate
+            self._set_guessed_rate(min(guessed_rate, math.sqrt(guessed_rate * measured)))
             self._cooldown = wait
             return
         self._refused += 1

@@ -37,7 +37,7 @@ class EndpointLimiter:
         self,
         ceiling: int,
         clock: Callable[[], float] = time.monotonic,
-        pace_slot: pace_file.PaceSlot | None = None,
+        rate_record: pace_file.RateRecord | None = None,
     ) -> None:
         self.ceiling = ceiling
         self.limit = float(min(START_LIMIT, ceiling))
@@ -56,7 +56,7 @@ class EndpointLimiter:
         self._last_refusal = -QUIET_SECONDS
         self._quota = provider_quota.QuotaBucket()
         self._episode_start = -1.0
-        self._pace = paced_starts.PacedStarts(pace_slot)
+        self._pace = paced_starts.PacedStarts(rate_record)
         self._waiters = turn_queue.TurnQueue()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -171,7 +171,7 @@ class EndpointLimiter:
 
     def _try_acquire(self) -> float | None:
         now = self._clock()
-        self._pace.load_changed_values(now)
+        self._pace.load_shared_changes(now)
         if self.in_flight >= int(self.limit) or now < self._reserve_earliest_start(now):
             return None
         self.in_flight += 1
@@ -216,8 +216,8 @@ class EndpointLimiter:
     def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
         """Make all calls wait after a refusal, if it is the first in QUIET_SECONDS, belongs to the
         burst that began the present wait, comes during trial calls, or refusals are frequent; other
-        refusals are ignored. If the endpoint limits the rate and refusals are frequent, or the rate
-        is being probed, fewer calls per second are sent too."""
+        refusals are ignored. A refusal by a rate limit also changes the estimated rate, if refusals
+        are frequent or a higher rate is being tried."""
         now = self._clock()
         estimate = self.rate_estimate
         if limited and estimate.probing:

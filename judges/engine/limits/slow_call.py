@@ -31,7 +31,7 @@ class SlowCallWatch:
         self._timer = None
         if (seconds := self.durations.slow_after_seconds(prompt_length)) is not None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(seconds, self._stop_counting, time.monotonic())
+            self._timer = loop.call_later(seconds, self._mark_as_slow, time.monotonic())
 
     def stop_timer(self) -> bool:
         """Cancel the timer; return whether the call had been excluded from the calls in flight."""
@@ -39,7 +39,7 @@ class SlowCallWatch:
             self._timer.cancel()
         return self.slow_calls.pop(self.name, None) is not None
 
-    def _stop_counting(self, sent: float) -> None:
+    def _mark_as_slow(self, sent: float) -> None:
         self.slow_event.set()
         if self.limiter.stop_counting_slow_call():
             self.slow_calls[self.name] = sent

@@ -2,7 +2,7 @@
 
 A verdict is drawn step by step; the first step that applies decides. With probability `first_bias`:
 the first slot, or a slot drawn with `slot_weights`. With probability `self_preference`: the answer
-of the judge's own model family, if only one answer is of it. With probability
+of the judge's own model family, if exactly one answer is of this family. With probability
 |`length_preference`|: the longest answer (if negative: the shortest), if no other has the same
 length. With probability `tie_rate`: a tie. Otherwise: the truly better answer with probability
 `accuracy`, else another; if all are equally good, one drawn uniformly. Before all this, with

@@ -171,7 +171,7 @@ def _draw_points(
     return min(10.0, max(0.0, points))
 
 
-def _write_factuality(points: list[float]) -> str:
+def _write_factuality_scores(points: list[float]) -> str:
     return "\n".join(
         f"Response {label} Visual Factuality Score: {value:.1f}/10"
         for label, value in zip("AB", points, strict=True)
@@ -179,7 +179,7 @@ def _write_factuality(points: list[float]) -> str:
 
 
 _SCORE_WRITERS: Final[Mapping[str, Callable[[list[float]], str]]] = {
-    "factuality": _write_factuality,
+    "factuality": _write_factuality_scores,
     "rating": lambda points: f"Rating: [[{max(1.0, points[0]):.1f}]]",
     "rating-pair": lambda points: f"[[{', '.join(f'{max(1.0, one):.1f}' for one in points)}]]",
     "result-n": lambda points: f"[RESULT] {1 + round(0.4 * points[0])}",
@@ -228,8 +228,8 @@ def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
     """Return the model whose answer is truly better, or "tie". If it is unknown, each model
     has a strength drawn from the seed, and the strongest model is returned."""
     winner = best_answer(inputs.item.human, inputs.shown)
-    return _strongest_model(inputs.shown, seed) if winner is None else winner
+    return _draw_strongest_model(inputs.shown, seed) if winner is None else winner
 
 
-def _strongest_model(shown: Sequence[str], seed: str) -> str:
+def _draw_strongest_model(shown: Sequence[str], seed: str) -> str:
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())

@@ -71,7 +71,7 @@ async def _answered(plan: Plan) -> list[Judgement]:
     model, made = SimulatedModel(), []
     for planned in asks_of(plan):
         answer = await model.complete(planned.call)
-        made.append(read_outcome(planned.call, answer).judgement(planned.ask, answer))
+        made.append(read_outcome(planned.call, answer).build_judgement(planned.ask, answer))
     return made
 
 

@@ -572,7 +572,7 @@ def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
         save_plan(plan, store)
         run = engine.start(plan, store, settings=QUICK)
         until(lambda: run.snapshot().done > 4)
-        run.leave_out("slow")
+        run.leave_out_judge("slow")
         run.limit_in_flight("good", 1)
         assert run.wait(120)
     assert run.state == "stopped"

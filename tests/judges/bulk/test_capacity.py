@@ -8,11 +8,11 @@ from judges.bulk.capacity import (
     ORDINARY_ACCOUNT,
     AccountLimits,
     AskTokens,
-    asking_methods,
-    capacity_page,
+    build_capacity_page,
+    compare_call_methods,
     max_rate,
     measure_ask_tokens,
-    simulate_hours,
+    simulate_run_hours,
 )
 from tests.conftest import ROOT
 from tests.page_words import says
@@ -22,7 +22,7 @@ LOAD = AskTokens("a test", 900, 100)
 
 def test_the_page_is_what_the_script_prints() -> None:
     written = (ROOT / "docs" / "capacity.md").read_text(encoding="utf-8")
-    assert written == capacity_page(), "run: python -m judges.bulk.capacity > docs/capacity.md"
+    assert written == build_capacity_page(), "run python -m judges.bulk.capacity > docs/capacity.md"
 
 
 def test_the_tightest_limit_holds() -> None:
@@ -39,7 +39,7 @@ def test_the_tightest_limit_holds() -> None:
 def test_dollars_of_every_way() -> None:
     # gpt-4o: 900 in at $2.50 and 100 out at $10 a million are $0.00325; a batch costs half.
     # 32 GPUs at $3 an hour handle 160,000 tokens/s, 160 asks: $96/h over 576,000 asks.
-    live, batch, ray, weights = asking_methods(LOAD)
+    live, batch, ray, weights = compare_call_methods(LOAD)
     assert live.dollars == ray.dollars == pytest.approx(0.00325)
     assert batch.dollars == pytest.approx(0.001625)
     assert weights.dollars == pytest.approx(96 / 576_000)
@@ -48,7 +48,7 @@ def test_dollars_of_every_way() -> None:
 
 def test_a_batch_takes_its_window_and_then_one_for_each_queue() -> None:
     # 80 M tokens queued hold 88,889 asks of 900.
-    batch = asking_methods(LOAD)[1]
+    batch = compare_call_methods(LOAD)[1]
     assert batch.hours(1) == 24.0
     assert batch.hours(88_889) == pytest.approx(24.0, rel=1e-4)
     assert batch.hours(177_778) == pytest.approx(48.0, rel=1e-4)
@@ -56,7 +56,7 @@ def test_a_batch_takes_its_window_and_then_one_for_each_queue() -> None:
 
 def test_the_simulation_ends_a_little_after_the_arithmetic() -> None:
     for in_flight, limits in ((256, ORDINARY_ACCOUNT), (8, AccountLimits(1e6, 1e9))):
-        hours = simulate_hours(LOAD, 3_000, in_flight, limits)
+        hours = simulate_run_hours(LOAD, 3_000, in_flight, limits)
         sums = 3_000 / max_rate(LOAD, in_flight, limits)[0] / 3600
         assert sums * 0.97 < hours < sums * 1.03 + 20 / 3600
 

@@ -51,7 +51,7 @@ def test_one_address_with_many_secrets_does_not_hold_all_places(
         with attempt(DENIAL, PUBLIC, "a third run of one address"), refusal:
             run_as(2, one)
         run_as(3, other)
-        assert {run.plan.study.name for run in engine._live_runs()} <= {"0", "1", "3"}
+        assert {run.plan.study.name for run in engine._active_runs()} <= {"0", "1", "3"}
 
 
 def test_calls_to_the_embedded_judge_are_limited(store: Store) -> None:

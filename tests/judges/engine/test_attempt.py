@@ -29,7 +29,7 @@ def test_a_call_that_is_not_made_counts_neither_as_success_nor_as_cost():
         state=SimpleNamespace(limiter=limiter, name="j", price=None),
         run_state=SimpleNamespace(ledger=ledger),
     )
-    AskAttempts._leave_limiter(attempts, 3.0, 0.5)
+    AskAttempts._release_unsent_call(attempts, 3.0, 0.5)
     assert ended == [((3.0,), {"neutral": True})]
     assert settled == [(("j", 0.5, NO_USAGE, None), {"maybe_billed": False})]
     assert "neutral" in EndpointLimiter.release.__annotations__
@@ -166,7 +166,8 @@ def test_a_refused_parameter_is_dropped_for_the_whole_judge_and_named_in_the_jud
     assert made.state.dropped_parameters == made.state.missing_parameters == {"temperature"}
     assert made._prepare_retry(refused) == "", "it is not sent any more: final"
     ask = Ask("key", "q", "j", "brief-letters", ("x", "y"), ("A", "B"))
-    stored = made.judgement(ask, JudgeReply("Overall, Response A is better.", usage=Usage(3, 1)))
+    reply = JudgeReply("Overall, Response A is better.", usage=Usage(3, 1))
+    stored = made.build_judgement(ask, reply)
     assert (stored.status, stored.time, stored.usage) == ("ok", 77.0, Usage(3, 1))
     assert stored.detail.startswith("asked without temp")
     later = AskAttempts(made.run_state, made.state, attempts_of({"temperature": 0.0}).call)
@@ -177,7 +178,7 @@ def test_the_judgement_of_a_failure_has_its_status_reason_and_detail():
     made = attempts_of()
     made.total, made.seconds = 0.25, 1.5
     ask = Ask("key", "q", "j", "brief-letters", ("x", "y"), ("A", "B"))
-    stored = made.judgement(ask, CallFailure("settle", "too_long", "too long", "9 tokens"))
+    stored = made.build_judgement(ask, CallFailure("settle", "too_long", "too long", "9 tokens"))
     assert (stored.status, stored.rule, stored.detail) == ("too_long", "too long", "9 tokens")
     assert (stored.cost, stored.seconds, stored.verdict) == (0.25, 1.5, None)
 

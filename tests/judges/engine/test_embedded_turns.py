@@ -177,11 +177,11 @@ def test_calls_outside_runs_take_turns_one_at_a_time():
     engine, entered = engine_module.Engine(), threading.Event()
 
     def second() -> None:
-        with engine.embedded_turn():
+        with engine.wait_for_embedded_turn():
             entered.set()
 
     other = threading.Thread(target=second)
-    with engine.embedded_turn():
+    with engine.wait_for_embedded_turn():
         other.start()
         assert not entered.wait(0.3)
     assert entered.wait(30)

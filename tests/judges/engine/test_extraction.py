@@ -9,7 +9,7 @@ from judges.__main__ import main
 from judges.engine.outcome import Extractor
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.operations.check_judge import _store_changes, reread_replies
+from judges.operations.check_judge import _store_changed_judgements, reread_replies
 from studies.domain import RETRYABLE_STATUSES, Ask, Judgement
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals
@@ -140,7 +140,7 @@ def test_reading_again_does_not_undo_what_a_run_stores_meanwhile(store, tmp_path
     newer = replace(first, reply="Overall, Response B is better.", time=first.time + 1)
     store.writer.run(lambda c: put_judgement(c, newer))
     stale = [(one, replace(one, status="unreadable", verdict=None)) for one in (first, second)]
-    _store_changes(store, stale)
+    _store_changed_judgements(store, stale)
     assert [(j.status, j.reply) for j in judgements(store)] == [
         ("ok", newer.reply), ("unreadable", second.reply),
     ]  # fmt: skip

@@ -170,9 +170,9 @@ def test_a_race_that_is_cancelled_cancels_its_calls(calls, after):
 
 def test_of_fifty_calls_one_may_be_made_twice():
     budget = HedgeBudget(49)
-    assert not budget.take_hedge() and budget.hedges == 0
+    assert not budget.count_hedge_if_allowed() and budget.hedges == 0
     taken = []
     for _ in range(101):
         budget.calls += 1
-        taken += [budget.calls] * budget.take_hedge()
+        taken += [budget.calls] * budget.count_hedge_if_allowed()
     assert taken == [50, 100, 150] and budget.hedges == 3

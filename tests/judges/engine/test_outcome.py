@@ -51,11 +51,11 @@ def test_the_label_chosen_counts_for_the_place_in_which_it_was_shown():
 def test_a_judgement_keeps_what_the_reply_said():
     ask = Ask("key", "q", "j", "p", ("x", "y"), ("A", "B"))
     reply = JudgeReply(BETTER, reasoning="hm", finish="stop", model="m-1")
-    stored = read_reply_text(PROMPT, ("A", "B"), reply, "default").judgement(ask, reply)
+    stored = read_reply_text(PROMPT, ("A", "B"), reply, "default").build_judgement(ask, reply)
     assert (stored.reply, stored.reasoning, stored.finish) == (BETTER, "hm", "stop")
     assert (stored.model, stored.status, stored.top_logprobs) == ("m-1", "ok", "")
     refused = JudgeReply("", refusal="I cannot")
-    stored = read_reply_text(PROMPT, ("A", "B"), refused, "default").judgement(ask, refused)
+    stored = read_reply_text(PROMPT, ("A", "B"), refused, "default").build_judgement(ask, refused)
     assert stored.reply == "I cannot" and stored.detail == "I cannot"
 
 

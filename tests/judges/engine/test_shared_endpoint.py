@@ -63,7 +63,7 @@ def test_waits_name_the_rate_limiter_that_judges_of_one_endpoint_share(tmp_path)
         run = made.start(plan, store, settings=RunSettings())
         until(lambda: run.snapshot().done, 60)
         for name in "abc":
-            run.leave_out(name)
+            run.leave_out_judge(name)
         until(lambda: len(run.snapshot().waits) == 3, 60)
         numbers = {wait.judge: wait.limiter for wait in run.snapshot().waits}
         run.stop()

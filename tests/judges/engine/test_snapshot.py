@@ -45,8 +45,8 @@ def test_stored_replies_are_neither_pending_nor_failed():
 
 def test_a_judgement_moves_from_pending_to_its_status():
     tally = RunTally(Counter(pending=3, planned=3), {"j": 3})
-    tally.count(settled("j"))
-    tally.count(settled("j", "unreadable"))
+    tally.count_judgement(settled("j"))
+    tally.count_judgement(settled("j", "unreadable"))
     assert tally.counts == {"pending": 1, "planned": 3, "ok": 1, "unreadable": 1}
     tally.count_extraction(False)
     assert tally.counts["unreadable"] == 1 and tally.extractions == 1
@@ -90,14 +90,14 @@ def test_the_slowest_judge_that_goes_on_sets_the_time_left(monkeypatch):
 
 def test_the_expected_cost_is_each_judges_mean_times_its_asks():
     tally = RunTally(Counter(), {"a": 10, "b": 4, "none": 0})
-    tally.count(settled("a", cost=0.25))
+    tally.count_judgement(settled("a", cost=0.25))
     assert tally.expected_dollars() is None, "nothing of b is known"
-    tally.count(settled("a", cost=None))
-    tally.count(settled("b", cost=1.0))
+    tally.count_judgement(settled("a", cost=None))
+    tally.count_judgement(settled("b", cost=1.0))
     # a: 0.25 for two, 10 asks: 1.25; b: 4.
     assert tally.expected_dollars() == pytest.approx(5.25)
     for _ in range(4):
-        tally.count(settled("b", cost=1.0))
+        tally.count_judgement(settled("b", cost=1.0))
     assert tally.expected_dollars() == pytest.approx(6.25), "b made five, one more than planned"
 
 

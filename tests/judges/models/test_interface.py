@@ -13,14 +13,14 @@ from judges.models.interface import (
     RequestQuota,
     candidate_probabilities,
     drop_parameter,
-    dropped_that_can_change_reply,
     dump_logprobs,
+    parameters_affecting_reply,
     parse_duration,
     parse_level_logprobs,
     parse_logprobs,
     parse_request_quota,
     parse_reset_seconds,
-    rate_headers_of,
+    rate_header_kind,
 )
 from studies.domain import JudgeSpec
 
@@ -94,8 +94,8 @@ def test_a_quota_that_cannot_be_is_none(limit, remaining, reset, read):
 
 
 def test_an_unknown_provider_is_read_like_openai():
-    assert rate_headers_of("https://host.example/v1") == "requests"
-    assert rate_headers_of("https://api.openai.com/v1") == "requests"
+    assert rate_header_kind("https://host.example/v1") == "requests"
+    assert rate_header_kind("https://api.openai.com/v1") == "requests"
 
 
 def test_probabilities_of_one_token_add_up_and_none_is_above_one():
@@ -154,8 +154,8 @@ def test_a_refused_streaming_parameter_is_not_sent_again():
 
 
 def test_only_parameters_that_change_a_reply_are_missing():
-    assert dropped_that_can_change_reply({"stream", "max_tokens"}) == []
-    assert dropped_that_can_change_reply(["temperature", "stream"]) == ["temperature"]
+    assert parameters_affecting_reply({"stream", "max_tokens"}) == []
+    assert parameters_affecting_reply(["temperature", "stream"]) == ["temperature"]
 
 
 def test_the_parts_of_all_messages_are_listed():

@@ -498,7 +498,7 @@ def test_the_key_is_for_one_variable_endpoint_and_list_of_models(
     judge = replace(JudgeSpec("j", "judge", "https://a.org/v1", KEY), **changes)
     found = lent("https://a.org/v1").refusal_reason(judge)
     assert told in found and bool(found) == bool(told)
-    assert bool(lent("https://a.org/v1").refusal_reason(judge, sees=True)), "no price of images"
+    assert bool(lent("https://a.org/v1").refusal_reason(judge, images=True)), "no price of images"
 
 
 @pytest.mark.parametrize(
@@ -533,7 +533,7 @@ def test_a_settled_call_counts_what_it_cost_and_a_released_one_nothing(store: St
         for cost, billed in ((0.0001, True), (None, True), (0.0001, False)):
             call = CallReservation()
             assert not call.is_reserved
-            assert await call.reserve_or_stop_reason(paid, costed_call()) == ""
+            assert await call.try_reserve(paid, costed_call()) == ""
             assert call.is_reserved and not paid.has_no_open_calls
             await call.settle(paid, cost, billed=billed)
             assert not call.is_reserved and paid.has_no_open_calls
@@ -549,15 +549,15 @@ def test_a_refused_call_waits_for_one_in_flight_and_alone_it_stops_the_judge(sto
     async def act() -> None:
         paid = allowance_of(store, run_usd=1.5 * MOST)
         first, second = CallReservation(), CallReservation()
-        assert await first.reserve_or_stop_reason(paid, costed_call()) == ""
-        assert await second.reserve_or_stop_reason(paid, costed_call()) == "", "first may cost less"
+        assert await first.try_reserve(paid, costed_call()) == ""
+        assert await second.try_reserve(paid, costed_call()) == "", "first may cost less"
         assert not second.is_reserved
         waiting = asyncio.create_task(second.release_or_await_dollars(paid))
         await asyncio.sleep(0)
         assert not waiting.done()
         await first.settle(paid, MOST, billed=True)
         await asyncio.wait_for(waiting, 60)
-        assert "this run" in await second.reserve_or_stop_reason(paid, costed_call())
+        assert "this run" in await second.try_reserve(paid, costed_call())
         await asyncio.wait_for(second.release_or_await_dollars(paid), 60)  # nothing to wait for
 
     asyncio.run(act())
@@ -567,11 +567,11 @@ def test_a_call_that_is_not_made_gives_its_dollars_back(store: Store) -> None:
     async def act() -> None:
         paid, call = allowance_of(store, run_usd=MOST), CallReservation()
         for _ in range(2):
-            assert await call.reserve_or_stop_reason(paid, costed_call()) == ""
+            assert await call.try_reserve(paid, costed_call()) == ""
             await call.release_or_await_dollars(paid)
             assert not call.is_reserved and paid.has_no_open_calls
         await CallReservation().release_or_await_dollars(None)
-        assert await call.reserve_or_stop_reason(None, costed_call()) == "" and not call.is_reserved
+        assert await call.try_reserve(None, costed_call()) == "" and not call.is_reserved
 
     asyncio.run(act())
     assert booked(store) == []

@@ -15,8 +15,8 @@ from judges.__main__ import main
 from judges.judge_errors import PlanError, PromptError
 from judges.operations.align_prompt import (
     AlignTask,
+    build_candidate_plan,
     build_candidates,
-    candidate_plan,
     split_and_find_mistakes,
 )
 from judges.operations.learn_cases import (
@@ -170,7 +170,7 @@ def test_every_prompt_is_asked_about_the_twins_of_all_held_out_items(
     store = Store(tmp_path / "e.db")
     task = split_and_find_mistakes(load_stored_plan(store, "small"), store)
     made = build_candidates(task, ["examples"])
-    asks = [planned.ask for planned in asks_of(candidate_plan(task, made))]
+    asks = [planned.ask for planned in asks_of(build_candidate_plan(task, made))]
     store.close()
     held = set(task.split.hold_out)
     with_twins = {item.id for item in task.plan.items if item.twins and item.id in held}
@@ -293,7 +293,7 @@ def test_examples_show_both_orders_and_balance_the_right_label(
     assert sum("Response A" in verdict for verdict in verdicts) == 4
     assert verdicts[0] != verdicts[1], "the right label alternates"
     (candidate,) = build_candidates(task, ["examples"])
-    planned = asks_of(candidate_plan(task, [candidate]))
+    planned = asks_of(build_candidate_plan(task, [candidate]))
     call = next(one.call for one in planned if one.ask.prompt == candidate.prompt.name)
     text = json.dumps(call.messages)
     assert "costs $\\u2060first" in text, "no variable"
@@ -381,5 +381,5 @@ def test_labels_against_the_reference_are_asked_on_the_hold_out(tmp_path: Path) 
     labels = StudyLabels((LabelledComparison("i", "@reference", "x", "x"),), ())
     split = LabelSplit(7, (), ("i",))
     task = AlignTask(plan, plan.study.judges[0], plan.prompts[0], labels, split, ())
-    shown = {one.ask.shown for one in asks_of(candidate_plan(task, []))}
+    shown = {one.ask.shown for one in asks_of(build_candidate_plan(task, []))}
     assert shown == {("x", "@reference"), ("@reference", "x")}

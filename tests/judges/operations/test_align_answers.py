@@ -13,14 +13,18 @@ import pytest
 import yaml
 
 from judges.judge_errors import PlanError
-from judges.operations.align_prompt import build_candidates, candidate_plan, split_and_find_mistakes
+from judges.operations.align_prompt import (
+    build_candidate_plan,
+    build_candidates,
+    split_and_find_mistakes,
+)
 from judges.operations.learn_cases import (
     LabelledVerdicts,
     LearnCase,
     choose_examples,
     describe_mistaken_cases,
     example_messages,
-    right_reply,
+    write_right_reply,
 )
 from judges.operations.prompt_candidates import read_rules
 from judges.planning.plan import asks_of, load_stored_plan
@@ -176,7 +180,7 @@ def test_twins_of_held_out_answers_are_asked_with_every_prompt(
     store = Store(tmp_path / "e.db")
     task = split_and_find_mistakes(load_stored_plan(store, "small"), store)
     made = build_candidates(task, ["examples"])
-    asks = [planned.ask for planned in asks_of(candidate_plan(task, made))]
+    asks = [planned.ask for planned in asks_of(build_candidate_plan(task, made))]
     store.close()
     held = set(task.split.hold_out)
     with_twins = {item.id for item in task.plan.items if item.twins and item.id in held}
@@ -199,7 +203,7 @@ def test_examples_are_balanced_over_labels_and_over_mistakes_and_right_verdicts(
     cases = [case(f"good{k}", 1.0, wrong=int(k < 5)) for k in range(20)]
     cases += [case(f"bad{k}", 0.0, wrong=int(k < 10)) for k in range(20)]
     chosen = choose_examples(cases, 4, seed=3)
-    assert sorted((c.label.value, c.wrong) for c in chosen) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert sorted((c.label.value, c.mistakes) for c in chosen) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert [c.label.value for c in chosen] == [0, 1, 0, 1], "labels take turns"
     few = choose_examples([*cases[5:20], *cases[20:25]], 4, seed=3)  # good ones without mistakes
     assert [c.label.value for c in few] == [0, 1, 0, 1]
@@ -244,7 +248,7 @@ def test_the_right_reply_is_read_as_the_label(
     """Oracle: the reader of replies. In every arrangement of the options."""
     prompt = load_prompt(name)
     for labels in point_arrangements(prompt, options) if prompt.options else [("1",)]:
-        reply = right_reply(prompt, labels, label)
+        reply = write_right_reply(prompt, labels, label)
         read = parse_verdict(prompt.verdict, reply, 1, scale=prompt.options, labels=labels).verdict
         assert read is not None and read.scores[0] == pytest.approx(label.value)
 

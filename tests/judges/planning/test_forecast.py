@@ -14,8 +14,8 @@ from judges.planning.forecast import (
     _estimate_seconds,
     common_prefix_length,
     estimate_tokens,
-    run_seconds,
     sort_asks_for_cache,
+    total_run_seconds,
 )
 from judges.rendering.prompt import load_prompt
 from studies.domain import Ask, JudgeSpec
@@ -55,10 +55,10 @@ def test_the_seconds_of_one_call(judge, rate, seconds):
 
 
 def test_judges_run_side_by_side_and_simulated_ones_one_after_the_other():
-    assert run_seconds({"a": 5.0, "b": 7.0}, ()) == 7.0
-    assert run_seconds({"a": 5.0, "b": 7.0}, {"a", "b"}) == 12.0
-    assert run_seconds({"a": 5.0, "b": 7.0, "c": 9.0}, {"a"}) == 9.0
-    assert run_seconds({}, ()) == 0
+    assert total_run_seconds({"a": 5.0, "b": 7.0}, ()) == 7.0
+    assert total_run_seconds({"a": 5.0, "b": 7.0}, {"a", "b"}) == 12.0
+    assert total_run_seconds({"a": 5.0, "b": 7.0, "c": 9.0}, {"a"}) == 9.0
+    assert total_run_seconds({}, ()) == 0
 
 
 def test_the_common_start_of_two_texts():

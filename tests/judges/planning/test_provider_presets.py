@@ -11,7 +11,7 @@ from judges.models.interface import (
     drop_parameter,
     known_refused_parameters,
     parse_request_quota,
-    rate_headers_of,
+    rate_header_kind,
 )
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of
@@ -125,15 +125,15 @@ def test_requests_left_are_read_in_the_form_of_the_provider():
         "x-ratelimit-reset": "1767225630000",
         "date": "Thu, 01 Jan 2026 00:00:00 GMT",
     }
-    openrouter = rate_headers_of("https://openrouter.ai/api/v1")
+    openrouter = rate_header_kind("https://openrouter.ai/api/v1")
     quota = parse_request_quota(epoch, openrouter)
     assert quota is not None
     assert (quota.limit, quota.remaining, quota.reset) == (20, 5, 30)
-    assert parse_request_quota(epoch, rate_headers_of("https://api.mistral.ai/v1")) is None
+    assert parse_request_quota(epoch, rate_header_kind("https://api.mistral.ai/v1")) is None
     dated = {f"x-ratelimit-{name}-requests": epoch[f"x-ratelimit-{name}"]
              for name in ("limit", "remaining")}  # fmt: skip
     dated |= {"x-ratelimit-reset-requests": "2026-01-01T00:00:12Z", "date": epoch["date"]}
-    quota = parse_request_quota(dated, rate_headers_of("https://api.anthropic.com/v1"))
+    quota = parse_request_quota(dated, rate_header_kind("https://api.anthropic.com/v1"))
     assert quota is not None
     assert quota.reset == 12
 

@@ -89,7 +89,7 @@ def test_between_two_attempts_the_lease_is_kept_and_nothing_is_listed_as_paid(st
         assert open_attempts(store) == []
         second = await begun(one, "k", leased=True)
         assert open_attempts(store) == [second]
-        await one.withdraw("k", second)
+        await one.undo_attempt("k", second)
         assert open_attempts(store) == []
         await begun(two, "k")
         one.close()

@@ -17,7 +17,7 @@ from components.study.file.lenient_study import FormState
 from components.study.form.data_step import table_columns
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
-from judges.planning.plan_checks import count_skipped, showings_builder_for
+from judges.planning.plan_checks import count_skipped, presentation_lister_for
 from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import EvenhandError
 from studies.files.upload_names import original_name
@@ -195,7 +195,7 @@ def _iterate_presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
     study = replace(study, contestants=tuple(name for name in names if name in answered))
     # An unrelated option is an answer to another item, so one more item is passed along.
     others = [one for one in plan.items[:2] if one is not item] if study.unrelated != "none" else []
-    shown = showings_builder_for(plan.prompts[0])(study, [item, *others])
+    shown = presentation_lister_for(plan.prompts[0])(study, [item, *others])
     yield from (one for one in shown if one.item is item)
 
 

@@ -10,8 +10,8 @@ from judges.engine.limits.congestion import (
     CongestionWindow,
     RefusalWindow,
     TrialCalls,
-    _highest_useful_failure_share,
-    _refusals_that_show_a_limit,
+    _max_share_if_decrease_helped,
+    _min_refusals_for_rate_limit,
 )
 
 
@@ -54,13 +54,13 @@ def test_old_outcomes_leave_the_window():
 )
 def test_a_decrease_is_useful_if_failures_fall_half_as_far_as_load_explains(share, useful):
     # At 65 % failures, 35 of 100 pass: of the 70 calls that remain, half.
-    assert _highest_useful_failure_share(share) == pytest.approx(useful)
+    assert _max_share_if_decrease_helped(share) == pytest.approx(useful)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.9, 1.0])
 def test_so_many_refusals_show_a_limit_as_are_improbable_without_one(share):
     improbable = next(k for k in range(34) if binom.sf(k - 1, REFUSAL_WINDOW, share) < 1e-6)
-    assert _refusals_that_show_a_limit(share) == min(max(improbable, 10), 24)
+    assert _min_refusals_for_rate_limit(share) == min(max(improbable, 10), 24)
 
 
 def test_ten_refusals_among_the_latest_32_calls_are_persistent():

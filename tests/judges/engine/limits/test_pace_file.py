@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from judges.engine.limits.pace_file import SLOTS, VALUES, PaceSlot, open_pace_slot
+from judges.engine.limits.pace_file import SLOTS, VALUES, RateRecord, open_rate_record
 
 
 def test_written_values_are_read_and_each_write_is_one_change(tmp_path):
-    slot, again = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
+    slot, again = (RateRecord(tmp_path / "pace", "key") for _ in range(2))
     assert slot.change_count == 0
     slot.write([1.5, 2.5])
     assert slot.change_count == again.change_count == 1
@@ -16,16 +16,16 @@ def test_written_values_are_read_and_each_write_is_one_change(tmp_path):
     again.write([7.0])
     assert slot.change_count == 2 and slot.read()[:2] == (7.0, 0.0)
     slot.close()
-    kept = PaceSlot(tmp_path / "pace", "key")
+    kept = RateRecord(tmp_path / "pace", "key")
     assert kept.change_count == 2 and kept.read()[0] == 7.0
 
 
 def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_record(tmp_path):
     path = tmp_path / "pace"
-    first = PaceSlot(path, "key")
+    first = RateRecord(path, "key")
     other = next(
         slot
-        for slot in (PaceSlot(path, f"other {n}") for n in range(40 * SLOTS))
+        for slot in (RateRecord(path, f"other {n}") for n in range(40 * SLOTS))
         if slot._at == first._at
     )
     assert first.is_free(0.0) and other.is_free(0.0), "never used"
@@ -38,7 +38,7 @@ def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_rec
 
 
 def test_only_one_holder_has_the_lock(tmp_path):
-    slot, again = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
+    slot, again = (RateRecord(tmp_path / "pace", "key") for _ in range(2))
     with slot.lock() as locked:
         assert locked
         with again.lock() as second:
@@ -50,8 +50,8 @@ def test_only_one_holder_has_the_lock(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"short"])
 def test_a_short_file_is_filled_up_and_no_folder_means_no_sharing(tmp_path, content):
     (tmp_path / "pace").write_bytes(content)
-    slot = open_pace_slot(tmp_path / "pace", "key")
+    slot = open_rate_record(tmp_path / "pace", "key")
     assert slot is not None
     slot.write([3.0])
     assert slot.read()[0] == 3.0
-    assert open_pace_slot(tmp_path, "key") is None
+    assert open_rate_record(tmp_path, "key") is None

@@ -12,7 +12,7 @@ from judges.engine.limits.rate_estimate import MAX_RATE, MIN_RATE, RateEstimate
 def refused_at_start(guess: float, wait: float = 0.0) -> RateEstimate:
     """An estimate whose first call was refused at once."""
     pace = RateEstimate()
-    pace.start_window(0.0)
+    pace.start_measuring(0.0)
     pace.record_refusal(0.0, guess, wait=wait)
     return pace
 
@@ -38,8 +38,8 @@ def test_the_first_refusal_sets_85_percent_of_the_guess_and_of_what_was_accepted
 ):
     pace = RateEstimate()
     assert pace.rate is None
-    pace.start_window(100.0)
-    pace.start_window(104.0)  # the window has begun
+    pace.start_measuring(100.0)
+    pace.start_measuring(104.0)  # the window has begun
     accept(pace, accepted)
     assert pace.rate is None, "no refusal, no limit"
     pace.record_refusal(100.0 + seconds, guess)
@@ -160,7 +160,7 @@ def test_a_trial_ends_after_four_refusals_and_lifts_the_limit_after_32_accepted_
 
 def test_the_rate_before_the_limit_is_measured_if_32_calls_were_accepted():
     pace = RateEstimate()
-    pace.start_window(0.0)
+    pace.start_measuring(0.0)
     accept(pace, 32)
     pace.record_refusal(8.0, 2.0)  # 4 a second were accepted
     for n in range(10):
@@ -182,8 +182,8 @@ def test_another_process_continues_with_the_same_values():
     for pace in (RateEstimate(), refused_at_start(2.0, wait=3.0)):
         accept(pace, 7)
         copy = RateEstimate()
-        copy.set_values(pace.values())
+        copy.set_from_numbers(pace.to_numbers())
         assert vars(copy) == vars(pace)
-        assert all(isinstance(value, float) for value in pace.values())
-    assert math.isnan(RateEstimate().values()[0])
+        assert all(isinstance(value, float) for value in pace.to_numbers())
+    assert math.isnan(RateEstimate().to_numbers()[0])
     assert copy.probing is False

@@ -185,9 +185,9 @@ def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_m
     # Four refusals in a row, each "in 25 s", while nothing passed: the pace is down to half a call
     # a second. Grown by 1 % a window of ten calls it would stay there for ten minutes.
     pace, now = RateEstimate(), 0.0
-    pace.start_window(now)
+    pace.start_measuring(now)
     for _ in range(4):
-        pace.record_refusal(now, guess=20 / 25)
+        pace.record_refusal(now, guessed_rate=20 / 25)
         now += 25
     assert pace.rate is not None and pace.rate < 0.6
     ended = now
@@ -200,8 +200,8 @@ def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_m
 def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
     # A limiter of one call a second, for ten minutes: refused calls stay below a tenth.
     pace, now, passed, refused, last = RateEstimate(), 0.0, 0, 0, -1.0
-    pace.start_window(now)
-    pace.record_refusal(now, guess=2.0)
+    pace.start_measuring(now)
+    pace.record_refusal(now, guessed_rate=2.0)
     now += 1
     while now < 600:
         if now - last >= 1:
@@ -209,7 +209,7 @@ def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
             pace.record_success(now)
         else:
             refused += 1
-            pace.record_refusal(now, guess=2.0)
+            pace.record_refusal(now, guessed_rate=2.0)
             now += 1
         now += 1 / (pace.rate or 1000)
     assert passed > 300

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.limits.pace_file import PaceSlot, open_pace_slot
+from judges.engine.limits.pace_file import RateRecord, open_rate_record
 from judges.engine.limits.paced_starts import STALE_SECONDS, PacedStarts
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.limits.turn_queue import TurnQueue
@@ -30,7 +30,7 @@ def use_shared(tmp_path: Path, limited: SimulatedEndpoint, starts: tuple[float, 
     """Accepted calls of processes that use one store."""
 
     def make_limiter() -> EndpointLimiter:
-        slot = open_pace_slot(tmp_path / "pace", "endpoint key")
+        slot = open_rate_record(tmp_path / "pace", "endpoint key")
         assert slot is not None
         return EndpointLimiter(16, asyncio.get_running_loop().time, slot)
 
@@ -102,19 +102,19 @@ def test_a_cancelled_call_in_the_queue_is_skipped():
 REFUSED = """
 import sys
 from pathlib import Path
-from judges.engine.limits.pace_file import PaceSlot
+from judges.engine.limits.pace_file import RateRecord
 from judges.engine.limits.paced_starts import PacedStarts
-pace = PacedStarts(PaceSlot(Path(sys.argv[1]), "endpoint key"))
+pace = PacedStarts(RateRecord(Path(sys.argv[1]), "endpoint key"))
 pace.record_refusal(1000.0, 20.0, 5.0)
 """
 
 
 def test_a_refusal_in_one_process_holds_the_calls_of_another(tmp_path):
-    pace = PacedStarts(PaceSlot(tmp_path / "pace", "endpoint key"))
-    other = PacedStarts(PaceSlot(tmp_path / "pace", "another endpoint"))
+    pace = PacedStarts(RateRecord(tmp_path / "pace", "endpoint key"))
+    other = PacedStarts(RateRecord(tmp_path / "pace", "another endpoint"))
     subprocess.run([sys.executable, "-c", REFUSED, str(tmp_path / "pace")], check=True, timeout=120)
     for each in (pace, other):
-        each.load_changed_values(1001.0)
+        each.load_shared_changes(1001.0)
     assert pace.cooldown_end == 1005.0
     assert pace.estimate.rate == pytest.approx(17.0)
     assert pace.reserve_next_start(1001.0) == 1005.0
@@ -123,14 +123,14 @@ def test_a_refusal_in_one_process_holds_the_calls_of_another(tmp_path):
 
 @pytest.mark.parametrize("later", [-900.0, STALE_SECONDS + 1])
 def test_values_of_an_earlier_day_or_from_before_a_restart_are_not_used(later, tmp_path):
-    PacedStarts(PaceSlot(tmp_path / "pace", "key")).record_refusal(1000.0, 20.0, 5.0)
-    pace = PacedStarts(PaceSlot(tmp_path / "pace", "key"))
-    pace.load_changed_values(1000.0 + later)
+    PacedStarts(RateRecord(tmp_path / "pace", "key")).record_refusal(1000.0, 20.0, 5.0)
+    pace = PacedStarts(RateRecord(tmp_path / "pace", "key"))
+    pace.load_shared_changes(1000.0 + later)
     assert pace.estimate.rate is None and pace.cooldown_end == 0.0
 
 
 def test_a_process_that_halts_with_the_lock_does_not_stop_the_others(tmp_path):
-    halted, pace = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
+    halted, pace = (RateRecord(tmp_path / "pace", "key") for _ in range(2))
     with halted.lock() as locked:
         assert locked
         limits = PacedStarts(pace)
@@ -140,7 +140,7 @@ def test_a_process_that_halts_with_the_lock_does_not_stop_the_others(tmp_path):
 
 
 def test_without_a_writable_folder_each_process_limits_itself(tmp_path):
-    assert open_pace_slot(tmp_path / "missing" / "pace", "key") is None
+    assert open_rate_record(tmp_path / "missing" / "pace", "key") is None
     limited = SimulatedEndpoint(limiter=Limiter(1, burst=1))
     limiter = run_virtual(lambda: use_endpoint(limited, workers=4, seconds=60))
     assert limiter.rate_estimate.rate is not None
