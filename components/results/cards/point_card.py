@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
 from components.results.cards.sentence_rules import NO_VERDICT
-from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
+from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import RECORDS, records_reading_texts
 from metrics.estimation import row_selection

@@ -13,7 +13,7 @@ from components.results.bias.option_tests import (
     option_p_values,
 )
 from components.results.cards.card_measures import CardMeasures
-from components.results.view.unusable_replies import unreadable_share
+from components.results.view.unreadable_share import unreadable_share
 from metrics.catalogue import position_records
 from metrics.catalogue.nudge_records import LONGER
 from metrics.estimation import row_selection

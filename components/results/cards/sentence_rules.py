@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, number, points, share
-from components.results.view.unusable_replies import FORMAT_ADVICE, MANY_UNUSABLE
+from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE
 
 FactValues = Mapping[str, float | None]
 """The number of each fact (a key of CARD_FACTS); None if unknown."""

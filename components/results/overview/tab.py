@@ -25,7 +25,7 @@ from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
-from components.results.view import steps_and_menus, unusable_replies
+from components.results.view import steps_and_menus, unreadable_share, unusable_replies
 from components.results.view.result_view import Body, Drawn, Panel, View
 from metrics.catalogue.position_records import ENTROPY
 from metrics.estimation.row_selection import people_mask
@@ -61,7 +61,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     alone = not has_comparisons(filtered)
     title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).finding(filtered)
     failed = unusable_replies.unusable_share(filtered.measured_judge_rows)
-    if failed >= unusable_replies.MANY_UNUSABLE and not chosen_rater(filtered):
+    if failed >= unreadable_share.MANY_UNUSABLE and not chosen_rater(filtered):
         lead += f" {share(failed, 0)} of the judges' replies are unusable."
     return title, lead.lstrip()
 

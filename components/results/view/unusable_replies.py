@@ -15,6 +15,7 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.steps_and_menus import NextStep
+from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.rendering.messages import verdict_instruction
 from metrics.catalogue.answer_records import UNUSABLE
@@ -26,10 +27,6 @@ MAX_EXAMPLE: Final = 160
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
 NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
-MANY_UNUSABLE: Final = 0.2
-"""Share of replies without a readable verdict (`unreadable_share`) from which the prompt's verdict
-format should be changed first."""
-FORMAT_ADVICE: Final = "Change the prompt's verdict format first, so that replies can be read."
 EMPTY_FILTERS: Final = ("No verdict passes the filters.", "Remove a filter to see verdicts.")
 """Headline and the sentence below it, if the study has verdicts but the filters leave none."""
 EXPLANATION_TITLE: Final = "Why there is no verdict"
@@ -87,12 +84,6 @@ def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
 
 def unusable_share(rows: pd.DataFrame) -> float:
     return UNUSABLE.estimator.of(rows).value or 0.0
-
-
-def unreadable_share(rows: pd.DataFrame) -> float:
-    """Share of the replies that came but hold no verdict in the prompt's format. Another format
-    mends neither failed calls nor refused, empty or truncated replies, so these do not count."""
-    return float((rows["status"] == "unreadable").mean()) if len(rows) else 0.0
 
 
 def put_format_first(

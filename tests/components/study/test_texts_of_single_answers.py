@@ -13,7 +13,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.overview.tab import draw_card
 from components.results.remedies.point_remedies_panel import point_remedies_finding
-from components.results.view.unusable_replies import FORMAT_ADVICE, load_unusable_shares
+from components.results.view.unreadable_share import FORMAT_ADVICE
+from components.results.view.unusable_replies import load_unusable_shares
 from components.results.view_drawing import VIEWS
 from components.run import actions_tab, live_figures
 from components.run.live_figures import NO_VERDICT, LiveStudies

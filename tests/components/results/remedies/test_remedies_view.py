@@ -51,11 +51,8 @@ from components.results.remedies.panels import (
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
 from components.results.remedies.point_remedies_panel import point_remedies_finding
 from components.results.remedies.tab import remedies_paper_table, remedies_report
-from components.results.view.unusable_replies import (
-    EMPTY_FILTERS,
-    FORMAT_ADVICE,
-    load_unusable_shares,
-)
+from components.results.view.unreadable_share import FORMAT_ADVICE
+from components.results.view.unusable_replies import EMPTY_FILTERS, load_unusable_shares
 from components.results.view_drawing import VIEWS, view_finding
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
