@@ -142,7 +142,6 @@ def test_the_version_is_that_of_the_wheel(capsys: pytest.CaptureFixture[str]) ->
     assert eh.__version__ == VERSION
 
 
-@pytest.mark.extra
 def test_the_core_needs_no_optional_package() -> None:
     """Imports and the demo work where every optional package is missing; the commands of measuring,
     where they are installed, do not import pydantic."""
