@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from studies.domain import Estimate
+from studies.texts.counts import plural
 
 NARROW_SPACE: Final = "\u202f"
 """Narrow no-break space, written before every per cent sign."""
@@ -40,13 +41,7 @@ def count(value: int | None, noun: str = "") -> str:
     digits = number(value)
     if not noun:
         return digits
-    return f"{digits} {noun}" if value == 1 else f"{digits} {_plural(noun)}"
-
-
-def _plural(noun: str) -> str:
-    if noun == "person":
-        return "people"
-    return noun[:-1] + "ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else noun + "s"
+    return f"{digits} {noun}" if value == 1 else f"{digits} {plural(noun)}"
 
 
 def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> str:

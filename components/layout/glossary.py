@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from components.html.markup import Markup, fill, join
+from studies.texts.counts import plural
 
 GLOSSARY: Final = Path(__file__).resolve().parents[2] / "docs" / "GLOSSARY.md"
 UNMARKED: Final = frozenset({
@@ -85,15 +86,11 @@ def _spellings_and_pattern() -> tuple[Mapping[str, str], re.Pattern[str]]:
         for term in glossary()
         if term.key not in UNMARKED
         for word in term.words
-        for spelling in (word, _plural(word))
+        for spelling in (word, plural(word))
     }
     longest_first = sorted(keys, key=len, reverse=True)
     words = "|".join(map(re.escape, longest_first))
     return keys, re.compile(rf"(?:^|(?<=[^\w&#-]))({words})(?![\w;-])", re.IGNORECASE)
-
-
-def _plural(word: str) -> str:
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 def mark_terms(html: Markup) -> Markup:

@@ -11,6 +11,7 @@ from studies.files.tables import SourceTable, is_table_file, read_table
 from studies.settings import is_public
 from studies.sources.formats import benchmarks, labelled_pairs, pair_annotations, preference_sets
 from studies.sources.source_format import table_files_in
+from studies.texts.counts import count
 
 FOLDER_FORMATS: Final = {
     "alpaca-eval": pair_annotations.matches_annotations,
@@ -38,7 +39,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
         else:
             other.append(path.name)
     if len(found) > 1:
-        kinds = "; ".join(f"{name}: {len(tables)} files" for name, tables in found.items())
+        kinds = "; ".join(f"{name}: {count(len(tables), 'file')}" for name, tables in found.items())
         raise SourceError(
             f"{folder.name}: files of several formats ({kinds}). Set one of them in data.format"
         )
@@ -143,7 +144,7 @@ def _concatenate_tables(folder: Path, tables: list[SourceTable], other: list[str
     notes = [*together, *dict.fromkeys(of_files)]
     if other:
         named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
-        notes.append(f"{len(other):,} files of other kinds were left out: {named}")
+        notes.append(f"{count(len(other), 'file')} of other kinds left out: {named}")
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     places = [table.row_place(index) for table in tables for index in range(len(table.rows))]
     kind, listed = tables[0].kind, tuple(notes)

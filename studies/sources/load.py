@@ -22,6 +22,7 @@ from studies.sources.join import JoinReport
 from studies.sources.source_format import OpenedSource, SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.spec.study import DataSpec
+from studies.texts.counts import count
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class LoadedSource:
     def summary_lines(self) -> list[str]:
         """Return a summary of the items and verdicts read, as lines of text."""
         lines = [f"{self.format}: {self.format_reason}", *(self.join.lines() if self.join else ())]
-        lines.append(f"{len(self.items):,} items, {self.verdict_count:,} recorded verdicts")
+        lines.append(
+            f"{count(len(self.items), 'item')}, {count(self.verdict_count, 'recorded verdict')}"
+        )
         if self.disabled_metrics:
             reason = next(iter(self.disabled_metrics.values()))
             lines.append(f"disabled, because {reason}: {', '.join(self.disabled_metrics)}")
@@ -305,7 +308,7 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
     if spec.format != detect.AUTO_FORMAT:
         return detect.choose_format(spec.format, table, path)
     if spec.mapping:
-        reason = f"by the study's mapping of {len(spec.mapping)} columns"
+        reason = f"by the study's mapping of {count(len(spec.mapping), 'column')}"
         return detect.format_by_name(TABLE_FORMAT), reason
     if table is not None and path in BUILT_IN_SOURCES.values():
         own = detect.format_by_name(BUILT_IN_FORMAT)

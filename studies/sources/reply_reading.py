@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from studies.errors import SourceError, StudyError
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import VerdictReading
+from studies.texts.counts import count
 
 AUTO_READ: Final = "auto"
 
@@ -65,13 +66,13 @@ def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
             )
     counts = builder.reread_verdicts(lambda reply, options: reader.read(format, reply, options))
     builder.notes.append(
-        f"{counts.read:,} verdicts were read from {counts.replies:,} replies as {format} ({how}); "
-        f"{counts.replies - counts.read:,} replies are unusable"
+        f"{count(counts.read, 'verdict')} read from {counts.replies:,} replies as {format} "
+        f"({how}); {counts.replies - counts.read:,} unusable"
     )
     if counts.changed:
         builder.notes.append(
-            f"{counts.changed:,} verdicts read from replies differ from those recorded in the "
-            "file; the ones read are used"
+            f"{count(counts.changed, 'verdict')} read from replies, unlike recorded in the file: "
+            "what was read is used"
         )
 
 

@@ -16,6 +16,7 @@ from studies.files.items import check_contestant_name
 from studies.sources.building import recorded_verdict
 from studies.sources.building.recorded_verdict import ORDER_UNKNOWN, Pick, RereadCounts
 from studies.sources.join import JoinReport
+from studies.texts.counts import count
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
@@ -337,7 +338,7 @@ class SourceBuilder:
         notes = list(self.notes)
         if self._self_comparisons:
             name, where = self._self_comparisons[0]
-            rows = f"{len(self._self_comparisons):,} rows left out"
+            rows = f"{count(len(self._self_comparisons), 'row')} left out"
             notes.insert(0, f"{rows}: a model compared with itself ({name!r}, first in {where})")
         shared, drafts = self._shared_questions(), self._drafts.items()
         questions = {
@@ -346,9 +347,9 @@ class SourceBuilder:
         }
         if len(questions) != len(drafts):
             notes.append(
-                f"{len(drafts):,} items are about {len(questions):,} questions: items with the "
-                "same question (other turns, or other answers under the same names) count as one "
-                "in every interval"
+                f"{len(drafts):,} items are about {count(len(questions), 'question')}: items with "
+                "the same question (other turns, or other answers under the same names) count as "
+                "one in every interval"
             )
         return notes
 

@@ -18,6 +18,7 @@ from studies.frames.frame_codes import SUSPECT_COLUMN
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import slot_labels
 from studies.sources.source_format import OpenedSource, reads
+from studies.texts.counts import count
 
 ITEMS_KEY: Final = "items"
 """Key in `data.files` for the file with the items of the judgements."""
@@ -99,20 +100,20 @@ def _builder_of_judgements_and_items(
     builder = SourceBuilder([*items, *missing], judgements)
     if missing and items:
         builder.notes.append(
-            f"{len(missing)} items of the judgements are not in {files[ITEMS_KEY]}"
+            f"{count(len(missing), 'item')} of the judgements not found in {files[ITEMS_KEY]}"
         )
     elif missing:
         if flagged := sum(bool(row.get(SUSPECT_COLUMN)) for row in source.rows.rows):
             builder.notes.append(
-                f"{flagged:,} judgements were flagged as injection suspects when exported; adding "
-                "questions and answers restores the flags"
+                f"{count(flagged, 'judgement')} flagged as injection suspects when exported; "
+                "adding questions and answers restores the flags"
             )
         builder.notes.append(
             "no questions and answers in the file: name them in data.files, "
             f"{ITEMS_KEY}: items.jsonl"
         )
     if duplicates := len(all_judgements) - len(judgements):
-        builder.notes.append(f"{duplicates:,} judgements are duplicates of others and were skipped")
+        builder.notes.append(f"{count(duplicates, 'judgement')} skipped: duplicates of others")
     return builder
 
 
@@ -384,7 +385,7 @@ def read_shards(source: OpenedSource) -> SourceBuilder:
     builder.shards, builder.unknown_order = contents, contents.unknown_order
     if missing:
         builder.notes.append(
-            f"{len(missing):,} items of the judgements have no question and no answers: add them "
-            f"to {ITEMS_FILE} in the folder of the shards"
+            f"{count(len(missing), 'item')} of the judgements without question and answers: add "
+            f"them to {ITEMS_FILE} in the folder of the shards"
         )
     return builder

@@ -12,6 +12,7 @@ from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import RowCells, cells_of, id_from_text
 from studies.sources.join import join_answers
 from studies.sources.source_format import OpenedSource, make_column_matcher, reads, table_files_in
+from studies.texts.counts import count
 
 # ---- AlpacaEval ------------------------------------------------------------------------------
 
@@ -236,7 +237,7 @@ def read_prd(source: OpenedSource) -> SourceBuilder:
             else:
                 empty += _add_prd_verdict(builder, line)
     if empty:
-        builder.notes.append(f"{empty} verdicts come with an empty reply; they count as recorded")
+        builder.notes.append(f"{count(empty, 'verdict')} with an empty reply, counted as recorded")
     return builder
 
 

@@ -14,6 +14,7 @@ from studies.domain import HUMAN_PREFIX
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells
+from studies.texts.counts import count
 
 SCORE_BY_WORD: Final[Mapping[str, float]] = {
     **dict.fromkeys(("pass", "passed", "true", "yes", "correct", "c"), 1.0),
@@ -115,11 +116,11 @@ class ScoreLog:
         if self.words:
             notes.append("pass and fail are stored as the scores 1 and 0")
         if self.unscored:
-            notes.append(f"{self.unscored:,} answers have no score; they stay without one")
+            notes.append(f"{count(self.unscored, 'answer')} without a score")
         if labels := [label for label, count in self.labels.items() if count and label]:
             shown = ", ".join(repr(label[:40]) for label in labels[:5])
             notes.append(
-                f"{sum(self.labels.values()):,} labels are no scores and were not read ({shown}); "
+                f"{count(sum(self.labels.values()), 'label')} not read, as no score ({shown}); "
                 "to use them, export them as numbers or as pass and fail"
             )
         return self.builder

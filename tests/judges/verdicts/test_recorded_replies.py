@@ -48,8 +48,8 @@ def test_replies_without_winners_are_read_in_the_detected_format(tmp_path: Path)
     found = load(write_rows(tmp_path / "r.jsonl", reply_rows()), mapping=MAPPING)
     assert [picked(j) for j in found.judgements] == ["y", "x", "tie", "unreadable", "y"]
     (note,) = [note for note in found.notes if "read from" in note]
-    assert note.startswith("4 verdicts were read from 5 replies as mt-bench (detected")
-    assert note.endswith("1 replies are unusable")
+    assert note.startswith("4 verdicts read from 5 replies as mt-bench (detected")
+    assert note.endswith("; 1 unusable")
     assert found.judgements[3].detail
 
 
@@ -70,7 +70,7 @@ def test_a_named_format_replaces_recorded_winners_and_counts_differences(tmp_pat
     path = write_rows(tmp_path / "gpt-4_pair.jsonl", rows)
     found = load(path, read="mt-bench")
     assert [picked(j) for j in found.judgements] == ["x", "y", "x", "unreadable"]
-    assert any(note.startswith("2 verdicts read from replies differ") for note in found.notes)
+    assert any(note.startswith("2 verdicts read from replies, un") for note in found.notes)
     assert [picked(j) for j in load(path).judgements] == ["x"] * 4
 
 

@@ -386,7 +386,7 @@ def test_prd_s_empty_reply_with_a_verdict_counts_and_is_noted(tmp_path: Path) ->
         ("j", "x > y", "tie"),
         ("j", "y > x", "y"),
     ]
-    assert says(found.notes, "1", "come", "reply", "recorded")
+    assert says(found.notes, "1 verdict", "empty reply", "recorded")
     assert found.items[0].human == (Preference("vote1", ("x", "y"), "y"),)
     assert [j.ask.prompt for j in found.judgements] == ["vote", "prd", "brief"]
 

@@ -67,7 +67,7 @@ def test_prd_opens_with_the_published_counts(records: Path, store: Store) -> Non
     frame = store.frame("prd")
     counts = Counter(j.ask.judge.split(":")[0] for j in found.judgements)
     assert counts.total() == 9760 and counts["human"] == 1760
-    assert says(found.notes, "18", "come", "reply", "recorded")
+    assert says(found.notes, "18 verdicts", "empty reply", "recorded")
     for judge, (flips, first, second, slots) in PRD.items():
         rows = frame[frame["judge"] == judge]
         lean = position_measures.flip_counts(rows)

@@ -177,4 +177,4 @@ def test_a_note_names_three_files_that_were_left_out_and_says_whether_there_are_
     table = SourceTable("a.csv", "csv", ("x",), [{"x": "1"}])
     for names, more in ((["b"], False), ([*"bcd"], False), ([*"bcde"], True)):
         note = _concatenate_tables(tmp_path, [table], names).notes[-1]
-        assert note.startswith(f"{len(names)} files") and note.endswith("\u2026") == more
+        assert note.startswith(f"{len(names)} file") and note.endswith("\u2026") == more

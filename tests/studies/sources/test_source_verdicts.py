@@ -81,7 +81,7 @@ def test_a_judgement_that_is_there_twice_counts_once(store: Store, tmp_path: Pat
     path = lines(tmp_path / "j.jsonl", *both, *both, row({"pick": 1}))
     assert len(read_exported_judgements(path, "s")) == 2
     found = import_verdicts(store, path, "twice")
-    assert any(note.startswith("3 judgements are duplicates") for note in found.notes)
+    assert any(note.startswith("3 judgements skipped: dupl") for note in found.notes)
     frame = store.frame("twice")
     assert frame["pick"].tolist() == [0, 1]
     assert (

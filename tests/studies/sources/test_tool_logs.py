@@ -56,7 +56,7 @@ def test_an_inspect_archive_is_read_sample_by_sample(tmp_path: Path, zstandard: 
     assert (first.instruction, first.ground_truth) == ("question 0", "target 0")
     assert first.responses == {"openai/gpt-x": "answer 0"}
     assert any(says(note, "pass", "fail", "1", "0") for note in found.notes)
-    assert any(says(note, "1 answers", "no score") for note in found.notes)
+    assert any(says(note, "1 answer", "without a score") for note in found.notes)
 
 
 def test_an_inspect_json_log_gives_the_same(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_unscored_samples_with_nan_stay_unscored(tmp_path: Path) -> None:
     sample = inspect_sample(1, float("nan"), "")
     found = loaded(write_eval(tmp_path / "run.eval", inspect_header(), [SAMPLES[0], sample]))
     assert scores(found, "judge/one") == [1.0]
-    assert any(says(note, "1 answers", "no score") for note in found.notes)
+    assert any(says(note, "1 answer", "without a score") for note in found.notes)
 
 
 def test_damaged_logs_and_bombs_are_refused(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_promptfoo_results_give_ratings_and_choices(tmp_path: Path) -> None:
     assert ("openai:grader", "openai:m1", "scores (1.0,)") in verdicts(found)
     assert [item.instruction for item in found.items] == ["topic 0", "topic 1"]
     assert any(says(note, "1 assertions without", "model") for note in found.notes)
-    assert any(says(note, "1 answers", "no score") for note in found.notes)
+    assert any(says(note, "1 answer", "without a score") for note in found.notes)
     lines = loaded(jsonl(tmp_path / "results.jsonl", rows))
     assert len(lines.judgements) == len(found.judgements)
 
@@ -260,7 +260,7 @@ def test_langfuse_scores_keep_people_apart(tmp_path: Path) -> None:
     assert found.format == "langfuse"
     assert (scores(found, "helpful"), scores(found, "correct")) == ([0.7], [1.0])
     assert scores(found, "human:ann") == [0.0]
-    assert any(says(note, "no scores", "not", "('rude')") for note in found.notes)
+    assert any(says(note, "1 label", "not read", "('rude')") for note in found.notes)
     assert found.items[0].responses == {"bot": "so"}
     as_lines = loaded(jsonl(tmp_path / "scores.jsonl", rows))
     assert len(as_lines.judgements) == len(found.judgements)
