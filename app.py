@@ -84,11 +84,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether the page is read-only. If `app_folder` has a frozen
-    store (of a read-only page), a temporary copy of it is opened. Else the store at `path` (None:
-    the default path) is opened and gets the demo studies; if there is none yet, it is first made
-    from the snapshot on the Hub, if snapshots are configured, else from the seed store (of a
-    published Space) in `app_folder`. StoreUnusable if the store may not be written."""
+    """Open the store; return it, and whether the page is read-only.
+
+    A frozen store in `app_folder` (that of a read-only page) is opened as a temporary copy.
+    Otherwise the store at `path` (None: the default path) is opened, and the demo studies are
+    added. If no store is at `path` yet, it is made from the snapshot on the Hub, if snapshots are
+    configured, else from the seed store of a published Space in `app_folder`. StoreUnusable if the
+    store may not be written.
+    """
     if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(app_folder / FROZEN_STORE, copy)

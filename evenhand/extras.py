@@ -56,7 +56,7 @@ def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
     )
 
 
-def names_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
+def report_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
     """Decorate a function so that the import error of a missing optional package becomes
     PackageMissing, which names the extra to install."""
 

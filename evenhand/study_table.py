@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.table_input import (
     COLUMN_NAMES,
     as_table,
@@ -72,7 +72,7 @@ class JudgedStudy:
         )
 
 
-@names_missing_extra
+@report_missing_extra
 def read(
     source: str | Path,
     study: str | None = None,

@@ -19,7 +19,7 @@ def memoise_by_study(
 
     @wraps(function)
     def cached(filtered: FilteredStudy) -> Result:
-        return filtered.memoised((function, filtered.filter), lambda: function(replace(filtered)))
+        return filtered.memoise((function, filtered.filter), lambda: function(replace(filtered)))
 
     return cached
 

@@ -80,7 +80,7 @@ def points(text: str, kind: str = "") -> str:
 
 
 def spaced_ci(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
-    """`interval` with a space before it, to stand behind a value; "" if it is unknown."""
+    """`interval` after a space, to follow a value in a text; "" if it is unknown."""
     return f" {interval(estimate, decimals, scale=scale)}".rstrip()
 
 
@@ -188,9 +188,9 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on about how much more data would make the gap between two ratings significant: "1,000
-    more items, 2,400 battles". `battles`: number of further battles needed, on new items. The items
-    follow from the battles per item of the present `gap`; if its `n` or `items` is 0, the text is
-    "2,400 more battles"."""
+    more items, 2,400 battles". `battles`: number of further battles that are needed. The number of
+    items is computed from the items per battle in the estimate `gap`; if `gap` has no items or no
+    battles, the text is "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")

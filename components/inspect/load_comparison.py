@@ -145,7 +145,7 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),
     )
-    return _add_list_and_opened(store, index, matching, base) if len(matching) else base
+    return _add_list_and_detail(store, index, matching, base) if len(matching) else base
 
 
 def _load_index(store: Store, name: str) -> ComparisonIndex:
@@ -156,7 +156,7 @@ def _load_index(store: Store, name: str) -> ComparisonIndex:
     )
 
 
-def _add_list_and_opened(
+def _add_list_and_detail(
     store: Store, index: ComparisonIndex, matching: Ints, base: InspectedStudy
 ) -> InspectedStudy:
     selection = base.selection

@@ -51,17 +51,17 @@ def failure_row(
     asks: int,
     example: Judgement | None,
     *,
-    opens: bool = True,
-    all_too: bool = True,
+    link_example: bool = True,
+    link_all: bool = True,
 ) -> Markup:
     """HTML of one status of unusable replies: badge with the number of calls (`asks`); judge,
-    prompt, detail and end of the reply of an example. `opens`: add a link to the example in Inspect
-    and, with `all_too`, a link to all replies of this status."""
+    prompt, detail and end of the reply of an example. With `link_example`, a link opens the example
+    in Inspect; with `link_all` too, another one all replies of this status."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
-    shown = [("Example", {"key": example.ask.key})] if opens and example else []
-    shown += [(f"Open {count(asks)}", {"status": status})] if opens and all_too else []
+    shown = [("Example", {"key": example.ask.key})] if link_example and example else []
+    shown += [(f"Open {count(asks)}", {"status": status})] if link_example and link_all else []
     links = join(panel.button_html(panel.Action(*one), small=True) for one in shown)
     badge = panel.status_badge(status, asks)
     return html.failure(badge, who, told[:400], " ".join(told.split()), links)

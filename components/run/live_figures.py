@@ -188,7 +188,7 @@ class LiveStudy:
 
     def _draw_figures(self) -> LiveFigures:
         if self.frame is None:
-            if name := self._planned_measure_of_answers():
+            if name := self._planned_measure_name():
                 found = name, NO_VERDICT
                 return LiveFigures(0, NO_VERDICT, 1, None, None, None, of_answers=found)
             none = empty_figure("The charts appear with the first verdicts.", 250)
@@ -217,7 +217,7 @@ class LiveStudy:
             repeats,
         )
 
-    def _planned_measure_of_answers(self) -> str:
+    def _planned_measure_name(self) -> str:
         """Name of the pass rate or the mean score, if the plan judges single answers only; else
         ""."""
         texts = self.store.planned_prompts(self.study)

@@ -176,8 +176,8 @@ def _failures_list(store: Store, run: PastRun, study: str) -> Markup:
             kind.status,  # type: ignore[arg-type]
             kind.asks,
             store.judgement(run.study, kind.key),
-            opens=run.study == study,
-            all_too=False,
+            link_example=run.study == study,
+            link_all=False,
         )
         for kind in failed
     ]

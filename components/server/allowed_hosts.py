@@ -269,9 +269,9 @@ def make_host_check_lifespan(
     """
 
     @asynccontextmanager
-    async def handle(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         stack = app.middleware_stack or app.build_middleware_stack()
         app.middleware_stack = AllowedHosts(stack, hosts)
         yield
 
-    return handle
+    return lifespan

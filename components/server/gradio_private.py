@@ -236,7 +236,7 @@ class FairQueue(IdleAwareQueue):
         if found is None:
             return None
         event = waiting[found]
-        self.turns.record_served(_event_client(event))
+        self.turns.record_turn(_event_client(event))
         self.event_queue_per_concurrency_id[event.concurrency_id].queue.remove(event)
         return [event], False, event.concurrency_id
 

@@ -32,12 +32,12 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 
 
 def save_and_show_new_study(
-    store: Store, text: str, state: FormState, tested: Any, called: str = ""
+    store: Store, text: str, state: FormState, tested: Any, name: str = ""
 ) -> list[Any]:
-    """Save the study file `text` as a new study, under the name `called`, else the name in the
-    file. Return values for `form_outputs` and for the study menu. A file that is not valid is shown
-    in the form, but not saved. `tested`: see `judges.judge_drawer`."""
-    name, made = draft_studies.save_new_study(text, store, called)
+    """Save the study file `text` as a new study, with the given `name`, else that in the file.
+    Return values for `form_outputs` and for the study menu. A file that is not valid is shown in
+    the form, but not saved. `tested`: see `judges.judge_drawer`."""
+    name, made = draft_studies.save_new_study(text, store, name)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
 

@@ -357,7 +357,7 @@ def _show_ballot(
     if ballot is None or item is None:
         if not progress.voted and not progress.skipped and not session.pool:
             return show_no_ballots_reason(session.store, session.study, session.mode)
-        return ballots.finished_html(name, progress, session.mode, notice, fixed=fixed)
+        return ballots.end_screen_html(name, progress, session.mode, notice, fixed=fixed)
     content = build_ballot_content(
         session.store, session.study, _ballot_form(session), ballot, item
     )

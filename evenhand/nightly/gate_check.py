@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.nightly.anchor_items import ANCHORS, explain_worse_scores, score_night_with_anchors
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
@@ -38,7 +38,7 @@ READABLE: Final = 0.90
 STUDY_SUFFIXES: Final = (".yaml", ".yml")
 
 
-@names_missing_extra
+@report_missing_extra
 def gate(
     data: Any,
     against: str | Path | None = None,
@@ -199,10 +199,13 @@ def _decide_outcome(
     drop: float,
 ) -> tuple[Outcome, str]:
     """Return the outcome of a stream (a judge, a prompt and a kind of score) and the reason in
-    words. It is "cannot tell" with fewer than MIN_ITEMS common items. "worse" needs evidence of at
-    least `threshold` (and for consistency more flips than changes on a repeat, else it is "ok");
-    "ok" needs an interval that excludes a fall of the mean score (0 to 1) by `drop`. `history` are
-    the earlier nights, `night` is their comparison with tonight."""
+    words. `history` are the earlier nights, `night` is their comparison with tonight.
+
+    - "cannot tell": fewer than MIN_ITEMS common items, or too little evidence for the others.
+    - "worse": evidence of at least `threshold`; for consistency also more flips than changes on a
+      repeat, else "ok".
+    - "ok": the interval excludes a fall of the mean score (0 to 1) by `drop`.
+    """
     common = night.difference.items
     if common < MIN_ITEMS:
         return "cannot tell", f"items in common with the baseline: {common}; it needs {MIN_ITEMS}"

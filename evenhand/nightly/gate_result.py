@@ -21,7 +21,7 @@ KIND_NAMES: Final = {
 """Kind of score -> its name, for the kinds that are no measures of the catalogue."""
 
 
-def kind_name(kind: str) -> str:
+def score_kind_name(kind: str) -> str:
     """Return the name of a kind of score: the one in KIND_NAMES, else that of its measure in the
     catalogue."""
     return KIND_NAMES.get(kind) or records.RECORDS[kind].name
@@ -44,7 +44,7 @@ class StreamCheck:
     def title(self) -> str:
         judge = self.stream.judge
         who = judge if self.stream.prompt in ("", "all") else f"{judge} · {self.stream.prompt}"
-        return f"{who}: {kind_name(self.stream.kind)}"
+        return f"{who}: {score_kind_name(self.stream.kind)}"
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
         contestant_swatch(row.colour) + link(row.name, row.select),
         value_html(number(row.rating.value), interval(row.rating, 0)),
         TableCell(forest_html(row.rating, axis, people=row.people), ""),
-        _rate_html(row.win_rate),
+        _win_rate_html(row.win_rate),
         _gap_html(row),
     ]
 
@@ -145,7 +145,7 @@ def contestant_swatch(index: int) -> Markup:
     return fill('<i class="eh-sw {}{}"></i>', colour, dash)
 
 
-def _rate_html(estimate: Estimate | None) -> Markup:
+def _win_rate_html(estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
     return value_html(share(estimate.value), interval(estimate, 1, scale=100))

@@ -14,7 +14,7 @@ import yaml
 
 from components.html.format import count
 from components.html.markup import ASSETS
-from components.share.board.board_page import all_equal_text, board_page
+from components.share.board.board_page import board_page, no_difference_text
 from components.share.board.board_rows import Json, compute_board
 from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import (
@@ -150,14 +150,14 @@ def verify_board(board: Path, manifest: str = "") -> str:
     counts: list[int] = []
     files: list[str] = []
 
-    def checked() -> Iterator[StudyRecords]:
+    def yield_checked() -> Iterator[StudyRecords]:
         for name in study_folders(board):
             records = read_records(board, name)
             counts.append(check_study(records))
             files.extend(record_file_paths(records))
             yield records
 
-    found, verdicts = compute_board(checked(), str(stored.get("title", "")))
+    found, verdicts = compute_board(yield_checked(), str(stored.get("title", "")))
     require_equal_boards(stored, json.loads(json.dumps(found)), BOARD_FILE)
     _require_equal_text(board / BOARD_FILE, json_text(stored), board)
     for row in found["rows"]:
@@ -169,7 +169,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
         _require_equal_text(board / WORKFLOW_FILE, workflow, board)
     _require_equal_page(board, stored)
-    return f"{all_equal_text(found)}; {count(sum(counts), 'reply')} read again"
+    return f"{no_difference_text(found)}; {count(sum(counts), 'reply')} read again"
 
 
 def _check_manifest(board: Path) -> None:

@@ -96,8 +96,8 @@ def describe_column(key: str) -> Json:
 
 
 def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
-    """Yield (row, its verdicts, its set of items) for each judge and prompt that compares answers;
-    people get no rows."""
+    """Yield (row, its verdicts, its set of comparisons) for each judge and prompt that compares
+    answers; people get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
     own, twins = (twin_rows.select_twin_rows(frame, kind) for kind in ("without", "only"))
@@ -343,9 +343,9 @@ def add_places(rows: Sequence[Json]) -> None:
 
 
 def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
-    """The interval of a number, turned so that higher is better: for a measure without a better
-    direction, minus its distance from the value without an effect. None without an interval, or if
-    that value is unknown."""
+    """The interval of a number as an interval of merit, in which higher is better. For a measure
+    without a better direction, the merit is minus the distance from its neutral value (the value
+    without an effect). None without an interval, or if the neutral value is unknown."""
     low, high = number["low"], number["high"]
     if number["value"] is None or low is None or high is None:
         return None

@@ -197,9 +197,9 @@ def _require_equal_items(
 
 
 def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
-    """Name what may have been changed: the prompts, judges or items none of whose keys fits, or the
-    only item with keys that do not fit; "single records were exchanged" if there is none of
-    these."""
+    """Name the parts of the records that may have been changed: prompts, judges or items of which
+    no key fits; also an item, if all keys that do not fit are of this item. Without any, "single
+    records were exchanged"."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
@@ -233,11 +233,10 @@ def _should_have_verdict(judgement: Judgement) -> bool:
 def _check_verdict(
     records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
 ) -> bool:
-    """Read a reply again; raise BoardError if the verdict differs from the stored one. Returns
-    True.
+    """Read a reply again and return True; BoardError if the verdict differs from the stored one.
 
-    A verdict by token probabilities that were not stored cannot be read again: then only the choice
-    is compared with the label probabilities, and False is returned.
+    A verdict by token probabilities that were not stored cannot be read again. Then its choice is
+    compared with the stored label probabilities, and False is returned.
     """
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
     if by_probabilities and not judgement.top_logprobs:
@@ -246,7 +245,7 @@ def _check_verdict(
     found = StoredRequest(planned.call.prompt, by_probabilities).parse_reply(
         judgement, records.study.reading
     )
-    if found.status != judgement.status or not _same_verdict(found.verdict, judgement.verdict):
+    if found.status != judgement.status or not _is_same_verdict(found.verdict, judgement.verdict):
         raise BoardError(
             f"{where}: read again, the reply gives another verdict: "
             f"{_describe_ask(judgement.ask)}: stored {judgement.status}, "
@@ -279,7 +278,7 @@ def _describe_pick(verdict: Verdict | None) -> str:
     return "tie" if verdict.pick == "tie" else f"position {verdict.pick + 1}"
 
 
-def _same_verdict(one: Verdict | None, other: Verdict | None) -> bool:
+def _is_same_verdict(one: Verdict | None, other: Verdict | None) -> bool:
     if one is None or other is None:
         return one is other
     same = (one.pick, one.margin) == (other.pick, other.margin)

@@ -160,7 +160,7 @@ def protocol_form(
     single = protocols == {"single"}
     cause = "on a repeat" if single else "without a swap"
     noise_hint = (
-        f"each call is {repeated_text(noise, single)}, to measure how often verdicts change {cause}"
+        f"each call is {repeats_text(noise, single)}, to measure how often verdicts change {cause}"
         if noise
         else f"at 0, no call is repeated, so verdicts that change {cause} are not measured"
     )
@@ -185,7 +185,7 @@ def protocol_form(
     return join(made)
 
 
-def repeated_text(noise: float, single: bool) -> str:
+def repeats_text(noise: float, single: bool) -> str:
     """Text on calls repeated for the noise floor, to follow "each call is". `single`: a call has
     one answer, so no order of answers is named."""
     order = "" if single else " in the same order"

@@ -121,7 +121,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         return ForecastByJudge(asks, noise, found, 0, len(answered), simulated)
     by = asks / max(1, len(planned))
     scaled = {name: _scale_forecast(one, by) for name, one in found.items()}
-    stored = _count_stored(plan, store, asks)
+    stored = _count_stored_asks(plan, store, asks)
     if stored is None:
         stored = round(len(answered) * by)
     return ForecastByJudge(asks, noise, scaled, len(planned), stored, simulated)
@@ -133,7 +133,7 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
     return CostQuote(numbers.asks, numbers.dollars)
 
 
-def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
+def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None:
     """Number of calls with a stored reply, of the `asks` calls of a plan; None without a store, or
     if the stored study has another plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):

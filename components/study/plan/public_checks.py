@@ -141,15 +141,15 @@ def _round_estimate(value: float) -> int:
     return int(round(value, 2 - digits)) if digits > 2 else int(value)
 
 
-def check_upload_space(folder: Path, more: int) -> None:
-    """Raise StudyError if an upload of `more` bytes would exceed the visitor's storage."""
+def check_upload_space(folder: Path, size: int) -> None:
+    """Raise StudyError if an upload of `size` bytes would exceed the visitor's storage."""
     most = current_access().upload_bytes
     if most is None:
         return
     kept = sum(path.lstat().st_size for path in folder.rglob("*")) if folder.is_dir() else 0
-    if kept + more > most:
+    if kept + size > most:
         raise StudyError(
-            f"your files would take {(kept + more) / MEGABYTE:,.0f} MB, but the limit is "
+            f"your files would take {(kept + size) / MEGABYTE:,.0f} MB, but the limit is "
             f"{most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine, or wait: "
             "unused files are deleted after a week"
         )

@@ -64,8 +64,8 @@ def study_steps(
     tested: Mapping[str, Any],
 ) -> list[Step]:
     """The three steps of the form. Step 1 or 2 has a warning if it has a blocker; step 2 also if
-    the test call of a judge failed that has calls to make. Step 3 says "not possible yet" if there
-    is any blocker or no forecast."""
+    the test call of a judge failed, unless all replies of this judge are stored. The text of step 3
+    is "not possible yet" if there is any blocker or no forecast."""
     last = "not possible yet"
     if numbers is not None and not blockers:
         last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"

@@ -54,7 +54,7 @@ def made(verdict: Verdict | None = None, **more: Any) -> Judgement:
 def test_verdicts_are_equal_in_choice_and_up_to_rounding_in_numbers(
     one: Verdict | None, other: Verdict | None, same: bool
 ) -> None:
-    assert check_records._same_verdict(one, other) is same
+    assert check_records._is_same_verdict(one, other) is same
 
 
 @pytest.mark.parametrize(

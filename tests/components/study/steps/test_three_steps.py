@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components.home.seen_data import store_and_read_uploads
+from components.home.uploaded_data import store_and_read_uploads
 from components.inspect.explanation import known_answer_or_votes_text
 from components.results.bias.computed import bias_from_frame
 from components.study.file.judge_entries import judge_test_entry_name
