@@ -61,7 +61,7 @@ def report_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
     PackageMissing, which names the extra to install."""
 
     @wraps(function)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Result:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
         except ModuleNotFoundError as error:
@@ -69,4 +69,4 @@ def report_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
                 raise
             raise explained from error
 
-    return wrapped
+    return wrapper

@@ -18,10 +18,10 @@ def memoise_by_study(
     judgement or plan."""
 
     @wraps(function)
-    def cached(filtered: FilteredStudy) -> Result:
+    def wrapper(filtered: FilteredStudy) -> Result:
         return filtered.memoise((function, filtered.filter), lambda: function(replace(filtered)))
 
-    return cached
+    return wrapper
 
 
 def share_within_filtered_study(
@@ -32,7 +32,7 @@ def share_within_filtered_study(
     the FilteredStudy. Arguments must be hashable."""
 
     @wraps(function)
-    def shared(
+    def wrapper(
         filtered: FilteredStudy, /, *args: Parameters.args, **named: Parameters.kwargs
     ) -> Result:
         key = (function, *args, *sorted(named.items()))
@@ -41,4 +41,4 @@ def share_within_filtered_study(
         found: Result = filtered.shared_values_cache[key]
         return found
 
-    return shared
+    return wrapper

@@ -112,7 +112,7 @@ def matrix_html(
     if turns:
         tables += _transposed_table(rows, heads, made, options, total, end)
     style = attributes({"style": f"--lab: {label_width}px"})
-    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, options, aside))})
+    data = attributes({"data-heat": json.dumps(_data_for_download(rows, heads, options, aside))})
     hatched = any(e is not None and options.has_too_small_sample(e) for e in cells.values())
     legend = _matrix_legend_html(scale, hatched, aside, least)
     box = fill('<div class="eh-heat-box"{}{}>{}</div>', style, data, tables)
@@ -152,14 +152,14 @@ class _MatrixOptions:
         return few and estimate.value is not None
 
 
-def _download_data(
+def _data_for_download(
     rows: Sequence[str], columns: Sequence[MatrixColumn], options: _MatrixOptions, aside: str
 ) -> dict[str, Any]:
     """The matrix as a dict for JSON, from which the page's script makes the PNG, SVG and CSV
     downloads; `aside`: text after the colour scale."""
     scale = options.scale
     cells = [
-        _download_row(row, column.name, estimate, options)
+        _cell_values(row, column.name, estimate, options)
         for row in rows
         for column in columns
         if (estimate := options.cells.get((row, column.name))) is not None
@@ -177,7 +177,7 @@ def _download_data(
     }
 
 
-def _download_row(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[Any]:
+def _cell_values(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[Any]:
     """The values of one cell: row, column, value, low, high, n, items, colour strength from 0 to 1
     (None if hatched), and the cell's two lines of text."""
     ink = None

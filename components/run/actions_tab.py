@@ -235,25 +235,25 @@ def render(
         status_html.show_kpis(now, figures),
         live.outcome(name) if now.complete else partial_results.partial_results_html(now, figures),
         failed_replies.show_failures(store, now),
-        *map(_shown_chart, (figures.share_figure, figures.elo_figure, figures.wins_figure)),
+        *map(_chart_update, (figures.share_figure, figures.elo_figure, figures.wins_figure)),
         status_html.show_last_replies(store, name, scope),
     ]
 
 
-def _shown_chart(figure: Figure | None) -> Any:
+def _chart_update(figure: Figure | None) -> Any:
     """Update of a chart; a figure that does not apply to the study (None) hides it."""
     return gr.update(visible=False) if figure is None else gr.update(value=figure, visible=True)
 
 
-def show_buttons(now: RunFacts) -> list[gr.Button]:
+def show_buttons(facts: RunFacts) -> list[gr.Button]:
     """The buttons See results, Run, Retry, Pause, Stop and Notify, with prices; buttons that do not
     apply are hidden."""
-    idle = not now.running and not now.has_recorded_verdicts and now.owned
+    idle = not facts.running and not facts.has_recorded_verdicts and facts.owned
     return [
-        gr.Button(visible=now.complete or now.has_recorded_verdicts),
-        gr.Button(status_html.start_button_text(now.missing), visible=idle and now.pending > 0),
-        gr.Button(status_html.retry_button_text(now), visible=idle and now.offers_retry),
-        gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
-        gr.Button(visible=now.running and now.owned),
-        gr.Button(visible=now.running),
+        gr.Button(visible=facts.complete or facts.has_recorded_verdicts),
+        gr.Button(status_html.start_button_text(facts.missing), visible=idle and facts.pending > 0),
+        gr.Button(status_html.retry_button_text(facts), visible=idle and facts.offers_retry),
+        gr.Button("Resume" if facts.paused else "Pause", visible=facts.running and facts.owned),
+        gr.Button(visible=facts.running and facts.owned),
+        gr.Button(visible=facts.running),
     ]

@@ -72,12 +72,12 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     not count as such): the number of these replies, their effect on the consistency, and a link.
     Empty otherwise."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
-    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.tried):
+    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.calls_made):
         return EMPTY
-    rate = share(unusable / max(1, facts.tried))
+    rate = share(unusable / max(1, facts.calls_made))
     effect = tie_rule_effect_text(store.frame(facts.name))
     text = (
-        f"{rate} of {count(facts.tried)} replies are unusable. They are left out of the "
+        f"{rate} of {count(facts.calls_made)} replies are unusable. They are left out of the "
         f"measures{effect}."
     )
     read = panel.Action(f"Read the {count(unusable)}", {"status": "failures"})

@@ -125,7 +125,7 @@ class LiveStudy:
         if any(row[0] in self._plan_places for row in rows):
             self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
-        new = self._counted_rows(self._make_frame(rows))
+        new = self._rows_to_count(self._make_frame(rows))
         if new.empty:
             return False
         first = self.frame is None
@@ -141,7 +141,7 @@ class LiveStudy:
         frame = frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
         return select_twin_rows(frame, "without")
 
-    def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
+    def _rows_to_count(self, new: pd.DataFrame) -> pd.DataFrame:
         """The rows to count: those of judges; people's votes only while no judge has given a
         verdict, as in Results."""
         human = row_selection.people_mask(new)
@@ -149,7 +149,7 @@ class LiveStudy:
             self._has_judges = True
             if self.frame is not None:  # votes were counted until now
                 self._reset()
-                return self._counted_rows(
+                return self._rows_to_count(
                     self._make_frame(self.store.frame_rows(self.study, since=self._start))
                 )
         return row_selection.select_rows(new, ~human) if self._has_judges else new

@@ -139,7 +139,7 @@ def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: PastRun) -
             ]
         )
     columns: Cells = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
-    return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
+    return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped_html()
 
 
 def _token_text(totals: list[run_costs.AttemptTotals]) -> str:

@@ -71,7 +71,7 @@ class RunFacts:
         return count_stored_replies(self.counts)
 
     @property
-    def tried(self) -> int:
+    def calls_made(self) -> int:
         """Number of calls that were made, also those that failed."""
         return self.planned - self.pending
 

@@ -271,14 +271,14 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     failures = sum(counts[status] for status in kinds)
     if not failures:
         note = "every reply has a verdict" if facts.done else "no replies yet"
-        return Kpi("Unusable replies", "0", f"of {count(facts.tried)}", note)
+        return Kpi("Unusable replies", "0", f"of {count(facts.calls_made)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
-    note = f"{share(failures / max(1, facts.tried))}: {told}"
+    note = f"{share(failures / max(1, facts.calls_made))}: {told}"
     if facts.complete and facts.offers_retry:
         failed = facts.failed
         note += f"; asking again: {count(failed.asks, 'call')}, {dollars(failed.dollars)}"
     return Kpi(
-        "Unusable replies", count(failures), f"of {count(facts.tried)}", note,
+        "Unusable replies", count(failures), f"of {count(facts.calls_made)}", note,
         link=f"Open {count(failures)}", select={"status": "failures"},
     )  # fmt: skip
 

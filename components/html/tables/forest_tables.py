@@ -100,7 +100,7 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
         columns.append(TableCell("Battles"))
         lines = [[*line, count(row.battles)] for line, row in zip(lines, rows, strict=True)]
     data = {"data-table": json.dumps(_leaderboard_csv(rows))}
-    return Table(columns, lines, "eh-tbl dense folds", data=data).wrapped()
+    return Table(columns, lines, "eh-tbl dense folds", data=data).wrapped_html()
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:

@@ -109,7 +109,7 @@ def value_table(
         ]
         for first, *cells in rows
     ]
-    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped()
+    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped_html()
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:

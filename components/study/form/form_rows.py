@@ -126,11 +126,11 @@ def preset_status_text(study: LenientStudy) -> str:
 
 
 def protocol_form(
-    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
+    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], vision: bool
 ) -> Markup:
     """HTML of the Protocol step: published presets, then the settings that fit the prompts.
-    `protocols`: those that the study's prompts name, such as "pairwise"; `sees`: whether a judge of
-    the study has vision."""
+    `protocols`: those that the study's prompts name, such as "pairwise"; `vision`: whether one of the
+    judges sees images."""
     pairs, choice = bool(protocols & _PAIR_PROTOCOLS) or not protocols, "choice" in protocols
     models = {name: name for name in contestants}
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
@@ -164,7 +164,7 @@ def protocol_form(
         if noise
         else f"at 0, no call is repeated, so verdicts that change {cause} are not measured"
     )
-    blind = study.text_value(*STUDY.judge_sees) == "images" and not sees
+    blind = study.text_value(*STUDY.judge_sees) == "images" and not vision
     no_vision = "no judge of this study can see images, so all judges get the image description"
     made += [
         study_setting_row(study, STUDY.repeats, times),

@@ -75,7 +75,7 @@ def check_prompts_and_judges(study: Study) -> None:
     current_limits().check_participants(len(study.contestants or ()), asked, study.name)
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     for judge in judges:
-        if judge.api_key_env and (why := _key_refusal(study, judge)):
+        if judge.api_key_env and (why := _key_refusal_reason(study, judge)):
             raise StudyError(f"judge {judge.name!r}: {why}")
         if judge.kind == "endpoint":
             check_url(judge.endpoint)
@@ -93,7 +93,7 @@ def _check_time_and_attempts(judge: JudgeSpec) -> None:
         )
 
 
-def _key_refusal(study: Study, judge: JudgeSpec) -> str:
+def _key_refusal_reason(study: Study, judge: JudgeSpec) -> str:
     """Reason why a study may not use the environment variable that it names for a key, or ""."""
     lent = load_host_key()
     if lent is None:
