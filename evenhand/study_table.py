@@ -132,9 +132,9 @@ def study(
     contestant, `first`, `second`, `A`, `B`, `model_a`, `[[A]]` or `tie`; empty for a reply without
     a verdict), the judge, the prompt, the category, the better answer (`truth`, written like the
     winner), and the texts of question and answers. `words` states what other winners mean, such as
-    {0: "first", 1: "second"}. A table without both contestants and a winner is read as a file with
-    the same columns would be (`verdict` and `label`, for instance), or by `mapping`, as in `read`;
-    `words` then has no effect.
+    {0: "first", 1: "second"}. A table that lacks a contestant or the winner, or comes with a
+    `mapping` (as in `read`), is read as a file with the same columns would be (`verdict` and
+    `label`, for instance); `words` then has no effect.
     """
     rows = as_table(table)
     named = {

@@ -212,18 +212,18 @@ _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy
 def _text_with_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
     """Return the study file with one field of a judge set to `raw`; `rest` is the judge's index and
     the field, such as "0.model". ValueError if there is no such judge or field."""
-    place, _, key = rest.partition(".")
+    index, _, key = rest.partition(".")
     judges = study.editable_judges()
-    at = _parse_judge_index(place, judges)
+    at = _parse_judge_index(index, judges)
     judges[at] = judge_entries.edit_judge(judges[at], key, raw)
     return put_value(study.text, STUDY.judges.path, judges)
 
 
-def _parse_judge_index(place: Any, judges: Sequence[Any]) -> int:
+def _parse_judge_index(index: Any, judges: Sequence[Any]) -> int:
     """Index of a judge; ValueError if the judge was removed in the meantime."""
-    if not 0 <= int(place) < len(judges):
+    if not 0 <= int(index) < len(judges):
         raise ValueError("this judge is no longer in the study; open another one")
-    return int(place)
+    return int(index)
 
 
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
