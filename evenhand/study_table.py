@@ -210,8 +210,8 @@ def _study_from_source_columns(
     given: list[str],
 ) -> JudgedStudy:
     """Build a study from a table, read as a file with the same columns would be, by `mapping`
-    (column -> field) if it is given. SourceError if no format fits; `columns` (role -> column) and
-    `given` (roles that the caller named) tell what is missing."""
+    (column -> field) if it is given. SourceError if no format fits; its message names missing
+    columns by `columns` (role -> column) and `given` (roles that the caller named)."""
     table = to_source_table(rows, name)
     mapping = mapping or mapping_of_score_table(columns, table.columns)
     missing = [role for role in _REQUIRED if role not in columns]

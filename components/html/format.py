@@ -206,8 +206,8 @@ def truncate(text: str, max_chars: int) -> str:
 def lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
     first [−0.4, 6.6])"; empty without an interval. The test is adjusted for several judges, the
-    interval is not: if it excludes 0, the text says so. A negative `lean` is a preference for the
-    first position."""
+    interval is not: the text states this if the interval excludes 0. A negative `lean` is a
+    preference for the first position."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

@@ -47,7 +47,8 @@ MAX_IMAGE_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """Messages (role, text) of a call, rebuilt from the store; `note` says why there are none."""
+    """Messages (role, text) of a call, rebuilt from the store; if there are none, `note` is the
+    reason."""
 
     messages: tuple[tuple[str, str], ...] = ()
     note: str = ""

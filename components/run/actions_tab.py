@@ -37,8 +37,8 @@ from studies.store.store import Store
 
 class RunActions:
     """Event handlers of the Run tab; all but `draw_past_runs` return the outputs of the redrawn
-    tab, and those that may use a typed key also the key field. `scope`: whether the tab lists all
-    latest replies or only unusable ones (a value of REPLY_SCOPES)."""
+    tab, and those that may use a typed key also the key field. `scope`, a value of REPLY_SCOPES:
+    whether the tab lists all latest replies or only unusable ones."""
 
     def __init__(self, store: Store, engine: Engine, live: live_figures.LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -213,8 +213,8 @@ def render(
     name: str,
     scope: str = status_html.REPLY_SCOPES[0],
 ) -> list[Any]:
-    """All outputs of the tab for a study (without a name, none changes); `scope` (a value of
-    REPLY_SCOPES) says whether all latest replies are listed or only unusable ones. The outputs may
+    """All outputs of the tab for a study (without a name, none changes). `scope`, a value of
+    REPLY_SCOPES: whether all latest replies are listed or only unusable ones. The outputs may
     activate the timer that redraws the tab, but never deactivate it: outputs made before a run
     started may reach the page after the start."""
     if not name:

@@ -115,7 +115,7 @@ class LiveStudy:
         """The current figures; until a new judgement arrives, the same object is returned."""
         with self._lock:
             if self._read_new_rows() or self._figures is None:
-                self._figures = self._draw_figures()
+                self._figures = self._compute_figures()
             return self._figures
 
     def _read_new_rows(self) -> bool:
@@ -186,7 +186,7 @@ class LiveStudy:
         if len(self._points) > MAX_SHARE_POINTS:
             del self._points[1:-1:2]
 
-    def _draw_figures(self) -> LiveFigures:
+    def _compute_figures(self) -> LiveFigures:
         if self.frame is None:
             if name := self._planned_measure_name():
                 found = name, NO_VERDICT

@@ -219,7 +219,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _finished_study_cost_kpi(facts: RunFacts) -> Kpi:
-    """Key figure of what a finished study cost, with the forecast, the calls, the tokens and the
+    """Key figure of the cost of a finished study, with the forecast, the calls, the tokens and the
     duration of the last run."""
     notes, forecast, made = [], facts.forecast, facts.made
     if forecast is not None and forecast.dollars:

@@ -44,10 +44,10 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
             load_collect_target(text, store.folder).item(item_id), image or WHOLE_ITEM
         )
 
-    def switch_form(which: str) -> list[Any]:
+    def switch_form(form: str) -> list[Any]:
         return [
-            gr.Column(visible=which == collect_layout_tab.ITEM_FORM),
-            gr.Column(visible=which == collect_layout_tab.CAPTION_FORM),
+            gr.Column(visible=form == collect_layout_tab.ITEM_FORM),
+            gr.Column(visible=form == collect_layout_tab.CAPTION_FORM),
         ]
 
     tab.fold.expand(

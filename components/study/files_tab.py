@@ -149,7 +149,7 @@ def save_prompt_draft(
     draft: str, text: str, state: FormState, folder: Path
 ) -> tuple[str, FormState]:
     """Save the edited prompt as a new version. Return the study file that uses this version, and
-    the form state; if the prompt is not valid, the file stays and the notice says why."""
+    the form state; if the prompt is not valid, the file stays and the notice is the reason."""
     try:
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
@@ -187,7 +187,7 @@ def _version_text(reference: str, name: str, folder: Path) -> str:
 
 def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
     """Read MT-Bench's judge_prompts.jsonl and save its usable prompts. The notice in the returned
-    form state names the first unusable ones, or says why the file cannot be read."""
+    form state names the first unusable ones, or the reason why the file cannot be read."""
     try:
         found = read_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]

@@ -99,8 +99,8 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
 
 
 def _put_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Return the study file with `value` at `path`; without the key if the value is empty, or is
-    what applies without the key (the preset's value, else the default)."""
+    """Return the study file with `value` at `path`; without the key if the value is empty, or
+    equals the value without the key (the preset's, else the default)."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(study.default_value(*path)):
@@ -267,7 +267,7 @@ def _change_state(state: FormState, entry: FormChange) -> FormState | None:
 
 
 def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
-    """Choose a preset and remove from the study file what it replaces: the settings of the
+    """Choose a preset and remove from the study file the settings that it replaces: those of the
     protocol, the data settings that the preset has and, if it shows several answers at once, the
     models. An empty name removes the preset and keeps its prompts. ValueError for an unknown
     name."""

@@ -198,7 +198,7 @@ def describe_images(
 ) -> JobResult:
     """Have a judge describe the images of a study's items, and write the items with these
     descriptions to a new file. `request`: {"judge": name, "prompt": name}. The study file in the
-    result uses the new file; after an error it is unchanged, and the notice says why."""
+    result uses the new file; after an error it is unchanged, and the notice is the reason."""
     folder = store.folder
     try:
         study = study_preview.plan_from_text(text, folder).study
@@ -231,7 +231,7 @@ def describe_images(
 def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResult:
     """Download a private Hub dataset with the visitor's token, and store it as a file with an
     unguessable name, so that other visitors cannot open it. The study file in the result uses this
-    file; after an error it is unchanged, and the notice says why."""
+    file; after an error it is unchanged, and the notice is the reason."""
     folder = store.folder
     try:
         spec = study_preview.read_data_spec(read_lenient_study(text, folder))

@@ -120,8 +120,8 @@ def save_form(
 ) -> tuple[str, FormState, Any]:
     """Save a changed form in its study, if that has no calls yet; return study file, form state and
     an update of the study menu. A new form is saved as a new study. Another name in the form
-    renames the study (if that fails, the notice says why) or, if the study cannot be renamed, is
-    the name of the copy that Run will save."""
+    renames the study; if that fails, the notice is the reason. If the study cannot be renamed, the
+    name is that of the copy that Run will save."""
     if not state.study and text.strip() == state.opened.strip():
         return text, state, gr.skip()
     if not state.study:

@@ -274,7 +274,8 @@ def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
 
 
 def _ballot_hash(study: str, ballot: Ballot) -> str:
-    """Short hash by which a ballot on the page is recognised; it tells nothing about the models."""
+    """Short hash of study, item, kind of ballot and models shown, by which the page and the store
+    recognise the same ballot."""
     parts = SEP.join((study, ballot.item, ballot.mode, *ballot.shown))
     return hashlib.sha256(parts.encode()).hexdigest()[:8]
 

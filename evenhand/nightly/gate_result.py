@@ -99,7 +99,7 @@ def markdown(result: GateResult) -> str:
         "",
         "| check | result | tonight | before | difference [95 % CI] | items | evidence |",
         "|---|---|---|---|---|---|---|",
-        *(_check_row(check) for check in result.checks),
+        *(_row_of_check(check) for check in result.checks),
     ]
     if result.error:
         lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_escape_cell(result.error)}"]
@@ -109,7 +109,7 @@ def markdown(result: GateResult) -> str:
     return "\n".join(lines)
 
 
-def _check_row(check: StreamCheck) -> str:
+def _row_of_check(check: StreamCheck) -> str:
     night = check.night
     reason = f"{check.outcome}: {check.reason}"
     if night is None:

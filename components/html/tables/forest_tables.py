@@ -70,10 +70,10 @@ def flips_table(rows: Sequence[FlipRow]) -> Markup:
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
         "<span>Finding</span><span></span></div>"
     )
-    return pieces.wrap(head, *(_flip_row(row, max_flips) for row in rows))
+    return pieces.wrap(head, *(_flip_row_html(row, max_flips) for row in rows))
 
 
-def _flip_row(row: FlipRow, max_flips: int) -> Markup:
+def _flip_row_html(row: FlipRow, max_flips: int) -> Markup:
     widths = (f"{38 * value / max_flips:.2f}%" for value in (row.first, row.second))
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
@@ -95,7 +95,7 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
         TableCell("Win rate"),
         TableCell("Lead over the next, Elo points"),
     ]
-    lines = [_leader_row(row, axis) for row in rows]
+    lines = [_leader_cells(row, axis) for row in rows]
     if len({row.battles for row in rows}) > 1:
         columns.append(TableCell("Battles"))
         lines = [[*line, count(row.battles)] for line, row in zip(lines, rows, strict=True)]
@@ -124,7 +124,7 @@ def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
     return fit_axis(ratings, RATING_STEPS, number, holds=holds, pad=0.04)
 
 
-def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
+def _leader_cells(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
     return [

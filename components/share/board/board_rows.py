@@ -222,7 +222,7 @@ def _row_description(
     records: StudyRecords, judge: str, prompt: str, judgements: Sequence[Judgement]
 ) -> Json:
     """Facts on a row of the board besides its measures: study, judge, prompt, models, hashes,
-    numbers of verdicts, cost, date, and who ran it. `judgements` are those of the row."""
+    numbers of verdicts, cost, date, and the runner's name. `judgements` are those of the row."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
     text = next((one for one in records.prompts if one.name == prompt), None)
     imported = records.is_imported(judge)
@@ -249,8 +249,8 @@ def _row_description(
         "not_read_again": sum(
             imported or _cannot_be_read_again(one) for one in judgements if one.readable
         ),
-        "dollars_per_1000": _per_comparison(dollars, comparisons, 1000),
-        "tokens": _per_comparison(sum(tokens) or None, comparisons, 1),
+        "dollars_per_1000": _mean_per_comparison(dollars, comparisons, 1000),
+        "tokens": _mean_per_comparison(sum(tokens) or None, comparisons, 1),
         "date": datetime.fromtimestamp(last, UTC).date().isoformat() if last else "",
         "by": records.by,
         "imported": imported,
@@ -267,14 +267,14 @@ def _requested_model(records: StudyRecords, judge: str) -> str:
 
 
 def _cannot_be_read_again(judgement: Judgement) -> bool:
-    """Whether a record lacks what its verdict was read from: the probabilities of the labels, or
-    the reply of an extraction judge."""
+    """Whether a record lacks the source of its verdict: the probabilities of the labels, or the
+    reply of an extraction judge."""
     return judgement.status == "extracted" or (
         judgement.rule == "probabilities" and not judgement.top_logprobs
     )
 
 
-def _per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
+def _mean_per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
     return None if total is None or not comparisons else _round_or_none(scale * total / comparisons)
 
 

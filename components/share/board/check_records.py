@@ -1,6 +1,6 @@
 """Checks of the records of one study: no call twice, none missing, one model for each judge; every
 key fits the study file, prompts and items; every reply, read again, gives the stored verdict (if
-the record has what it was read from); items of the probe set are those that come with Evenhand.
+the record has the source of the verdict); items of the probe set are those that come with Evenhand.
 
 The key of a call is a hash of its whole request. A changed prompt, another text of an item, or
 verdicts of another judge are therefore found even if all file hashes were written anew.
