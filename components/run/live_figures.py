@@ -252,9 +252,9 @@ class LiveStudy:
 class LiveStudies:
     """The live figures of all studies, shared by all sessions of the server.
 
-    Functions of a study's name: `study_headline` returns the headline of its Results tab, `outcome`
-    the HTML that its Run tab shows once all calls have been made, `forecast` the number and cost of
-    all its calls as forecast before the run.
+    Its three functions take the name of a study. `study_headline` returns the headline of its
+    Results tab. `outcome` returns the HTML that its Run tab shows once all calls have been made.
+    `forecast` returns the number and cost of all its calls, as forecast before the run.
     """
 
     def __init__(

@@ -128,9 +128,10 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_wait_shown_in_one_line(wait: JudgeWait) -> bool:
-    """Whether the reason of a wait is shown in one line instead of a notice: if fewer calls per
-    second are made after a rate limit ("paced"), calls are slow, or calls with fewer than
-    NOTICED_ATTEMPTS attempts are retried. A pause after a refusal ("cooling") gets a notice."""
+    """Whether the reason of a wait is shown in one line instead of a notice. This is so if fewer
+    calls per second are made after a rate limit ("paced"), if calls are slow, and if retried calls
+    have had fewer than NOTICED_ATTEMPTS attempts. A pause after a refusal ("cooling") gets a
+    notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )

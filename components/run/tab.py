@@ -178,9 +178,10 @@ def bind(
 def _bind_past_runs(
     tab: RunTab, header: Header, store: Store, redraw: dict[str, Any], on_tab: gr.Tab | None
 ) -> None:
-    """Bind the events that redraw the list of past runs (`redraw`: the event settings that do this)
+    """Bind the events of the list of past runs. It is redrawn (with the event settings `redraw`)
     when the tab is opened, a run changes its state, or another study or scope (this study, all
-    studies) is chosen; and those that open the run that is clicked or named in the address."""
+    studies) is chosen. A run is opened when it is clicked, or when the address of the page names
+    it."""
     header.study.change(**redraw)
     tab.scope.change(**redraw)
     if on_tab is not None:

@@ -139,10 +139,10 @@ class Hosts:
 def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
-    """Hosts of a server that listens on `bound`: loopback, `bound`, those in SPACE_HOST (several if
-    the Space has a custom domain) and those in EVENHAND_HOSTS (BadHosts if one is malformed); in
-    public mode also every IP address. `environment` replaces the environment variables of the
-    process."""
+    """Hosts of a server that listens on `bound`: loopback names, `bound`, and the hosts in
+    SPACE_HOST (several if the Space has a custom domain) and EVENHAND_HOSTS (BadHosts if one of
+    these is malformed); in public mode also every IP address. `environment` replaces the
+    environment variables of the process."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)

@@ -259,8 +259,8 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
 
 def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
     """Raise StudyError for an action on a ballot that was shown to another voter (the login ended,
-    or the name changed), or that is not the one stored at its number now (another study was chosen,
-    or the study has changed)."""
+    or the name changed), or if another ballot has its number now (another study was chosen, or the
+    study has changed)."""
     sent = ballot if isinstance(ballot, Mapping) else {}
     shown, mine = sent.get("voter"), session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:

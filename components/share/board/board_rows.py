@@ -279,9 +279,10 @@ def _mean_per_comparison(total: float | None, comparisons: int, scale: int) -> f
 
 
 def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right: Any) -> Json:
-    """Models of a row, and its verdicts as lists: line of the record file, item, models as shown
-    (indices), position chosen (−1: tie, None: no verdict), right (1), wrong (0) or unknown (−1),
-    whether the comparison flips, and whether the call is a noise-floor repeat."""
+    """Models of a row of the board, and its verdicts, each as a list of seven values: line of the
+    record file; item; models as shown (indices); position chosen (−1: tie, None: no verdict); right
+    (1), wrong (0) or unknown (−1); whether the comparison flips; whether the call is a noise-floor
+    repeat."""
     flips = _flipped_comparisons(judgements)
     models = sorted({name for one in judgements for name in one.ask.shown})
     code = {name: place for place, name in enumerate(models)}

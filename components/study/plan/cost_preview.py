@@ -193,9 +193,9 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_first_share_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Key figure: the smallest first-position share of one judge with one prompt, above 50 %, that
-    is detected with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION; a dash if
-    even 100 % is not detected."""
+    """Key figure: the smallest first-position share above 50 %, of one judge with one prompt, that
+    is detected with 80 % power. Verdicts on one item are assumed to have the correlation
+    ASSUMED_CORRELATION. A dash if even 100 % is not detected."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
