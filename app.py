@@ -41,7 +41,7 @@ from components.server.limits.memory import limit_heap_retention
 from components.server.limits.request_limits import RequestLimits
 from components.server.limits.slow_clients import limit_connections
 from components.server.limits.temp_files import TempFileQuota
-from components.server.page_requests import PageRequests
+from components.server.page_requests import PageHook
 from components.server.private_name import GradioChanged
 from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
@@ -234,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
         shown = page_launch_arguments(
             access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
         )
-        requests = Middleware(PageRequests, on_request=partial(compute_summary_ahead, page_store))
+        requests = Middleware(PageHook, on_request=partial(compute_summary_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown, quiet=True, prevent_thread_lock=True)
         address = f"http://{chosen.host}:{chosen.port}"

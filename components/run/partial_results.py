@@ -12,14 +12,14 @@ def partial_results_html(facts: run_facts.RunFacts, figures: live_figures.LiveFi
     """HTML panel with the share of comparisons so far whose verdict changes with the order, or with
     the pass rate or mean score of single answers; empty while no run is active or no reply is
     stored."""
-    if not facts.running or not facts.done:
+    if not facts.running or not facts.reply_count:
         return EMPTY
     heading = pieces.unwrapped_panel_heading(
         "Results so far",
         "the same numbers as on the Results tab; no finding is stated before the run ends",
         (),
     )
-    done = f"{count(facts.done)} of {count(facts.planned)}"
+    done = f"{count(facts.reply_count)} of {count(facts.planned)}"
     single = figures.judges_single_answers
     so_far = _pass_rate_sentence(*figures.of_answers) if single else order_change_sentence(figures)
     return pieces.wrap(templates.macros("run/run.html").results_so_far(heading, done, so_far))

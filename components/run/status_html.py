@@ -58,7 +58,7 @@ def show_finding(facts: RunFacts, study_headline: str = "") -> Markup:
     if not facts.planned:
         state = "the calls are being prepared" if facts.running else "no calls are planned yet"
         return finding_html(f"{facts.name}: {state}", "")
-    title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
+    title = f"{facts.name}: {count(facts.reply_count)} of {count(facts.planned)} calls done"
     if facts.complete and study_headline:
         return finding_html(study_headline, f"{title}. {_finding_text(facts)}")
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
@@ -270,7 +270,7 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     kinds = [status for status in STATUSES if status not in USABLE_STATUSES and counts.get(status)]
     failures = sum(counts[status] for status in kinds)
     if not failures:
-        note = "every reply has a verdict" if facts.done else "no replies yet"
+        note = "every reply has a verdict" if facts.reply_count else "no replies yet"
         return Kpi("Unusable replies", "0", f"of {count(facts.calls_made)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
     note = f"{share(failures / max(1, facts.calls_made))}: {told}"
@@ -299,7 +299,7 @@ def _first_slot_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
 def _note_without_rows(facts: RunFacts, figures: LiveFigures) -> str:
     """Why no reply is drawn although some are stored: they were recorded, or came before this tab
     was opened on a large study; "" otherwise."""
-    if figures.rows or not facts.done:
+    if figures.rows or not facts.reply_count:
         return ""
     return "see Results" if facts.has_recorded_verdicts else "no verdict since this tab was opened"
 

@@ -91,7 +91,7 @@ def show_selected_item(target: CollectTarget, item_id: str | None) -> list[Any]:
     several = save_collected.image_choices(item)
     first = several[1] if several else WHOLE_ITEM
     return [
-        save_collected.item_to_caption_html(target, item),
+        save_collected.caption_task_html(target, item),
         gr.Dropdown(choices=several, value=first if several else None, visible=bool(several)),
         existing_caption(item, first),
     ]

@@ -163,7 +163,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
     for row in found["rows"]:
         require_equal_verdicts(board, row, verdicts[row["id"]])
         files.append(f"{VERDICTS_FOLDER}/{row['id']}.js")
-    _check_files(board, files)
+    _require_exact_files(board, files)
     _require_equal_text(board / README_FILE, readme_text(found), board)
     if (board / WORKFLOW_FILE).exists():  # a copy may lack hidden folders
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
@@ -185,7 +185,7 @@ def _check_manifest(board: Path) -> None:
     _require_equal_text(board / MANIFEST_FILE, json_text({"sha256": found}), board)
 
 
-def _check_files(board: Path, expected: Iterable[str]) -> None:
+def _require_exact_files(board: Path, expected: Iterable[str]) -> None:
     """Raise BoardError unless the files of records and verdicts are exactly those `expected`."""
     own = (f"{RECORDS}/", f"{VERDICTS_FOLDER}/")
     found, wanted = file_hashes(board), set(expected)

@@ -114,10 +114,10 @@ def check_record_structure(records: StudyRecords) -> None:
                 f"{where}: judge {judge!r} is mixed: its replies report the models {named}; run "
                 "each model as a judge of its own"
             )
-    _check_orders(records.judgements, where)
+    _require_all_orders(records.judgements, where)
 
 
-def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
+def _require_all_orders(judgements: Sequence[Judgement], where: str) -> None:
     """Raise BoardError if a comparison lacks a record in one of the orders planned for it."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
@@ -240,7 +240,7 @@ def _check_verdict(
     """
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
     if by_probabilities and not judgement.top_logprobs:
-        _check_choice(judgement, planned, where)
+        _require_most_probable_choice(judgement, planned, where)
         return False
     found = StoredRequest(planned.call.prompt, by_probabilities).parse_reply(
         judgement, records.study.reading
@@ -255,7 +255,7 @@ def _check_verdict(
     return True
 
 
-def _check_choice(judgement: Judgement, planned: PlannedAsk, where: str) -> None:
+def _require_most_probable_choice(judgement: Judgement, planned: PlannedAsk, where: str) -> None:
     """Raise BoardError if another label has a higher stored probability than the choice. The
     embedded judge always replies the most probable token: its choice must also be the label at the
     end of the reply."""

@@ -127,7 +127,7 @@ def existing_caption(item: Item | None, image: str) -> str:
     return "\n".join(f"Image {k + 1}: {text}" for k, text in enumerate(item.context) if text)
 
 
-def item_to_caption_html(target: CollectTarget, item: Item | None) -> Markup:
+def caption_task_html(target: CollectTarget, item: Item | None) -> Markup:
     """HTML of the instruction and images of the item to caption, with a hint if it has no image; an
     https image is a link and is not fetched. Empty without an item."""
     if item is None:

@@ -38,7 +38,7 @@ def judge_name(judge: Mapping[str, Any]) -> str:
     return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
-def judge_test_entry_name(judge: Mapping[str, Any]) -> str:
+def judge_test_key(judge: Mapping[str, Any]) -> str:
     """Key under which the form keeps the result of a judge's test call. It contains the entry: a
     changed judge has not been tested."""
     return f"@test {json.dumps(judge, sort_keys=True, default=str)}"

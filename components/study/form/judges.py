@@ -45,7 +45,7 @@ _SIMULATED_LABELS: Final = {
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
     """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: see
     `judge_drawer`."""
-    checks = [tested.get(entries.judge_test_entry_name(judge)) for judge in study.judges]
+    checks = [tested.get(entries.judge_test_key(judge)) for judge in study.judges]
     cards = [
         {
             "name": judge_name(judge),
@@ -146,14 +146,14 @@ def judge_drawer(
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
     """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
-    holds three kinds of results: of a judge's test call (under `judge_test_entry_name(judge)`), the
-    models at an address (`model_list_entry_name(address)`), and this machine's model servers
+    holds three kinds of results: of a judge's test call (under `judge_test_key(judge)`), the
+    models at an address (`model_list_key(address)`), and this machine's model servers
     (LOCAL_SERVERS). `numbers`: forecast of each judge's calls; None without a plan."""
     index = int(state.judge) if state.judge.isdigit() else -1
     if state.panel != "judge" or not 0 <= index < len(study.judges):
         return controls.form_part(seen=state.last_change)
     judge = study.judges[index]
-    name, check = judge_name(judge), tested.get(entries.judge_test_entry_name(judge))
+    name, check = judge_name(judge), tested.get(entries.judge_test_key(judge))
     body = html.drawer(
         judge,
         index,
@@ -171,7 +171,7 @@ def judge_drawer(
     return controls.form_part(body, seen=state.last_change)
 
 
-def model_list_entry_name(address: str) -> str:
+def model_list_key(address: str) -> str:
     """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
     return f"@models {address}"
 
@@ -208,7 +208,7 @@ def _provider_models(judge: Mapping[str, Any], index: int, tested: Mapping[str, 
     rows: Sequence[Markup] = [typed_key_row(f"judge.{index}", name, address)]
     if entries.provider_of(judge) == OTHER_ADDRESS:
         rows = [*address_rows(judge, f"judge.{index}", name), *rows]
-    found: ModelList | None = tested.get(model_list_entry_name(address)) if address else None
+    found: ModelList | None = tested.get(model_list_key(address)) if address else None
     models = error = None
     if found and found.error:
         error = pieces.notice_html("bad", "No list of models.", found.error)

@@ -153,16 +153,16 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     )
 
 
-def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
-    """The option that narrows the interval most per additional call, compared with the half-width
-    `now`; None if there is none. Options with an assumed width, or without additional calls, are
-    left out."""
+def best_option(options: Sequence[PurchaseOption], half_width: float) -> PurchaseOption | None:
+    """The option that narrows the interval most per additional call, compared with its present
+    `half_width`; None if there is none. Options with an assumed width, or without additional calls,
+    are left out."""
     known = [
         one
         for one in options
-        if one.calls and not one.assumed and not one.width.at_best and one.width.half < now
+        if one.calls and not one.assumed and not one.width.at_best and one.width.half < half_width
     ]
-    return max(known, key=lambda one: (now - one.width.half) / one.calls, default=None)
+    return max(known, key=lambda one: (half_width - one.width.half) / one.calls, default=None)
 
 
 def _first_addition_and_reason(

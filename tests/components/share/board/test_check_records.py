@@ -103,7 +103,7 @@ def choice(one: Judgement, kind: str = "embedded") -> str:
     """The fault that is found; "" if there is none."""
     planned: Any = SimpleNamespace(call=SimpleNamespace(judge=SimpleNamespace(kind=kind)))
     try:
-        check_records._check_choice(one, planned, "file, line 7")
+        check_records._require_most_probable_choice(one, planned, "file, line 7")
     except BoardError as error:
         return str(error)
     return ""
@@ -136,7 +136,7 @@ def test_a_record_without_a_chosen_position_is_not_compared(verdict: Verdict | N
 
 def missing_order(*found: Judgement) -> str:
     try:
-        check_records._check_orders(found, "file")
+        check_records._require_all_orders(found, "file")
     except BoardError as error:
         return str(error)
     return ""
