@@ -36,7 +36,7 @@ class FilteredStudy:
 
     @cached_property
     def shared_values_cache(self) -> dict[tuple[Any, ...], Any]:
-        """Cache of `memo.share_within_filtered_study`: function and arguments -> result."""
+        """Cache of `memo.cache_in_filtered_study`: function and arguments -> result."""
         return {}
 
     @cached_property

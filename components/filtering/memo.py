@@ -24,12 +24,12 @@ def memoise_by_study(
     return wrapper
 
 
-def share_within_filtered_study(
+def cache_in_filtered_study(
     function: Callable[Concatenate[FilteredStudy, Parameters], Result],
 ) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
-    """Decorate a function so that all panels drawn from the same FilteredStudy share one result.
-    Used for values too large or too seldom used for the store's cache: the result is deleted with
-    the FilteredStudy. Arguments must be hashable."""
+    """Decorate a function so that its result is kept in the FilteredStudy, for all panels drawn
+    from it. This is for values too large or too seldom used for the store's cache: they are deleted
+    with the FilteredStudy. Arguments must be hashable."""
 
     @wraps(function)
     def wrapper(
