@@ -41,7 +41,7 @@ from components.server.limits.memory import limit_heap_retention
 from components.server.limits.request_limits import RequestLimits
 from components.server.limits.slow_clients import limit_connections
 from components.server.limits.temp_files import TempFileQuota
-from components.server.page_requests import PageRequests
+from components.server.page_requests import PageHook
 from components.server.private_name import GradioChanged
 from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
@@ -84,11 +84,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether the page is read-only. If `app_folder` has a frozen
-    store (of a read-only page), a temporary copy of it is opened. Else the store at `path` (None:
-    the default path) is opened and gets the demo studies; if there is none yet, it is first made
-    from the snapshot on the Hub, if snapshots are configured, else from the seed store (of a
-    published Space) in `app_folder`. StoreUnusable if the store may not be written."""
+    """Open the store; return it, and whether the page is read-only.
+
+    A frozen store in `app_folder` (that of a read-only page) is opened as a temporary copy.
+    Otherwise the store at `path` (None: the default path) is opened, and the demo studies are
+    added. If no store is at `path` yet, it is made from the snapshot on the Hub, if snapshots are
+    configured, else from the seed store of a published Space in `app_folder`. StoreUnusable if the
+    store may not be written.
+    """
     if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(app_folder / FROZEN_STORE, copy)
@@ -231,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
         shown = page_launch_arguments(
             access, quota, hosts, mcp=chosen.mcp, home=not frozen, preview=preview
         )
-        requests = Middleware(PageRequests, on_request=partial(compute_summary_ahead, page_store))
+        requests = Middleware(PageHook, on_request=partial(compute_summary_ahead, page_store))
         shown["app_kwargs"]["middleware"].append(requests)
         blocks.launch(**settings, **shown, quiet=True, prevent_thread_lock=True)
         address = f"http://{chosen.host}:{chosen.port}"

@@ -37,10 +37,10 @@ class UnsavedStudy(FilteredStudy):
     def twin_effects(self) -> list[TwinEffect]:
         return []
 
-    def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        if what not in self.computed:
-            self.computed[what] = work()
-        found: Value = self.computed[what]
+    def memoise(self, key: tuple[Hashable, ...], compute: Callable[[], Value]) -> Value:
+        if key not in self.computed:
+            self.computed[key] = compute()
+        found: Value = self.computed[key]
         return found
 
 

@@ -56,12 +56,12 @@ def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
     )
 
 
-def names_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
+def report_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
     """Decorate a function so that the import error of a missing optional package becomes
     PackageMissing, which names the extra to install."""
 
     @wraps(function)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Result:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
         except ModuleNotFoundError as error:
@@ -69,4 +69,4 @@ def names_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
                 raise
             raise explained from error
 
-    return wrapped
+    return wrapper

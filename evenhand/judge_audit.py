@@ -10,7 +10,7 @@ from components.html.format import count
 from evenhand.audit_cards import JudgeCard, judge_cards
 from evenhand.auditing.audit_html import audit_html, card_html
 from evenhand.auditing.audit_table import summary_table
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.__main__ import format_estimate
 from metrics.summary.summary import to_plain_data
@@ -64,7 +64,7 @@ class JudgeAudit:
         return audit_html(self.study.name, cards, [*self.study.notes])
 
 
-@names_missing_extra
+@report_missing_extra
 def audit(data: Any) -> JudgeAudit:
     """Measure the judges of a study, of a table with one verdict in each row, or of a file: biases,
     consistency and, where the better answers are known, accuracy."""

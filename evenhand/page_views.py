@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import JudgedStudy, as_study
 from studies import errors, settings
@@ -27,7 +27,7 @@ class PageNotStarted(errors.EvenhandError):
     """Raised if the page did not start in time, or its process ended before."""
 
 
-@names_missing_extra
+@report_missing_extra
 def report(data: Any, path: str | Path) -> Path:
     """Write a study (or table, or file) as one HTML file that opens offline; return its path. For a
     study from a store, the HTML file is the full report of the page (needs the extra `page`), for
@@ -78,7 +78,7 @@ class ShownPage:
         )
 
 
-@names_missing_extra
+@report_missing_extra
 def show(data: Any, *, port: int = 0, height: int = PAGE_HEIGHT) -> ShownPage:
     """Start the page with a study on this machine (needs the extra `page`) and return it; a
     notebook shows it inline, `height` pixels high. `data` is a study, a table or a file; `port` 0

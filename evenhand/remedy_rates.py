@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.study_table import as_study
 from metrics.remedies.rule_names import rule_words_of_id
 from metrics.summary import remedy_tables, summary
@@ -49,7 +49,7 @@ class RemedyComparison:
         )
 
 
-@names_missing_extra
+@report_missing_extra
 def remedies(data: Any) -> RemedyComparison:
     """Compare decision rules on the comparisons of a study (or table, or file) whose better answer
     is known, by design or from people's votes; SourceError if there are none."""

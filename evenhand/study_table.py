@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.table_input import (
     COLUMN_NAMES,
     as_table,
@@ -72,7 +72,7 @@ class JudgedStudy:
         )
 
 
-@names_missing_extra
+@report_missing_extra
 def read(
     source: str | Path,
     study: str | None = None,
@@ -132,9 +132,9 @@ def study(
     contestant, `first`, `second`, `A`, `B`, `model_a`, `[[A]]` or `tie`; empty for a reply without
     a verdict), the judge, the prompt, the category, the better answer (`truth`, written like the
     winner), and the texts of question and answers. `words` states what other winners mean, such as
-    {0: "first", 1: "second"}. A table without both contestants and a winner is read as a file with
-    the same columns would be (`verdict` and `label`, for instance), or by `mapping`, as in `read`;
-    `words` then has no effect.
+    {0: "first", 1: "second"}. A table that lacks a contestant or the winner, or comes with a
+    `mapping` (as in `read`), is read as a file with the same columns would be (`verdict` and
+    `label`, for instance); `words` then has no effect.
     """
     rows = as_table(table)
     named = {
@@ -210,8 +210,8 @@ def _study_from_source_columns(
     given: list[str],
 ) -> JudgedStudy:
     """Build a study from a table, read as a file with the same columns would be, by `mapping`
-    (column -> field) if it is given. SourceError if no format fits; `columns` (role -> column) and
-    `given` (roles that the caller named) tell what is missing."""
+    (column -> field) if it is given. SourceError if no format fits; its message names missing
+    columns by `columns` (role -> column) and `given` (roles that the caller named)."""
     table = to_source_table(rows, name)
     mapping = mapping or mapping_of_score_table(columns, table.columns)
     missing = [role for role in _REQUIRED if role not in columns]

@@ -226,7 +226,7 @@ def draw(store: Store) -> Iterator[Drawing]:
 def draw_other_tabs(store: Store) -> Iterator[Drawing]:
     """Home, the form of our example files in its states, and the Run tab and the drawer Share of
     the studies in FROZEN."""
-    yield "Home/demo", lambda: demo_panel.demo_parts(store)
+    yield "Home/demo", lambda: demo_panel.recorded_demo_html(store)
     yield "Home/examples", lambda: study_list.examples_html(store, paper_claims.claims_html(store))
     for example in load_examples():
         if not example.needs_records and not example.uses_embedded_judge:

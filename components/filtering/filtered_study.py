@@ -36,7 +36,7 @@ class FilteredStudy:
 
     @cached_property
     def shared_values_cache(self) -> dict[tuple[Any, ...], Any]:
-        """Cache of `memo.share_within_filtered_study`: function and arguments -> result."""
+        """Cache of `memo.cache_in_filtered_study`: function and arguments -> result."""
         return {}
 
     @cached_property
@@ -44,11 +44,11 @@ class FilteredStudy:
         """Version of the study, read before its judgements, so never newer than they are."""
         return self.store.version(self.name)
 
-    def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of the study; `what` identifies the
-        computation, with its arguments. A reply that arrives during `work` makes a new version, for
+    def memoise(self, key: tuple[Hashable, ...], compute: Callable[[], Value]) -> Value:
+        """The result of `compute`, which is called once per version of the study; `key` identifies
+        the computation and its arguments. A reply that arrives meanwhile makes a new version, for
         which the result is computed again."""
-        return self.store.memoised(self.name, what, work, self.version)
+        return self.store.memoised(self.name, key, compute, self.version)
 
     @cached_property
     def study(self) -> Study:
@@ -68,7 +68,7 @@ class FilteredStudy:
         together."""
         chosen = Filter(category=self.filter.category)
         twins = self.store.frame(self.name, "only")
-        return self.memoised(
+        return self.memoise(
             ("twin effects", chosen),
             lambda: twin_effects(chosen.apply(twins), chosen.apply(self.whole_frame_by_person)),
         )

@@ -18,21 +18,21 @@ def memoise_by_study(
     judgement or plan."""
 
     @wraps(function)
-    def cached(filtered: FilteredStudy) -> Result:
-        return filtered.memoised((function, filtered.filter), lambda: function(replace(filtered)))
+    def wrapper(filtered: FilteredStudy) -> Result:
+        return filtered.memoise((function, filtered.filter), lambda: function(replace(filtered)))
 
-    return cached
+    return wrapper
 
 
-def share_within_filtered_study(
+def cache_in_filtered_study(
     function: Callable[Concatenate[FilteredStudy, Parameters], Result],
 ) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
-    """Decorate a function so that all panels drawn from the same FilteredStudy share one result.
-    Used for values too large or too seldom used for the store's cache: the result is deleted with
-    the FilteredStudy. Arguments must be hashable."""
+    """Decorate a function so that its result is kept in the FilteredStudy, for all panels drawn
+    from it. This is for values too large or too seldom used for the store's cache: they are deleted
+    with the FilteredStudy. Arguments must be hashable."""
 
     @wraps(function)
-    def shared(
+    def wrapper(
         filtered: FilteredStudy, /, *args: Parameters.args, **named: Parameters.kwargs
     ) -> Result:
         key = (function, *args, *sorted(named.items()))
@@ -41,4 +41,4 @@ def share_within_filtered_study(
         found: Result = filtered.shared_values_cache[key]
         return found
 
-    return shared
+    return wrapper

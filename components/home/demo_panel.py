@@ -22,7 +22,7 @@ html: Final = macros("home/home.html")
 SHOWN_PAIRS: Final = 20
 
 
-def demo_parts(store: Store) -> list[Markup]:
+def recorded_demo_html(store: Store) -> list[Markup]:
     """HTML of the recorded demo: headline and coloured squares, computed once for all visitors and
     without people's votes; two notices if the store has no demo."""
     study = demo_studies.PAIRS_STUDY
@@ -73,16 +73,16 @@ def recorded_squares_html(frame: pd.DataFrame) -> Markup:
     return order_squares_html(orders, told)
 
 
-def order_squares_html(pairs: Sequence[OrderPair], told: str) -> Markup:
+def order_squares_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
-    The same colour twice means that the same position was picked after the swap. `told`: the
-    finding in words, also for screen readers."""
+    The same colour twice means that the same position was picked after the swap. `finding`:
+    the result in words, also for screen readers."""
     colours: dict[int | None, str] = {None: "waiting", 0: "first", 1: "second"}
     rows = [[colours.get(pair[at], "tie") for pair in pairs] for at in (0, 1)]
     keys = [legend_entry("first", "picked the first"), legend_entry("second", "picked the second")]
     if any(None in pair for pair in pairs):
         keys.append(legend_entry("waiting", "no verdict"))
-    return html.squares(rows, keys, told)
+    return html.squares(rows, keys, finding)
 
 
 # ---------------------------------------------------------------------------------- live
@@ -93,7 +93,7 @@ def live_demo_study_name(store: Store) -> str:
     return store.name_saved_by_visitor(demo_studies.LIVE_STUDY)
 
 
-def live_demo_parts(store: Store, engine: Engine) -> list[Markup]:
+def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
     """HTML of the demo while it runs and after its end: headline, and squares of which those
     without a usable reply are hatched."""
     name = live_demo_study_name(store)

@@ -92,9 +92,9 @@ def _count_unusable_and_failed(store: Store, line: StudySummary) -> tuple[int, i
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML list of the studies, or a note if there are none; `running` are the names of those with
-    an active run. The row of the study `asked` contains, for `question` "rename", a field for its
-    new name; for "delete", the question whether to delete it."""
+    """HTML list of the studies, or a note if there are none; `running`: names of the studies with
+    an active run. The row of the study `asked` contains a field for its new name if `question` is
+    "rename", and the question whether to delete it if `question` is "delete"."""
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     if not lines:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
@@ -120,8 +120,8 @@ def studies_html(
 
 
 def _calls_text(store: Store, line: StudySummary) -> str:
-    """Number of calls and, apart, of people's votes, such as "1,104 + 3 votes"; for an unfinished
-    study "12 of 80", with the votes among them."""
+    """Number of calls and of people's votes, such as "1,104 + 3 votes"; for an unfinished study "12
+    of 80", in which votes count as calls."""
     counts = store.ask_counts(line.name)
     votes = sum(n for judge, *_, n in counts if judge.startswith(HUMAN_PREFIX))
     also = f" + {count(votes, 'vote')}" if votes else ""

@@ -9,10 +9,10 @@ from typing import Any, Final
 import gradio as gr
 
 from components.home import study_list
-from components.home.demo_panel import demo_parts, live_demo_parts, live_demo_study_name
+from components.home.demo_panel import live_demo_html, live_demo_study_name, recorded_demo_html
 from components.home.paper_claims import claims_html
-from components.home.seen_data import SeenData, store_and_read_uploads, uploads_html
 from components.home.study_list import running_study_names
+from components.home.uploaded_data import UploadedData, store_and_read_uploads, uploads_html
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html, notice_html, panel_heading
@@ -87,7 +87,7 @@ def build() -> HomeTab:
             visible=False, elem_id="eh-door-judge",
         )  # fmt: skip
         tab.seen = ClickableHTML(elem_id="eh-seen")
-        tab.read = gr.State(None)  # SeenData of the files read last
+        tab.read = gr.State(None)  # UploadedData of the files read last
         tab.notice = ClickableHTML(elem_id="eh-home-notice")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head", elem_id="eh-home-head"):
@@ -109,7 +109,7 @@ def outputs_of_show_home(tab: HomeTab) -> list[Any]:
 
 def show_home(store: Store, engine: Engine) -> list[Any]:
     shown = study_list.studies_html(store, running_study_names(store, engine))
-    return [*demo_parts(store), shown, study_list.examples_html(store, claims_html(store))]
+    return [*recorded_demo_html(store), shown, study_list.examples_html(store, claims_html(store))]
 
 
 def opens_home(address: Mapping[str, str]) -> bool:
@@ -139,7 +139,7 @@ def bind(
         shown = show_home(store, engine)
         if engine.active_run(live_demo_study_name(store)) is None:
             return [gr.skip(), *shown]
-        return [gr.Timer(active=True), *live_demo_parts(store, engine), *shown[2:]]
+        return [gr.Timer(active=True), *live_demo_html(store, engine), *shown[2:]]
 
     # A voter's page shows no Home tab, and is sent no names of studies and judges.
     fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
@@ -156,10 +156,10 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
         save_plan(plan, store)
         run_tab.start_run(store, engine, plan.study.name)
         shown = study_menu_update(store, plan.study.name)
-        return [shown, gr.Timer(active=True), *live_demo_parts(store, engine)]
+        return [shown, gr.Timer(active=True), *live_demo_html(store, engine)]
 
-    def draw_running_demo(study: str) -> list[Any]:
-        parts = live_demo_parts(store, engine)
+    def show_running_demo(study: str) -> list[Any]:
+        parts = live_demo_html(store, engine)
         running = engine.active_run(live_demo_study_name(store)) is not None
         pill = run_tab.show_latest_run_pill(engine, study) if study else gr.skip()
         return [gr.skip() if running else gr.Timer(active=False), *parts, pill]
@@ -170,7 +170,7 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
     event.success(None, None, None, js=MARK_DRAWN)
     event.failure(None, None, None, js=MARK_ENDED)
     ticked = tab.timer.tick(
-        draw_running_demo, header.study, [*outputs, header.pill], trigger_mode="once", **QUIET
+        show_running_demo, header.study, [*outputs, header.pill], trigger_mode="once", **QUIET
     )
     ticked.then(None, None, None, js=MARK_DRAWN)
 
@@ -196,7 +196,7 @@ def _bind_file_upload(
         return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
     def handle_upload_click(
-        seen: SeenData | None, judge: str, state: FormState, tested: Any, event: gr.EventData
+        seen: UploadedData | None, judge: str, state: FormState, tested: Any, event: gr.EventData
     ) -> list[Any]:
         keep, asked = [gr.skip()] * (len(form) + 2), click_data(event)
         if seen is None:

@@ -75,7 +75,7 @@ def points(text: str, kind: str = "") -> str:
 
 
 def spaced_ci(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
-    """`interval` with a space before it, to stand behind a value; "" if it is unknown."""
+    """`interval` after a space, to follow a value in a text; "" if it is unknown."""
     return f" {interval(estimate, decimals, scale=scale)}".rstrip()
 
 
@@ -183,9 +183,9 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on about how much more data would make the gap between two ratings significant: "1,000
-    more items, 2,400 battles". `battles`: number of further battles needed, on new items. The items
-    follow from the battles per item of the present `gap`; if its `n` or `items` is 0, the text is
-    "2,400 more battles"."""
+    more items, 2,400 battles". `battles`: number of further battles that are needed. The number of
+    items is computed from the items per battle in the estimate `gap`; if `gap` has no items or no
+    battles, the text is "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
@@ -201,8 +201,8 @@ def truncate(text: str, max_chars: int) -> str:
 def lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
     first [−0.4, 6.6])"; empty without an interval. The test is adjusted for several judges, the
-    interval is not: if it excludes 0, the text says so. A negative `lean` is a preference for the
-    first position."""
+    interval is not: the text states this if the interval excludes 0. A negative `lean` is a
+    preference for the first position."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

@@ -78,18 +78,24 @@ def matrix_html(
     end: EndColumn | None = None,
     intervals: bool = True,
 ) -> Markup:
-    """HTML of the matrix, with its colour scale below.
+    """HTML of the matrix, with its colour scale below. A missing or unknown estimate is shown as a
+    dash.
 
-    A missing or unknown estimate is shown as a dash. `total`: the first column is a total, set
-    apart and the only one with intervals in its cells. A click on a cell sends {keys[0]: row,
-    keys[1]: column} (in a total, only the row), or `select[row, column]` if given. `turns`:
-    transpose the matrix on a phone; by default if it has up to six rows and its scale is not of
-    kind `w`, as for win rates. `more`: further lines of a hover card. `beside`: a small line in the
-    cell itself. Cells with fewer than MIN_COLOURED_ITEMS items or `least` verdicts are hatched.
-    `aside`: text after the colour scale. `strengths`: colour strength of a cell, 0 to 1, instead of
-    that of its value. `end`: a last column without colour. `intervals` False: intervals on hover
-    only. `label_width`: pixels of the row names. `click`: last line of a hover card, on the effect
-    of a click.
+    - `total`: the first column is a total, set apart and the only one with intervals in its cells.
+    - `keys`: names of the filters that a click on a cell sends: the first with the row, the second
+      with the column (not in a total). `select[row, column]`, if given, is sent instead.
+    - `label_width`: pixels of the row names.
+    - `turns`: whether the matrix is transposed on a phone; by default if it has up to six rows and
+      its scale is not of kind `w`, as for win rates.
+    - `click`: last line of a hover card, on the effect of a click.
+    - `more`: further lines of a hover card.
+    - `beside`: a small line in the cell itself.
+    - `least`: number of verdicts below which a cell is hatched, as one is with fewer than
+      MIN_COLOURED_ITEMS items.
+    - `aside`: text after the colour scale.
+    - `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
+    - `end`: a last column without colour.
+    - `intervals`: whether cells show intervals; if False, only their hover cards do.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -106,7 +112,7 @@ def matrix_html(
     if turns:
         tables += _transposed_table(rows, heads, made, options, total, end)
     style = attributes({"style": f"--lab: {label_width}px"})
-    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, options, aside))})
+    data = attributes({"data-heat": json.dumps(_data_for_download(rows, heads, options, aside))})
     hatched = any(e is not None and options.has_too_small_sample(e) for e in cells.values())
     legend = _matrix_legend_html(scale, hatched, aside, least)
     box = fill('<div class="eh-heat-box"{}{}>{}</div>', style, data, tables)
@@ -146,14 +152,14 @@ class _MatrixOptions:
         return few and estimate.value is not None
 
 
-def _download_data(
+def _data_for_download(
     rows: Sequence[str], columns: Sequence[MatrixColumn], options: _MatrixOptions, aside: str
 ) -> dict[str, Any]:
     """The matrix as a dict for JSON, from which the page's script makes the PNG, SVG and CSV
     downloads; `aside`: text after the colour scale."""
     scale = options.scale
     cells = [
-        _download_row(row, column.name, estimate, options)
+        _cell_values(row, column.name, estimate, options)
         for row in rows
         for column in columns
         if (estimate := options.cells.get((row, column.name))) is not None
@@ -171,7 +177,7 @@ def _download_data(
     }
 
 
-def _download_row(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[Any]:
+def _cell_values(row: str, column: str, estimate: Estimate, options: _MatrixOptions) -> list[Any]:
     """The values of one cell: row, column, value, low, high, n, items, colour strength from 0 to 1
     (None if hatched), and the cell's two lines of text."""
     ink = None
@@ -186,7 +192,7 @@ def _interval_or_size_text(estimate: Estimate, options: _MatrixOptions) -> str:
     """Second line of a cell: the interval, or the number of items or verdicts if these are too
     few."""
     if not options.has_too_small_sample(estimate):
-        return options.scale.bounds(estimate)
+        return options.scale.interval(estimate)
     if 0 < estimate.items < MIN_COLOURED_ITEMS:
         return count(estimate.items, "item")
     return count(estimate.n, "verdict")
@@ -195,7 +201,7 @@ def _interval_or_size_text(estimate: Estimate, options: _MatrixOptions) -> str:
 def _wide_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
-    made: Mapping[tuple[str, str], Markup],
+    html: Mapping[tuple[str, str], Markup],
     options: _MatrixOptions,
     total: bool,
     turns: bool,
@@ -207,7 +213,7 @@ def _wide_table(
         head_html(column, bold=total and i == 0, upright=upright)
         for i, column in enumerate(columns)
     ]
-    lines = [(break_name(row), [made[row, column.name] for column in columns]) for row in rows]
+    lines = [(break_name(row), [html[row, column.name] for column in columns]) for row in rows]
     if end is not None:
         gaps.append(len(heads) + len(gaps))
         heads.append(head_html(end.head))
@@ -226,7 +232,7 @@ def _wide_table(
 def _transposed_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
-    made: Mapping[tuple[str, str], Markup],
+    html: Mapping[tuple[str, str], Markup],
     options: _MatrixOptions,
     total: bool,
     end: EndColumn | None,
@@ -234,7 +240,7 @@ def _transposed_table(
     upright = needs_upright_heads(rows)
     heads = [head_html(MatrixColumn(row), upright=upright) for row in rows]
     lines = [
-        (name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
+        (name_html(column.name, bold=total and i == 0), [html[row, column.name] for row in rows])
         for i, column in enumerate(columns)
     ]
     if end is not None:
@@ -282,7 +288,7 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
         '<td class="plain"><span{}><b>{}</b><small>{}</small></span></td>',
         attributes({"data-tip": "\n".join(card)}),
         end.scale.text(estimate.value),
-        end.scale.bounds(estimate),
+        end.scale.interval(estimate),
     )
 
 
@@ -306,8 +312,8 @@ def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOpti
 
 
 def _matrix_legend_html(scale: ColourScale, hatched: bool, aside: str, least: int) -> Markup:
-    """HTML below the matrix: the colour scale, the text `aside`, and, if a cell is hatched, why;
-    `least` is the number of verdicts that a cell needs."""
+    """HTML below the matrix: the colour scale, the text `aside`, and, if a cell is hatched, the
+    reason; `least` is the number of verdicts that a cell needs."""
     few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else EMPTY
     if hatched:
         few += Markup('<span class="eh-grow"></span>') if not aside else EMPTY

@@ -42,8 +42,8 @@ def total_name(names: Container[str]) -> str:
 
 
 def needs_upright_heads(names: Sequence[str]) -> bool:
-    """Whether the column heads are too wide for a phone if each has the width of the longest word:
-    then they run upwards there, so that no word is broken."""
+    """Whether the column heads are too wide for a phone if each is as wide as the longest word
+    among them. Such heads run upwards on a phone, so that no word is broken."""
     parts = (part for name in names for part in re.split(r"[\s_/-]", name))
     longest = max((len(part) for part in parts), default=0)
     return _HEAD_CHARACTER * longest * len(names) > _PHONE_HEADS

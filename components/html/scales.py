@@ -53,7 +53,8 @@ class ColourScale:
         return f"{self.kind}{round(COLOUR_BINS * min(max(strength, 0.0), 1.0))}"
 
     def strength(self, value: float) -> float:
-        """Colour strength of a value: 0 at `blank`, 1 at `full`, outside of these also beyond."""
+        """Colour strength of a value: 0 at `blank`, 1 at `full`; values beyond these give less than
+        0 or more than 1."""
         if self.middle is None or self.middle in (self.blank, self.full):
             return (value - self.blank) / (self.full - self.blank)
         near = (value - self.blank) / (self.middle - self.blank)
@@ -67,7 +68,7 @@ class ColourScale:
             return DASH
         return number(self.times * value, self.decimals, signed=self.signed)
 
-    def bounds(self, estimate: Estimate) -> str:
+    def interval(self, estimate: Estimate) -> str:
         """Text of the interval: "66–73", or "[−18, 8]" for signed and negative values; empty
         without an interval."""
         low, high = estimate.low, estimate.high
@@ -121,10 +122,11 @@ WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 
 
 def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None) -> ColourScale:
-    """Fit the one-coloured scale of a measure whose best value is its highest to the cells of a
-    study: no colour at the best cell, MIDDLE_STRENGTH at chance, full colour at the lowest cell if
-    it is below chance, or if `chance` is None or not below the best cell. Unchanged without cells,
-    if all are equal, or if the scale is not of kind `b` or is two-sided."""
+    """Fit the scale of a measure, best at its highest value, to the values of the cells of a study.
+    The highest value gets no colour, and chance MIDDLE_STRENGTH of the full colour. The full colour
+    is for the lowest value if that is below chance, or if `chance` is None or not below the highest
+    value. The scale is unchanged without values, if all are equal, and if it is not of kind `b` or
+    is two-sided."""
     known = sorted(values)
     if not known or known[0] == known[-1] or scale.kind != "b" or scale.is_two_sided:
         return scale

@@ -30,7 +30,7 @@ class StaticCell:
         """Cell of an estimate, with its interval below; None if the estimate has no value."""
         if estimate.value is None:
             return None
-        return cls(estimate.value, lines, below=scale.bounds(estimate))
+        return cls(estimate.value, lines, below=scale.interval(estimate))
 
 
 def static_matrix(

@@ -45,9 +45,9 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict in one order: the position picked most often over its repeats (None if there are only
-    scores, or if no verdict is most frequent: `is_divided`); or, without a usable reply, the status
-    of the failure."""
+    """Verdict in one order: the most frequent one among its repeats, a position or a tie. `pick` is
+    None if there are only scores, if no verdict is most frequent (`is_divided`), or without a
+    usable reply; `status` then names the failure."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -255,9 +255,9 @@ def _mask_without_button_filters(
             mask &= np.asarray(firsts[name] == wanted, bool)
     for name in (selection.contestant, selection.against):
         if name:
-            mask &= _shown_mask(firsts["comparison"], name.__eq__)
+            mask &= _mask_showing(firsts["comparison"], name.__eq__)
     if selection.no_twins:
-        mask &= ~_shown_mask(firsts["comparison"], is_twin)
+        mask &= ~_mask_showing(firsts["comparison"], is_twin)
     if selection.slot is not None:
         mask &= index.mask_with_any_row((index.frame["pick"] == selection.slot).to_numpy())
     if selection.unlike:
@@ -285,7 +285,7 @@ def suspect_mask(index: ComparisonIndex) -> Mask:
     return index.mask_with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
 
 
-def _shown_mask(column: pd.Series, fits: Callable[[str], bool]) -> Mask:
+def _mask_showing(column: pd.Series, fits: Callable[[str], bool]) -> Mask:
     """Mask of the comparisons that show an answer whose name `fits`."""
     has = np.array([any(map(fits, str(one).split(SEP))) for one in column.cat.categories], bool)
     return has[column.cat.codes.to_numpy()] if len(has) else np.zeros(len(column), bool)

@@ -34,55 +34,55 @@ def explain_comparison(opened: ComparisonDetail) -> Explanation:
 
 
 def _main_finding(opened: ComparisonDetail) -> Explanation:
-    marks = opened.line.verdicts
-    failed = [mark for mark in marks if mark.status not in USABLE_STATUSES]
+    orders = opened.line.verdicts
+    failed = [order for order in orders if order.status not in USABLE_STATUSES]
     if failed:
-        return Explanation("warn", "Unusable replies.", _failure_text(failed, marks))
-    if any(mark.is_divided for mark in marks):
-        return _divided_orders_finding(marks)
+        return Explanation("warn", "Unusable replies.", _failure_text(failed, orders))
+    if any(order.is_divided for order in orders):
+        return _divided_orders_finding(orders)
     if opened.flipped:
-        return Explanation("warn", "Flipped.", _flip_text(marks))
-    if all(mark.pick is None for mark in marks):
+        return Explanation("warn", "Flipped.", _flip_text(orders))
+    if all(order.pick is None for order in orders):
         return Explanation("calm", "Scored.", "The judge gave scores and picked no answer.")
-    if len(marks) == 1:
+    if len(orders) == 1:
         return Explanation(
-            "calm", "One order.", f"{_single_order_text(marks[0])} No other order has a verdict."
+            "calm", "One order.", f"{_single_order_text(orders[0])} No other order has a verdict."
         )
-    if len({_picked_name(mark) for mark in marks}) > 1:  # not a flip before all orders are judged
+    if len({_picked_name(order) for order in orders}) > 1:  # no flip before all orders are judged
         return Explanation(
-            "calm", "Not all orders.", f"{_outcomes_text(marks)} Some orders have no verdict yet."
+            "calm", "Not all orders.", f"{_outcomes_text(orders)} Some orders have no verdict yet."
         )
-    return Explanation("calm", "Consistent.", _consistent_text(marks))
+    return Explanation("calm", "Consistent.", _consistent_text(orders))
 
 
-def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict]) -> str:
-    kinds = Counter(mark.status.replace("_", " ") for mark in failed)
+def _failure_text(failed: Sequence[OrderVerdict], orders: Sequence[OrderVerdict]) -> str:
+    kinds = Counter(order.status.replace("_", " ") for order in failed)
     named = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
     which = "The judge's reply gave no verdict"
-    if len(marks) > 1:
-        which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} gave no verdict"
+    if len(orders) > 1:
+        which = f"{count(len(failed))} of the judge's {count(len(orders), 'reply')} gave no verdict"
     return f"{which} ({named}). Unusable replies enter no measure unless a preset makes them ties."
 
 
-def _divided_orders_finding(marks: Sequence[OrderVerdict]) -> Explanation:
+def _divided_orders_finding(orders: Sequence[OrderVerdict]) -> Explanation:
     """Finding on a comparison with divided orders (`OrderVerdict.is_divided`)."""
-    agreed = [mark for mark in marks if not mark.is_divided]
+    agreed = [order for order in orders if not order.is_divided]
     where = "The"
-    if len(marks) > 1:
-        where = f"In {count(len(marks) - len(agreed))} of {count(len(marks), 'order')} the"
+    if len(orders) > 1:
+        where = f"In {count(len(orders) - len(agreed))} of {count(len(orders), 'order')} the"
     text = (
         f"{where} repeats disagree and no verdict is most frequent; Consistency counts such an "
         "order as a tie."
     )
-    if len({_picked_name(mark) for mark in agreed}) > 1:
+    if len({_picked_name(order) for order in agreed}) > 1:
         return Explanation("warn", "Flipped.", f"{_outcomes_text(agreed)} {text}")
     return Explanation("warn", "Repeats disagree.", text)
 
 
-def _flip_text(marks: Sequence[OrderVerdict]) -> str:
-    first, *_, second = marks
-    if len(marks) > 2 or len(first.shown) > 2:
-        return _outcomes_text(marks)
+def _flip_text(orders: Sequence[OrderVerdict]) -> str:
+    first, *_, second = orders
+    if len(orders) > 2 or len(first.shown) > 2:
+        return _outcomes_text(orders)
     if first.pick == second.pick:
         return (
             f"The judge chose {_picked_answer_phrase(first)} in both orders, although the answers "
@@ -93,35 +93,35 @@ def _flip_text(marks: Sequence[OrderVerdict]) -> str:
     return f"The judge chose {shown}, and gave a tie when the answers were swapped."
 
 
-def _outcomes_text(marks: Sequence[OrderVerdict]) -> str:
-    chosen = {_picked_name(mark) for mark in marks}
-    return f"The judge reached {len(chosen)} different outcomes in {len(marks)} orders."
+def _outcomes_text(orders: Sequence[OrderVerdict]) -> str:
+    chosen = {_picked_name(order) for order in orders}
+    return f"The judge reached {len(chosen)} different outcomes in {len(orders)} orders."
 
 
-def _consistent_text(marks: Sequence[OrderVerdict]) -> str:
-    orders = "both orders" if len(marks) == 2 else f"all {len(marks)} orders"
-    if marks[0].pick == "tie":
-        return f"The judge called the comparison a tie in {orders}."
-    return f"The judge chose {_picked_name(marks[0])} in {orders}."
+def _consistent_text(orders: Sequence[OrderVerdict]) -> str:
+    each = "both orders" if len(orders) == 2 else f"all {len(orders)} orders"
+    if orders[0].pick == "tie":
+        return f"The judge called the comparison a tie in {each}."
+    return f"The judge chose {_picked_name(orders[0])} in {each}."
 
 
-def _single_order_text(mark: OrderVerdict) -> str:
-    if mark.pick == "tie":
+def _single_order_text(order: OrderVerdict) -> str:
+    if order.pick == "tie":
         return "The judge called the comparison a tie."
-    return f"The judge chose {_picked_name(mark)}, shown {_picked_slot_ordinal(mark)}."
+    return f"The judge chose {_picked_name(order)}, shown {_picked_slot_ordinal(order)}."
 
 
-def _picked_name(mark: OrderVerdict) -> str:
-    return mark.shown[mark.pick] if isinstance(mark.pick, int) else "a tie"
+def _picked_name(order: OrderVerdict) -> str:
+    return order.shown[order.pick] if isinstance(order.pick, int) else "a tie"
 
 
-def _picked_answer_phrase(mark: OrderVerdict) -> str:
-    return f"the answer shown {_picked_slot_ordinal(mark)}"
+def _picked_answer_phrase(order: OrderVerdict) -> str:
+    return f"the answer shown {_picked_slot_ordinal(order)}"
 
 
-def _picked_slot_ordinal(mark: OrderVerdict) -> str:
+def _picked_slot_ordinal(order: OrderVerdict) -> str:
     words = ("first", "second", "third")
-    slot = mark.pick if isinstance(mark.pick, int) else 0
+    slot = order.pick if isinstance(order.pick, int) else 0
     return words[slot] if slot < len(words) else slot_name(slot)
 
 

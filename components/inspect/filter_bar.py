@@ -33,7 +33,7 @@ def filter_bar(inspected: InspectedStudy) -> Markup:
     if inspected.choices is None or not (inspected.selection.has_filters or inspected.total):
         return EMPTY
     selection = inspected.selection
-    menus = [*_filter_menus(selection, inspected.choices), *_verified_menu(inspected)]
+    menus = [*_filter_menus(selection, inspected.choices), *_verification_menu(inspected)]
     pills = _filter_buttons(selection, inspected.counts or {})
     return wrap(html.filter_bar(pills, menus, selection.text))
 
@@ -112,7 +112,7 @@ def _filter_menus(
             yield name, label, value, everything | {each: each for each in known}
 
 
-def _verified_menu(inspected: InspectedStudy) -> list[FilterMenu]:
+def _verification_menu(inspected: InspectedStudy) -> list[FilterMenu]:
     """Menu of the kinds of people's verifications that match at least one comparison, and of
     the kind now selected; empty if nothing matches and none is selected."""
     value, left = inspected.selection.verified, inspected.verified or {}

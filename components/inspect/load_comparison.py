@@ -47,7 +47,8 @@ MAX_IMAGE_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """Messages (role, text) of a call, rebuilt from the store; `note` says why there are none."""
+    """Messages (role, text) of a call, rebuilt from the store; if there are none, `note` is the
+    reason."""
 
     messages: tuple[tuple[str, str], ...] = ()
     note: str = ""
@@ -145,7 +146,7 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),
     )
-    return _add_list_and_opened(store, index, matching, base) if len(matching) else base
+    return _add_list_and_detail(store, index, matching, base) if len(matching) else base
 
 
 def _load_index(store: Store, name: str) -> ComparisonIndex:
@@ -156,7 +157,7 @@ def _load_index(store: Store, name: str) -> ComparisonIndex:
     )
 
 
-def _add_list_and_opened(
+def _add_list_and_detail(
     store: Store, index: ComparisonIndex, matching: Ints, base: InspectedStudy
 ) -> InspectedStudy:
     selection = base.selection

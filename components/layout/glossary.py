@@ -49,7 +49,7 @@ class Term:
         return self.name.lower()
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def spellings(self) -> tuple[str, ...]:
         """Spellings of the term and its synonym in lower case: "κ (kappa)" gives κ and kappa."""
         short, _, long = self.name.partition(" (")
         return tuple(word.lower() for word in (short, long.rstrip(")"), self.also) if word)
@@ -85,7 +85,7 @@ def _spellings_and_pattern() -> tuple[Mapping[str, str], re.Pattern[str]]:
         spelling: term.key
         for term in glossary()
         if term.key not in UNMARKED
-        for word in term.words
+        for word in term.spellings
         for spelling in (word, plural(word))
     }
     longest_first = sorted(keys, key=len, reverse=True)

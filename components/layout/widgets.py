@@ -97,7 +97,7 @@ def ClickableHTML(
 
 def PanelsHTML(**options: Any) -> gr.HTML:
     """A component for the panels of a view: HTML with charts and controls. A panel whose HTML has
-    not changed keeps its chart, its zoom and what was unfolded.
+    not changed keeps its chart, its zoom and its unfolded parts.
 
     `.select(fn)` handles clicks as in ClickableHTML, except on elements inside [data-marks], which
     MarkEvents gets. A change of a control inside [data-control] draws the view again.

@@ -30,18 +30,18 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
     def opens_with_summary() -> bool:
         return results_tab.choose_first_view(whole, requested) == overview_tab.NAME
 
-    def draw() -> None:
+    def draw_summary() -> None:
         if opens_with_summary():
             view_drawing.render_view(store, name, overview_tab.NAME, whole.filter, {})
 
     def draw_last_cards() -> None:
-        """Compute the ranking and the remedies while `draw` still computes the position bias."""
+        """Compute the ranking and the remedies while `draw_summary` computes the position bias."""
         store.prepare_frame_without_rows(name)
         if opens_with_summary():
             overview_tab.draw_ranking_line(whole)
             overview_tab.draw_advice(whole)
 
-    for work in (draw, draw_last_cards):
+    for work in (draw_summary, draw_last_cards):
         threading.Thread(
             target=_run_ignoring_errors, args=(work,), name="read ahead", daemon=True
         ).start()

@@ -329,10 +329,10 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     form = form_updates_tab.form_outputs(interactive.study) if interactive else []
     outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
 
-    def perform_improve_action(filtered: FilteredStudy, send: dict[str, Any]) -> list[Any]:
+    def perform_prompt_action(filtered: FilteredStudy, click: dict[str, Any]) -> list[Any]:
         skipped = [gr.skip()] * len(outputs)
         try:
-            opened, told = perform_card_action(filtered, send)
+            opened, told = perform_card_action(filtered, click)
         except EvenhandError as error:
             raise gr.Error(escape(str(error)), duration=None) from None
         if told:
@@ -352,7 +352,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
             except EvenhandError as error:
                 raise gr.Error(escape(str(error)), duration=None) from None
         if "improve" in send:
-            return perform_improve_action(FilteredStudy(store, name, chosen), send)
+            return perform_prompt_action(FilteredStudy(store, name, chosen), send)
         if "show" in send:
             return [gr.skip(), gr.Dropdown(value=str(send["show"])), *skipped[2:]]
         text = pilot_study_text(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))

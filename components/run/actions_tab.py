@@ -37,20 +37,20 @@ from studies.store.store import Store
 
 class RunActions:
     """Event handlers of the Run tab; all but `draw_past_runs` return the outputs of the redrawn
-    tab, and those that may use a typed key also the key field. `which`: whether the tab lists all
-    latest replies or only unusable ones (a value of REPLY_SCOPES)."""
+    tab, and those that may use a typed key also the key field. `scope`, a value of REPLY_SCOPES:
+    whether the tab lists all latest replies or only unusable ones."""
 
     def __init__(self, store: Store, engine: Engine, live: live_figures.LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
 
-    def __call__(self, name: str, which: str) -> list[Any]:
-        shown = render(self._store, self._engine, self._live, name, which)
+    def __call__(self, name: str, scope: str) -> list[Any]:
+        shown = render(self._store, self._engine, self._live, name, scope)
         return [*shown, show_latest_run_pill(self._engine, name)]
 
-    def redraw_on_timer(self, name: str, which: str) -> list[Any]:
+    def redraw_on_timer(self, name: str, scope: str) -> list[Any]:
         """Redraw the tab when the timer fires, and deactivate the timer once no run is active; no
         other handler deactivates it."""
-        shown = self(name, which)
+        shown = self(name, scope)
         if not name or isinstance(shown[0], gr.Timer) or self._engine.active_run(name) is not None:
             return shown
         return [gr.Timer(active=False), *shown[1:]]
@@ -61,15 +61,15 @@ class RunActions:
             return ["", ""]
         return [show_runs(self._store, name, scope, opened), show_run(self._store, opened, name)]
 
-    def start(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
-        return self._start_with_key(name, which, key, origin)
+    def start(self, name: str, scope: str, key: str = "", origin: str = "") -> list[Any]:
+        return self._start_with_key(name, scope, key, origin)
 
-    def retry(self, name: str, which: str, key: str = "", origin: str = "") -> list[Any]:
+    def retry(self, name: str, scope: str, key: str = "", origin: str = "") -> list[Any]:
         again = statuses_to_retry(self._store.counts(name))
-        return self._start_with_key(name, which, key, origin, RunSettings(retry_statuses=again))
+        return self._start_with_key(name, scope, key, origin, RunSettings(retry_statuses=again))
 
     def _start_with_key(
-        self, name: str, which: str, key: str, origin: str, settings: RunSettings | None = None
+        self, name: str, scope: str, key: str, origin: str, settings: RunSettings | None = None
     ) -> list[Any]:
         """Start a run. A typed key is first tested with one call to each judge that lacks a key,
         and is used if none of these calls fails. If a key is missing, also in the environment, and
@@ -84,8 +84,8 @@ class RunActions:
             gr.Warning(escape(refused))
         else:
             start_run(self._store, self._engine, name, typed, settings=settings)
-            return [*self(name, which), ""]
-        return [*self(name, which), gr.skip()]
+            return [*self(name, scope), ""]
+        return [*self(name, scope), gr.skip()]
 
     def _needs_key(self, name: str, lacking: Collection[str]) -> bool:
         """Whether one of the judges named in `lacking` has no key in the environment either."""
@@ -93,28 +93,28 @@ class RunActions:
         keyless = [judge for judge in judges if not secret_value(judge.api_key_env or "")]
         return any(judge.name in lacking for judge in keyless)
 
-    def pause_or_resume(self, name: str, which: str) -> list[Any]:
+    def pause_or_resume(self, name: str, scope: str) -> list[Any]:
         """Pause the active run, or resume it if it is paused."""
         run = self._engine.active_run(name)
         if run is not None:
             (partial(resume_or_warn, run) if run.state == "paused" else run.pause)()
-        return self(name, which)
+        return self(name, scope)
 
-    def stop(self, name: str, which: str) -> list[Any]:
+    def stop(self, name: str, scope: str) -> list[Any]:
         run = self._engine.active_run(name)
         if run is not None:
             run.stop()
             run.wait(2)
-        return self(name, which)
+        return self(name, scope)
 
     def perform_notice_action(
-        self, name: str, which: str, event: gr.EventData, key: str = "", origin: str = ""
+        self, name: str, scope: str, event: gr.EventData, key: str = "", origin: str = ""
     ) -> list[Any]:
         """Perform the action of a button that was clicked in a notice; an unknown action does
         nothing."""
         asked = parse_notice_click(click_data(event))
         if asked.get("do") == "start":
-            return self._start_with_key(name, which, key, origin)
+            return self._start_with_key(name, scope, key, origin)
         do: dict[str, Callable[[], object]] = {
             "allow": lambda: self._allow_key_for_origin(asked.get("variable"), asked.get("origin")),
             "go": lambda: self._apply_to_active_run(name, resume_or_warn),
@@ -130,7 +130,7 @@ class RunActions:
             ),
         }
         do.get(str(asked.get("do")), lambda: None)()
-        return [*self(name, which), gr.skip()]
+        return [*self(name, scope), gr.skip()]
 
     def _apply_to_active_run(self, name: str, act: Callable[[Run], None]) -> None:
         run = self._engine.active_run(name)
@@ -211,16 +211,16 @@ def render(
     engine: Engine,
     live: live_figures.LiveStudies,
     name: str,
-    which: str = status_html.REPLY_SCOPES[0],
+    scope: str = status_html.REPLY_SCOPES[0],
 ) -> list[Any]:
-    """All outputs of the tab for a study (without a name, none changes); `which` (a value of
-    REPLY_SCOPES) says whether all latest replies are listed or only unusable ones. The outputs may
+    """All outputs of the tab for a study (without a name, none changes). `scope`, a value of
+    REPLY_SCOPES: whether all latest replies are listed or only unusable ones. The outputs may
     activate the timer that redraws the tab, but never deactivate it: outputs made before a run
     started may reach the page after the start."""
     if not name:
         return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)
-    picture = live.for_study(name).figures()
+    figures = live.for_study(name).figures()
     return [
         gr.Timer(active=True) if now.running else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
@@ -232,28 +232,28 @@ def render(
         now.key_origins[0] if len(now.key_origins) == 1 else "",
         gr.Button(f"Test and {status_html.start_button_text(now.missing).lower()}"),
         status_html.show_progress(now),
-        status_html.show_kpis(now, picture),
-        live.outcome(name) if now.complete else partial_results.partial_results_html(now, picture),
+        status_html.show_kpis(now, figures),
+        live.outcome(name) if now.complete else partial_results.partial_results_html(now, figures),
         failed_replies.show_failures(store, now),
-        *map(_shown_chart, (picture.share_figure, picture.elo_figure, picture.wins_figure)),
-        status_html.show_last_replies(store, name, which),
+        *map(_chart_update, (figures.share_figure, figures.elo_figure, figures.wins_figure)),
+        status_html.show_last_replies(store, name, scope),
     ]
 
 
-def _shown_chart(figure: Figure | None) -> Any:
+def _chart_update(figure: Figure | None) -> Any:
     """Update of a chart; a figure that does not apply to the study (None) hides it."""
     return gr.update(visible=False) if figure is None else gr.update(value=figure, visible=True)
 
 
-def show_buttons(now: RunFacts) -> list[gr.Button]:
+def show_buttons(facts: RunFacts) -> list[gr.Button]:
     """The buttons See results, Run, Retry, Pause, Stop and Notify, with prices; buttons that do not
     apply are hidden."""
-    idle = not now.running and not now.has_recorded_verdicts and now.owned
+    idle = not facts.running and not facts.has_recorded_verdicts and facts.owned
     return [
-        gr.Button(visible=now.complete or now.has_recorded_verdicts),
-        gr.Button(status_html.start_button_text(now.missing), visible=idle and now.pending > 0),
-        gr.Button(status_html.retry_button_text(now), visible=idle and now.offers_retry),
-        gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
-        gr.Button(visible=now.running and now.owned),
-        gr.Button(visible=now.running),
+        gr.Button(visible=facts.complete or facts.has_recorded_verdicts),
+        gr.Button(status_html.start_button_text(facts.missing), visible=idle and facts.pending > 0),
+        gr.Button(status_html.retry_button_text(facts), visible=idle and facts.offers_retry),
+        gr.Button("Resume" if facts.paused else "Pause", visible=facts.running and facts.owned),
+        gr.Button(visible=facts.running and facts.owned),
+        gr.Button(visible=facts.running),
     ]

@@ -51,17 +51,17 @@ def failure_row(
     asks: int,
     example: Judgement | None,
     *,
-    opens: bool = True,
-    all_too: bool = True,
+    link_example: bool = True,
+    link_all: bool = True,
 ) -> Markup:
     """HTML of one status of unusable replies: badge with the number of calls (`asks`); judge,
-    prompt, detail and end of the reply of an example. `opens`: add a link to the example in Inspect
-    and, with `all_too`, a link to all replies of this status."""
+    prompt, detail and end of the reply of an example. With `link_example`, a link opens the example
+    in Inspect; with `link_all` too, another one all replies of this status."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
-    shown = [("Example", {"key": example.ask.key})] if opens and example else []
-    shown += [(f"Open {count(asks)}", {"status": status})] if opens and all_too else []
+    shown = [("Example", {"key": example.ask.key})] if link_example and example else []
+    shown += [(f"Open {count(asks)}", {"status": status})] if link_example and link_all else []
     links = join(panel.button_html(panel.Action(*one), small=True) for one in shown)
     badge = panel.status_badge(status, asks)
     return html.failure(badge, who, told[:400], " ".join(told.split()), links)
@@ -72,12 +72,12 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     not count as such): the number of these replies, their effect on the consistency, and a link.
     Empty otherwise."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
-    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.tried):
+    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.calls_made):
         return EMPTY
-    rate = share(unusable / max(1, facts.tried))
+    rate = share(unusable / max(1, facts.calls_made))
     effect = tie_rule_effect_text(store.frame(facts.name))
     text = (
-        f"{rate} of {count(facts.tried)} replies are unusable. They are left out of the "
+        f"{rate} of {count(facts.calls_made)} replies are unusable. They are left out of the "
         f"measures{effect}."
     )
     read = panel.Action(f"Read the {count(unusable)}", {"status": "failures"})

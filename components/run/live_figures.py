@@ -115,7 +115,7 @@ class LiveStudy:
         """The current figures; until a new judgement arrives, the same object is returned."""
         with self._lock:
             if self._read_new_rows() or self._figures is None:
-                self._figures = self._draw_figures()
+                self._figures = self._compute_figures()
             return self._figures
 
     def _read_new_rows(self) -> bool:
@@ -125,7 +125,7 @@ class LiveStudy:
         if any(row[0] in self._plan_places for row in rows):
             self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
-        new = self._counted_rows(self._make_frame(rows))
+        new = self._rows_to_count(self._make_frame(rows))
         if new.empty:
             return False
         first = self.frame is None
@@ -141,7 +141,7 @@ class LiveStudy:
         frame = frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
         return select_twin_rows(frame, "without")
 
-    def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
+    def _rows_to_count(self, new: pd.DataFrame) -> pd.DataFrame:
         """The rows to count: those of judges; people's votes only while no judge has given a
         verdict, as in Results."""
         human = row_selection.people_mask(new)
@@ -149,7 +149,7 @@ class LiveStudy:
             self._has_judges = True
             if self.frame is not None:  # votes were counted until now
                 self._reset()
-                return self._counted_rows(
+                return self._rows_to_count(
                     self._make_frame(self.store.frame_rows(self.study, since=self._start))
                 )
         return row_selection.select_rows(new, ~human) if self._has_judges else new
@@ -186,9 +186,9 @@ class LiveStudy:
         if len(self._points) > MAX_SHARE_POINTS:
             del self._points[1:-1:2]
 
-    def _draw_figures(self) -> LiveFigures:
+    def _compute_figures(self) -> LiveFigures:
         if self.frame is None:
-            if name := self._planned_measure_of_answers():
+            if name := self._planned_measure_name():
                 found = name, NO_VERDICT
                 return LiveFigures(0, NO_VERDICT, 1, None, None, None, of_answers=found)
             none = empty_figure("The charts appear with the first verdicts.", 250)
@@ -217,7 +217,7 @@ class LiveStudy:
             repeats,
         )
 
-    def _planned_measure_of_answers(self) -> str:
+    def _planned_measure_name(self) -> str:
         """Name of the pass rate or the mean score, if the plan judges single answers only; else
         ""."""
         texts = self.store.planned_prompts(self.study)
@@ -252,9 +252,9 @@ class LiveStudy:
 class LiveStudies:
     """The live figures of all studies, shared by all sessions of the server.
 
-    Functions of a study's name: `study_headline` returns the headline of its Results tab, `outcome`
-    the HTML that its Run tab shows once all calls have been made, `forecast` the number and cost of
-    all its calls as forecast before the run.
+    Its three functions take the name of a study. `study_headline` returns the headline of its
+    Results tab. `outcome` returns the HTML that its Run tab shows once all calls have been made.
+    `forecast` returns the number and cost of all its calls, as forecast before the run.
     """
 
     def __init__(

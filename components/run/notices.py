@@ -128,9 +128,10 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_wait_shown_in_one_line(wait: JudgeWait) -> bool:
-    """Whether the reason of a wait is shown in one line instead of a notice: if fewer calls per
-    second are made after a rate limit ("paced"), calls are slow, or calls with fewer than
-    NOTICED_ATTEMPTS attempts are retried. A pause after a refusal ("cooling") gets a notice."""
+    """Whether the reason of a wait is shown in one line instead of a notice. This is so if fewer
+    calls per second are made after a rate limit ("paced"), if calls are slow, and if retried calls
+    have had fewer than NOTICED_ATTEMPTS attempts. A pause after a refusal ("cooling") gets a
+    notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -186,13 +187,13 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     last = facts.last
     if facts.running or last is None:
         return
-    kept = f"{count(facts.done, 'reply')} of {count(facts.planned, 'call')} are stored."
+    kept = f"{count(facts.reply_count, 'reply')} of {count(facts.planned, 'call')} are stored."
     start = (
         Action(start_button_text(facts.missing), {"do": "start"}) if facts.missing.asks else None
     )
     if last.state in ("running", "paused"):
         text = (
-            f"In the other process, the run is {last.state}; {count(facts.done)} of "
+            f"In the other process, the run is {last.state}; {count(facts.reply_count)} of "
             f"{count(facts.planned)} calls are done. A run started here makes no call twice. "
             "Reopen this tab to update the numbers."
         )
@@ -268,7 +269,7 @@ def key_request_notice(facts: RunFacts) -> Markup:
     who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys are held in memory only, so type the key again. Waiting for "
-        f"it: {count(facts.missing.asks, 'call')}; stored: {count(facts.done, 'reply')}."
+        f"it: {count(facts.missing.asks, 'call')}; stored: {count(facts.reply_count, 'reply')}."
     )
     where = " and ".join(facts.key_origins)
     return notice_html("bad", f"A key is needed for {who}; the key is sent to {where} only.", text)

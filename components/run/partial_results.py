@@ -8,20 +8,20 @@ from components.run import live_figures, run_facts
 from studies.domain import Estimate
 
 
-def partial_results_html(facts: run_facts.RunFacts, picture: live_figures.LiveFigures) -> Markup:
+def partial_results_html(facts: run_facts.RunFacts, figures: live_figures.LiveFigures) -> Markup:
     """HTML panel with the share of comparisons so far whose verdict changes with the order, or with
     the pass rate or mean score of single answers; empty while no run is active or no reply is
     stored."""
-    if not facts.running or not facts.done:
+    if not facts.running or not facts.reply_count:
         return EMPTY
     heading = pieces.unwrapped_panel_heading(
         "Results so far",
         "the same numbers as on the Results tab; no finding is stated before the run ends",
         (),
     )
-    done = f"{count(facts.done)} of {count(facts.planned)}"
-    single = picture.judges_single_answers
-    so_far = _pass_rate_sentence(*picture.of_answers) if single else order_change_sentence(picture)
+    done = f"{count(facts.reply_count)} of {count(facts.planned)}"
+    single = figures.judges_single_answers
+    so_far = _pass_rate_sentence(*figures.of_answers) if single else order_change_sentence(figures)
     return pieces.wrap(templates.macros("run/run.html").results_so_far(heading, done, so_far))
 
 
@@ -35,10 +35,10 @@ def _pass_rate_sentence(name: str, estimate: Estimate) -> str:
     return f"Of {count(estimate.n, 'verdict')}: {told}. The interval narrows with more verdicts."
 
 
-def order_change_sentence(picture: live_figures.LiveFigures) -> str:
+def order_change_sentence(figures: live_figures.LiveFigures) -> str:
     """Sentence on how many comparisons were judged in all orders, and how many of them change with
     the order."""
-    changed = picture.changed
+    changed = figures.changed
     if changed.value is None:
         return "No comparison has a verdict in all its orders yet."
     return (

@@ -139,7 +139,7 @@ def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: StoredRun)
             ]
         )
     columns: Cells = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
-    return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
+    return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped_html()
 
 
 def _token_text(totals: list[run_costs.AttemptTotals]) -> str:
@@ -176,8 +176,8 @@ def _failures_list(store: Store, run: StoredRun, study: str) -> Markup:
             kind.status,  # type: ignore[arg-type]
             kind.asks,
             store.judgement(run.study, kind.key),
-            opens=run.study == study,
-            all_too=False,
+            link_example=run.study == study,
+            link_all=False,
         )
         for kind in failed
     ]

@@ -65,13 +65,13 @@ class RunFacts:
         return self.counts.get("planned", 0)
 
     @property
-    def done(self) -> int:
+    def reply_count(self) -> int:
         """Number of calls with a stored reply; a failed call has none and is made again by the next
         run."""
         return count_stored_replies(self.counts)
 
     @property
-    def tried(self) -> int:
+    def calls_made(self) -> int:
         """Number of calls that were made, also those that failed."""
         return self.planned - self.pending
 

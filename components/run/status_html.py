@@ -58,7 +58,7 @@ def show_finding(facts: RunFacts, study_headline: str = "") -> Markup:
     if not facts.planned:
         state = "the calls are being prepared" if facts.running else "no calls are planned yet"
         return finding_html(f"{facts.name}: {state}", "")
-    title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
+    title = f"{facts.name}: {count(facts.reply_count)} of {count(facts.planned)} calls done"
     if facts.complete and study_headline:
         return finding_html(study_headline, f"{title}. {_finding_text(facts)}")
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
@@ -115,23 +115,23 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     return wrap(fill('<p class="eh-small eh-mute eh-reasons">{}</p>', told))
 
 
-def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
-    first = _speed_or_flips_kpi(facts, picture)
-    repeated = facts.complete and picture.repeats.value is not None
-    same_order = "" if picture.judges_single_answers else " in the same order"
+def show_kpis(facts: RunFacts, figures: LiveFigures) -> Markup:
+    first = _speed_or_flips_kpi(facts, figures)
+    repeated = facts.complete and figures.repeats.value is not None
+    same_order = "" if figures.judges_single_answers else " in the same order"
     second = (
-        share_kpi("Changed on a repeat", picture.repeats, after=f" calls repeated{same_order}")
+        share_kpi("Changed on a repeat", figures.repeats, after=f" calls repeated{same_order}")
         if repeated
         else _time_left_kpi(facts)
     )
     cost = _finished_study_cost_kpi(facts) if facts.complete else _spent_kpi(facts)
     last = (
-        _answers_kpi(facts, picture)
-        if picture.judges_single_answers
-        else _first_slot_kpi(facts, picture)
+        _single_answers_kpi(facts, figures)
+        if figures.judges_single_answers
+        else _first_slot_kpi(facts, figures)
     )
     strip = kpi_strip([first, second, cost, _unusable_kpi(facts), last])
-    return strip + (stopping_note(picture) if facts.running else EMPTY) + _large_study_note(facts)
+    return strip + (stopping_note(figures) if facts.running else EMPTY) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
@@ -148,12 +148,12 @@ def _large_study_note(facts: RunFacts) -> Markup:
     return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
 
-def _speed_or_flips_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
+def _speed_or_flips_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
     """Key figure: the speed of the run (a dash without an active run or a measured speed); once all
     calls were made, the share of comparisons that change with the order, if it is known."""
     snapshot = facts.snapshot
-    if facts.complete and picture.changed.value is not None:
-        return share_kpi(FLIPS.name, picture.changed)
+    if facts.complete and figures.changed.value is not None:
+        return share_kpi(FLIPS.name, figures.changed)
     if snapshot is None or not facts.running:
         return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)
@@ -219,7 +219,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _finished_study_cost_kpi(facts: RunFacts) -> Kpi:
-    """Key figure of what a finished study cost, with the forecast, the calls, the tokens and the
+    """Key figure of the cost of a finished study, with the forecast, the calls, the tokens and the
     duration of the last run."""
     notes, forecast, made = [], facts.forecast, facts.made
     if forecast is not None and forecast.dollars:
@@ -270,56 +270,56 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     kinds = [status for status in STATUSES if status not in USABLE_STATUSES and counts.get(status)]
     failures = sum(counts[status] for status in kinds)
     if not failures:
-        note = "every reply has a verdict" if facts.done else "no replies yet"
-        return Kpi("Unusable replies", "0", f"of {count(facts.tried)}", note)
+        note = "every reply has a verdict" if facts.reply_count else "no replies yet"
+        return Kpi("Unusable replies", "0", f"of {count(facts.calls_made)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
-    note = f"{share(failures / max(1, facts.tried))}: {told}"
+    note = f"{share(failures / max(1, facts.calls_made))}: {told}"
     if facts.complete and facts.offers_retry:
         failed = facts.failed
         note += f"; asking again: {count(failed.asks, 'call')}, {dollars(failed.dollars)}"
     return Kpi(
-        "Unusable replies", count(failures), f"of {count(facts.tried)}", note,
+        "Unusable replies", count(failures), f"of {count(facts.calls_made)}", note,
         link=f"Open {count(failures)}", select={"status": "failures"},
     )  # fmt: skip
 
 
-def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
-    estimate = picture.share
+def _first_slot_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
+    estimate = figures.share
     if estimate.value is None:
         note = estimate.note or "no item has verdicts in all orders yet"
-        note = _note_without_rows(facts, picture) or note
+        note = _note_without_rows(facts, figures) or note
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; ".removeprefix(", ")
-    note += f"{share(1 / picture.options, 0)} is even"
+    note += f"{share(1 / figures.options, 0)} is even"
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
-def _note_without_rows(facts: RunFacts, picture: LiveFigures) -> str:
+def _note_without_rows(facts: RunFacts, figures: LiveFigures) -> str:
     """Why no reply is drawn although some are stored: they were recorded, or came before this tab
     was opened on a large study; "" otherwise."""
-    if picture.rows or not facts.done:
+    if figures.rows or not facts.reply_count:
         return ""
     return "see Results" if facts.has_recorded_verdicts else "no verdict since this tab was opened"
 
 
-def _answers_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
+def _single_answers_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
     """Key figure of the pass rate or the mean score of single answers."""
-    name, estimate = picture.of_answers
+    name, estimate = figures.of_answers
     if estimate.value is None:
-        note = _note_without_rows(facts, picture) or estimate.note or "no usable verdict yet"
+        note = _note_without_rows(facts, figures) or estimate.note or "no usable verdict yet"
         return Kpi(name, "–", note=note)
     note = f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}".removeprefix(", ")
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi(name, share(estimate.value, 1), note=note)
 
 
-def stopping_note(picture: LiveFigures) -> Markup:
-    """HTML note on the items whose verdicts favour one of the first two positions: the share that
-    favours the first, and whether the run may be stopped, which is once the confidence sequence of
-    this share excludes 50 %. Empty without such items."""
-    votes = picture.sequence
+def stopping_note(figures: LiveFigures) -> Markup:
+    """HTML note on the items whose verdicts favour one of the first two positions: the share of
+    them that favours the first, and whether the run may be stopped. It may be once the confidence
+    sequence of this share excludes 50 %. Empty without such items."""
+    votes = figures.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY
     inside = votes.low <= 0.5 <= votes.high
@@ -332,10 +332,10 @@ def stopping_note(picture: LiveFigures) -> Markup:
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
 
-def show_last_replies(store: Store, name: str, which: str) -> Markup:
-    latest = store.latest_judgements(name, 8, failures_only=which == REPLY_SCOPES[1])
+def show_last_replies(store: Store, name: str, scope: str) -> Markup:
+    latest = store.latest_judgements(name, 8, failures_only=scope == REPLY_SCOPES[1])
     if not latest:
-        none = "No unusable replies." if which == REPLY_SCOPES[1] else "No replies yet."
+        none = "No unusable replies." if scope == REPLY_SCOPES[1] else "No replies yet."
         return wrap(fill('<p class="eh-small eh-mute">{}</p>', none))
     judges = {spec.name for spec in store.study(name).judges} | {j.ask.judge for j in latest}
     questions = store.questions(name, {j.ask.item for j in latest})

@@ -171,26 +171,22 @@ def bind(
     tab.stop.click(look.stop, inputs, outputs, queue=False, **QUIET).then(**past)
     tab.notices.select(look.perform_notice_action, typed, [*outputs, tab.key], **QUIET).then(**past)
     tab.key_go.click(look.start, typed, [*outputs, tab.key], **QUIET).then(**past)
-    _bind_past_runs(tab, header, store, look, past, on_tab)
+    _bind_past_runs(tab, header, store, past, on_tab)
     header.pill.change(None, header.pill, None, js="(pill) => evenhand.title(pill)")
 
 
 def _bind_past_runs(
-    tab: RunTab,
-    header: Header,
-    store: Store,
-    look: actions_tab.RunActions,
-    past: dict[str, Any],
-    on_tab: gr.Tab | None,
+    tab: RunTab, header: Header, store: Store, redraw: dict[str, Any], on_tab: gr.Tab | None
 ) -> None:
-    """Bind the events that redraw the list of past runs (`past`: the event settings that do this)
+    """Bind the events of the list of past runs. It is redrawn (with the event settings `redraw`)
     when the tab is opened, a run changes its state, or another study or scope (this study, all
-    studies) is chosen; and those that open the run that is clicked or named in the address."""
-    header.study.change(**past)
-    tab.scope.change(**past)
+    studies) is chosen. A run is opened when it is clicked, or when the address of the page names
+    it."""
+    header.study.change(**redraw)
+    tab.scope.change(**redraw)
     if on_tab is not None:
-        on_tab.select(**past)
-    tab.state.change(**past)
+        on_tab.select(**redraw)
+    tab.state.change(**redraw)
 
     def open_run(name: str, event: gr.EventData) -> list[Any]:
         asked = click_data(event)
@@ -200,11 +196,11 @@ def _bind_past_runs(
         return [str(asked.get("run", ""))[:40], name]
 
     for part in (tab.runs, tab.opened):
-        part.select(open_run, header.study, [tab.run_id, header.study], **QUIET).then(**past)
+        part.select(open_run, header.study, [tab.run_id, header.study], **QUIET).then(**redraw)
 
     def run_id_in_address(request: gr.Request) -> str:
         return str(request.query_params.get("run", ""))[:40]
 
     if (blocks := current_blocks()) is not None:
-        blocks.load(run_id_in_address, None, tab.run_id, **QUIET).then(**past)
+        blocks.load(run_id_in_address, None, tab.run_id, **QUIET).then(**redraw)
     tab.run_id.change(None, tab.run_id, None, js=UPDATE_ADDRESS)

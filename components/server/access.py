@@ -134,19 +134,19 @@ def _megabytes_text(value: int | None) -> str:
     return "no limit" if value is None else f"{value // MEGABYTE:,} MB"
 
 
-def _by_mode(public: str, local: str) -> Callable[[Access], str]:
+def _text_by_mode(public: str, local: str) -> Callable[[Access], str]:
     return lambda access: public if access.public else local
 
 
 ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "who sees a study",
-        _by_mode("its owner, and visitors with a link made by Share", "every visitor"),
+        _text_by_mode("its owner, and visitors with a link made by Share", "every visitor"),
     ),
-    ("who runs or changes a study", _by_mode("its owner", "every visitor")),
+    ("who runs or changes a study", _text_by_mode("its owner", "every visitor")),
     (
         "the studies the page came with",
-        _by_mode("read by all visitors; editing makes a copy", "edited like others"),
+        _text_by_mode("read by all visitors; editing makes a copy", "edited like others"),
     ),
     (
         "a study may read the server's files and environment variables",
@@ -159,21 +159,21 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ),
     (
         "host names at which the page can be opened (others are refused)",
-        _by_mode(
+        _text_by_mode(
             "the Space's own, IP addresses, names in `EVENHAND_HOSTS`",
             "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`",
         ),
     ),
     (
         "endpoints",
-        _by_mode(
+        _text_by_mode(
             "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, with https only",
             "any, this machine's too",
         ),
     ),
     (
         "keys",
-        _by_mode(
+        _text_by_mode(
             "typed and held in memory; also this Space's key, if `EVENHAND_HOUSE_KEY_ENV` names it",
             "typed, for one host; or an environment variable that the study names, for "
             "hosts you allowed",

@@ -124,7 +124,7 @@ class Hosts:
 
         Any name of this server, at the same port, is trusted. An IP address or loopback name is
         trusted only if it is `host` itself, since a page at another address may be of another
-        machine; the loopback names are alike. Hosts in `listed` are always trusted.
+        machine; all loopback names count as one. Hosts in `listed` are always trusted.
         """
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             if origin.name == host.name or {origin.name, host.name} <= set(LOOPBACK):
@@ -139,10 +139,10 @@ class Hosts:
 def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
-    """Hosts of a server that listens on `bound`: loopback, `bound`, those in SPACE_HOST (several if
-    the Space has a custom domain) and those in EVENHAND_HOSTS (BadHosts if one is malformed); in
-    public mode also every IP address. `environment` replaces the environment variables of the
-    process."""
+    """Hosts of a server that listens on `bound`: loopback names, `bound`, and the hosts in
+    SPACE_HOST (several if the Space has a custom domain) and EVENHAND_HOSTS (BadHosts if one of
+    these is malformed); in public mode also every IP address. `environment` replaces the
+    environment variables of the process."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)
@@ -213,18 +213,19 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
 
 
 def _find_page_refusal(
-    scope: Scope, sent: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
+    scope: Scope, headers: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
 ) -> RequestRefusal | None:
-    """Reason to refuse a request because of the page that sent it; None if it is accepted. `sent`:
-    header -> value; `trusts`: function that says whether pages of an origin may send requests.
+    """Reason to refuse a request because of the page that sent it; None if it is accepted.
+    `headers`: name -> value; `trusts`: function that says whether pages of an origin may send
+    requests.
 
     Pages of other sites may open this page by a link or in a frame, as huggingface.co does with a
     Space; their other requests are refused. The sending page is found by the Origin header, else by
     Sec-Fetch-Site, else (for requests that change something) by Referer. Requests without these
     headers come from other clients than browsers, such as curl, and are accepted.
     """
-    if b"origin" in sent:
-        origin = parse_origin(sent[b"origin"].decode("latin-1"))
+    if b"origin" in headers:
+        origin = parse_origin(headers[b"origin"].decode("latin-1"))
         return (
             None
             if origin and trusts(origin)
@@ -233,11 +234,11 @@ def _find_page_refusal(
     changes = scope.get("method") not in SAFE_METHODS or bool(
         STATE_CHANGING_ROUTES.search(scope["path"])
     )
-    if sent.get(b"sec-fetch-site") in _FOREIGN_SITES:
-        opens = not changes and sent.get(b"sec-fetch-mode") == b"navigate"
+    if headers.get(b"sec-fetch-site") in _FOREIGN_SITES:
+        opens = not changes and headers.get(b"sec-fetch-mode") == b"navigate"
         return None if opens else RequestRefusal(403, _foreign_origin_message(None))
-    if changes and sent.get(b"referer"):
-        page = parse_origin(sent[b"referer"].decode("latin-1"))
+    if changes and headers.get(b"referer"):
+        page = parse_origin(headers[b"referer"].decode("latin-1"))
         return None if page and trusts(page) else RequestRefusal(403, _foreign_origin_message(page))
     return None
 
@@ -269,9 +270,9 @@ def make_host_check_lifespan(
     """
 
     @asynccontextmanager
-    async def handle(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         stack = app.middleware_stack or app.build_middleware_stack()
         app.middleware_stack = AllowedHosts(stack, hosts)
         yield
 
-    return handle
+    return lifespan

@@ -38,14 +38,14 @@ class CompressionMiddleware:
             await plotly_response(Headers(scope=scope))(scope, receive, send)
         elif path in PAGE_PATHS:
             packs = "gzip" in Headers(scope=scope).get("Accept-Encoding", "")
-            await self._app(scope, receive, _PackedResponse(send).send if packs else send)
+            await self._app(scope, receive, _CompressedResponse(send).send if packs else send)
         else:
             await self._app(scope, receive, send)
 
 
-class _PackedResponse:
-    """Collects a response and sends it compressed, unless it is short or already compressed; equal
-    contents are compressed only once."""
+class _CompressedResponse:
+    """A response that is sent compressed, unless it is short or already compressed; equal contents
+    are compressed only once."""
 
     def __init__(self, send: Send) -> None:
         self._send, self._parts = send, list[bytes]()

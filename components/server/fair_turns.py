@@ -65,8 +65,8 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
 
 
 class FairTurns:
-    """Chooses the waiting event (request of an open page) to handle next, so that network addresses
-    and sessions take turns; stores when each was last served."""
+    """Choice of the waiting event (request of an open page) to handle next, so that network
+    addresses and sessions take turns; it stores when each was last served."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits
@@ -98,7 +98,7 @@ class FairTurns:
                 best = key, index
         return None if best is None else best[1]
 
-    def record_served(self, client: QueueClient) -> None:
+    def record_turn(self, client: QueueClient) -> None:
         self._turn += 1
         for key in (client.address, client.session):
             self._last_turns[key] = self._turn

@@ -121,14 +121,14 @@ def refuse_remote_files(blocks: gradio.Blocks) -> None:
     if _does_private_name_work("Blocks.process_api", blocks):
         process = blocks.process_api
 
-        async def process_local(
+        async def process_unless_remote(
             block_fn: Any, inputs: Any, *values: Any, event_data: Any = None, **named: Any
         ) -> Any:
             if find_remote_file([inputs, event_data and click_data(event_data)]):
                 raise gradio.Error(REMOTE_FILE_REFUSED)
             return await process(block_fn, inputs, *values, event_data=event_data, **named)
 
-        vars(blocks)["process_api"] = process_local
+        vars(blocks)["process_api"] = process_unless_remote
     if _does_private_name_work("processing_utils.async_ssrf_protected_get", blocks):
         gradio.processing_utils.async_ssrf_protected_get = _refuse_download
 
@@ -236,7 +236,7 @@ class FairQueue(IdleAwareQueue):
         if found is None:
             return None
         event = waiting[found]
-        self.turns.record_served(_event_client(event))
+        self.turns.record_turn(_event_client(event))
         self.event_queue_per_concurrency_id[event.concurrency_id].queue.remove(event)
         return [event], False, event.concurrency_id
 

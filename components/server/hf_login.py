@@ -115,14 +115,14 @@ async def _forward_unless_error(app: ASGIApp, scope: Scope, receive: Receive, se
     was sent. Of an exception only the type is logged: its text may contain login secrets."""
     passed = False
 
-    async def guarded(message: Message) -> None:
+    async def send_unless_error(message: Message) -> None:
         nonlocal passed
         passed = passed or (message["type"] == "http.response.start" and message["status"] < 400)
         if passed:
             await send(message)
 
     try:
-        await app(scope, receive, guarded)
+        await app(scope, receive, send_unless_error)
     except Exception as error:
         if passed:
             raise

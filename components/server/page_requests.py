@@ -13,7 +13,7 @@ OnRequest = Callable[[dict[str, str]], None]
 """Function of the query parameters of the page; it must return at once."""
 
 
-class PageRequests:
+class PageHook:
     """Middleware that calls `on_request` with the query parameters whenever the page "/" is
     requested."""
 

@@ -14,12 +14,12 @@ def skip_stub_files() -> Iterator[None]:
     """Make `inspect.getfile` fail for components in a `with` block, so that no stub is compared."""
     find = inspect.getfile
 
-    def find_file(value: Any) -> str:
+    def find_file_unless_component(value: Any) -> str:
         if type(value).__name__ == _COMPONENT_CLASS:
             raise OSError("its stub is not compared")
         return find(value)
 
-    inspect.getfile = find_file  # type: ignore[assignment]
+    inspect.getfile = find_file_unless_component  # type: ignore[assignment]
     try:
         yield
     finally:

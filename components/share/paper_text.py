@@ -201,7 +201,8 @@ def metrics_command(filtered: FilteredStudy) -> str:
 
 
 def metrics_command_title(filtered: FilteredStudy, numbers: str) -> str:
-    """Title of `metrics_command`, which knows no filters; `numbers` are those it computes."""
+    """Title of `metrics_command`, which applies no filters; `numbers` names the numbers it
+    computes."""
     if filtered.filter != Filter():
         return "Command for the whole study (filters do not apply)"
     return f"Command that computes {numbers}"

@@ -40,22 +40,21 @@ def write_report(store: Store, study: str, path: Path) -> int:
 
 def report_html(store: Store, study: str) -> Markup:
     filtered = FilteredStudy(store, study)
-    page = ReportFigures()
-    body = report_sections(filtered, page)
+    figures = ReportFigures()
+    body = report_sections(filtered, figures)
     plotly_file = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
     files = {
         "style": read_program_file(ASSETS / "style.css"),
         "plotly": read_program_file(plotly_file),
         "page": read_program_file(ASSETS / "page.js"),
     }
-    metrics = json_script("metrics", report_metrics(filtered))
-    figures = page.figures_html()
-    return macros(TEMPLATE).report(study, files, page_fonts(), body, figures, metrics)
+    metrics, drawn = json_script("metrics", report_metrics(filtered)), figures.figures_html()
+    return macros(TEMPLATE).report(study, files, page_fonts(), body, drawn, metrics)
 
 
-def report_sections(filtered: FilteredStudy, page: ReportFigures) -> Markup:
-    """HTML of the report's sections from top to bottom; their charts are added to `page`."""
-    return join(section(filtered, page) for section in SECTIONS)
+def report_sections(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
+    """HTML of the report's sections from top to bottom; their charts are added to `figures`."""
+    return join(section(filtered, figures) for section in SECTIONS)
 
 
 def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class ReportFigures:
         return join(json_script(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
 
 
-def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _title_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     first, last = reply_dates(filtered.store, filtered.name)
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
@@ -98,44 +98,44 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
     )
 
 
-def _views_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _views_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     """HTML of the parts that the views add to the report, panel by panel."""
     return join(
-        part for one in REPORTED_VIEWS for part in _iterate_view_sections(one, filtered, page)
+        part for one in REPORTED_VIEWS for part in _iterate_view_sections(one, filtered, figures)
     )
 
 
 def _iterate_view_sections(
-    view: View, filtered: FilteredStudy, page: ReportFigures
+    view: View, filtered: FilteredStudy, figures: ReportFigures
 ) -> Iterator[Markup]:
     if view.report:
         yield view.report(filtered)
     controls = view.initial_values(filtered)
     for panel in view.shown_panels(filtered):
         if panel.in_report and panel.in_report(filtered):
-            yield _panel_section(panel, panel.render(filtered, controls), page)
+            yield _panel_section(panel, panel.render(filtered, controls), figures)
         made = panel.report(filtered) if panel.report else None
         if isinstance(made, Markup):
             made = ReportPanel(panel.title, panel.subtitle, made)
         if made is not None:
             content = made.content
-            body = content if isinstance(content, Markup) else page.add_figure(content)
+            body = content if isinstance(content, Markup) else figures.add_figure(content)
             yield panel_html(made.title, made.subtitle, body)
 
 
-def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) -> Markup:
+def _panel_section(panel: Panel, drawn: Mapping[str, Any], figures: ReportFigures) -> Markup:
     """HTML of a panel as the page draws it; empty if the page hides it."""
     if drawn.get(panel.visibility_output) is False:
         return EMPTY
     usual = pieces.panel_heading(panel.title, panel.subtitle, panel.keys)
     heading = drawn.get(panel.heading_output, usual)
     contents = (drawn[body.name] for body in panel.bodies)
-    bodies = (one if isinstance(one, Markup) else page.add_figure(one) for one in contents)
+    bodies = (one if isinstance(one, Markup) else figures.add_figure(one) for one in contents)
     body = join([heading, panel.legend, *bodies])
     return wrap(fill('<section class="eh-panel">{}</section>', body))
 
 
-def _tables_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _tables_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     made = []
     for table in paper_text.paper_tables(filtered).values():
         latex = _text_drawer("LaTeX", paper_text.latex_table(table))
@@ -145,14 +145,14 @@ def _tables_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     return join(made)
 
 
-def _method_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _method_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(filtered)))
     title = paper_text.metrics_command_title(filtered, "these numbers")
     body = text + _text_drawer(title, paper_text.metrics_command(filtered))
     return panel_html("Method", "text generated from the study file and its replies", body)
 
 
-def _unusable_replies_and_costs_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _unusable_replies_and_costs_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     """HTML report section on unusable replies, and on the cost by judge."""
     store, name = filtered.store, filtered.name
     bad = cost_queries.failure_counts(store, name)
@@ -183,7 +183,7 @@ def _format_if_recorded(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _study_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _study_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
     # A study file may name a prompt by its path, so the prompts of the calls are listed.
@@ -212,7 +212,7 @@ def package_versions() -> dict[str, str]:
     return found
 
 
-def _data_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
+def _data_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     return show_data_note(filtered)
 
 

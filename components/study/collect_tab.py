@@ -44,10 +44,10 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
             load_collect_target(text, store.folder).item(item_id), image or WHOLE_ITEM
         )
 
-    def switch_form(which: str) -> list[Any]:
+    def switch_form(form: str) -> list[Any]:
         return [
-            gr.Column(visible=which == collect_layout_tab.ITEM_FORM),
-            gr.Column(visible=which == collect_layout_tab.CAPTION_FORM),
+            gr.Column(visible=form == collect_layout_tab.ITEM_FORM),
+            gr.Column(visible=form == collect_layout_tab.CAPTION_FORM),
         ]
 
     tab.fold.expand(
@@ -91,7 +91,7 @@ def show_selected_item(target: CollectTarget, item_id: str | None) -> list[Any]:
     several = save_collected.image_choices(item)
     first = several[1] if several else WHOLE_ITEM
     return [
-        save_collected.item_to_caption_html(target, item),
+        save_collected.caption_task_html(target, item),
         gr.Dropdown(choices=several, value=first if several else None, visible=bool(several)),
         existing_caption(item, first),
     ]
@@ -103,20 +103,20 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context]
 
     def save_and_show_study_file(
-        went: jobs.JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
+        result: jobs.JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
-        """Save the study file of the result `went` in its study, if that has no calls yet, and
+        """Save the study file of `result` in its study, if that has no calls yet, and
         return the outputs that show it in the form. If it equals `text`, the file before, only the
         notice changes."""
-        if went.text == text:
-            return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
+        if result.text == text:
+            return [*[gr.skip()] * (len(outputs) - 1), result.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")
-        save_draft_changes(store, state.study, went.text)
-        made = form_updates_tab.form_updates(went.text, fresh, tested, draft, store, before=state)
+        save_draft_changes(store, state.study, result.text)
+        made = form_updates_tab.form_updates(result.text, fresh, tested, draft, store, before=state)
         return [
             *made,
-            *show_choices(load_collect_target(went.text, store.folder), store.folder, typed),
-            went.notice_html,
+            *show_choices(load_collect_target(result.text, store.folder), store.folder, typed),
+            result.notice_html,
         ]
 
     def save_typed_item(*typed: Any) -> list[Any]:

@@ -32,12 +32,12 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 
 
 def save_and_show_new_study(
-    store: Store, text: str, state: FormState, tested: Any, called: str = ""
+    store: Store, text: str, state: FormState, tested: Any, name: str = ""
 ) -> list[Any]:
-    """Save the study file `text` as a new study, under the name `called`, else the name in the
-    file. Return values for `form_outputs` and for the study menu. A file that is not valid is shown
-    in the form, but not saved. `tested`: see `judges.judge_drawer`."""
-    name, made = draft_studies.save_new_study(text, store, called)
+    """Save the study file `text` as a new study, with the given `name`, else that in the file.
+    Return values for `form_outputs` and for the study menu. A file that is not valid is shown in
+    the form, but not saved. `tested`: see `judges.judge_drawer`."""
+    name, made = draft_studies.save_new_study(text, store, name)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
 
@@ -149,7 +149,7 @@ def save_prompt_draft(
     draft: str, text: str, state: FormState, folder: Path
 ) -> tuple[str, FormState]:
     """Save the edited prompt as a new version. Return the study file that uses this version, and
-    the form state; if the prompt is not valid, the file stays and the notice says why."""
+    the form state; if the prompt is not valid, the file stays and the notice is the reason."""
     try:
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
@@ -187,7 +187,7 @@ def _version_text(reference: str, name: str, folder: Path) -> str:
 
 def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
     """Read MT-Bench's judge_prompts.jsonl and save its usable prompts. The notice in the returned
-    form state names the first unusable ones, or says why the file cannot be read."""
+    form state names the first unusable ones, or the reason why the file cannot be read."""
     try:
         found = read_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]

@@ -84,7 +84,7 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
     if field == SAMPLE_FIELD:
         return _set_several_fields(study, state, {"values": fields_of_sample_choice(str(raw))})
     if head == "judge":
-        return _text_with_judge_field(study, rest, raw), state
+        return _set_judge_field(study, rest, raw), state
     if head == STUDY.extraction.name:
         made = _edit_extraction(study, rest, raw)
         return put_value(study.text, STUDY.extraction.path, made), state
@@ -94,13 +94,13 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
         return _set_mapping_entry(study, _MAPPING_PATHS[head], rest, words), state
     if field in _FIELD_PARSERS:
         path, parse = _FIELD_PARSERS[field]
-        return _put_unless_default(study, path, parse(study, str(raw))), state
-    return _put_unless_default(study, tuple(field.split(".")), _parse_field(field, raw)), state
+        return _set_unless_default(study, path, parse(study, str(raw))), state
+    return _set_unless_default(study, tuple(field.split(".")), _parse_field(field, raw)), state
 
 
-def _put_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Return the study file with `value` at `path`; without the key if the value is empty, or is
-    what applies without the key (the preset's value, else the default)."""
+def _set_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) -> str:
+    """Return the study file with `value` at `path`; without the key if the value is empty, or
+    equals the value without the key (the preset's, else the default)."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(study.default_value(*path)):
@@ -209,21 +209,21 @@ _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy
 }
 
 
-def _text_with_judge_field(study: LenientStudy, rest: str, raw: Any) -> str:
-    """Return the study file with one field of a judge set to `raw`; `rest` is the judge's index and
+def _set_judge_field(study: LenientStudy, path: str, raw: Any) -> str:
+    """Return the study file with one field of a judge set to `raw`; `path` is the judge's index and
     the field, such as "0.model". ValueError if there is no such judge or field."""
-    place, _, key = rest.partition(".")
+    index, _, key = path.partition(".")
     judges = study.editable_judges()
-    at = _parse_judge_index(place, judges)
+    at = _parse_judge_index(index, judges)
     judges[at] = judge_entries.edit_judge(judges[at], key, raw)
     return put_value(study.text, STUDY.judges.path, judges)
 
 
-def _parse_judge_index(place: Any, judges: Sequence[Any]) -> int:
+def _parse_judge_index(index: Any, judges: Sequence[Any]) -> int:
     """Index of a judge; ValueError if the judge was removed in the meantime."""
-    if not 0 <= int(place) < len(judges):
+    if not 0 <= int(index) < len(judges):
         raise ValueError("this judge is no longer in the study; open another one")
-    return int(place)
+    return int(index)
 
 
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
@@ -267,7 +267,7 @@ def _change_state(state: FormState, entry: FormChange) -> FormState | None:
 
 
 def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
-    """Choose a preset and remove from the study file what it replaces: the settings of the
+    """Choose a preset and remove from the study file the settings that it replaces: those of the
     protocol, the data settings that the preset has and, if it shows several answers at once, the
     models. An empty name removes the preset and keeps its prompts. ValueError for an unknown
     name."""
@@ -316,7 +316,7 @@ def _remove_judge(study: LenientStudy, state: FormState, entry: FormChange) -> C
 def _toggle_prompt(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     name = str(entry["prompt"])
     others = [one for one in study.prompts if one != name]
-    made = _put_unless_default(
+    made = _set_unless_default(
         study, STUDY.prompts.path, [*others, *[name] * bool(entry.get("on"))]
     )
     return made, replace(state, prompt=name, panel="" if entry.get("close") else state.panel)

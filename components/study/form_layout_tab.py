@@ -78,11 +78,11 @@ def build() -> StudyTab:
         tab.profile = _form_html("eh-profile", panel=True)
         tab.collect = collect_layout_tab.build()
         with _panel_column("eh-file-panel"):
-            _build_file(tab)
+            _build_file_panel(tab)
         tab.run_bar = _form_html("eh-run-bar")
     tab.drawer = _form_html("eh-judge-drawer")
     with gr.Column(visible=False, elem_id="eh-prompt-drawer", elem_classes="eh-drawer") as drawer:
-        _build_prompt(tab)
+        _build_prompt_drawer(tab)
     tab.prompt_drawer = drawer
     return tab
 
@@ -126,7 +126,7 @@ def _build_head(tab: StudyTab) -> None:
     tab.said = _form_html("eh-study-said")
 
 
-def _build_prompt(tab: StudyTab) -> None:
+def _build_prompt_drawer(tab: StudyTab) -> None:
     tab.prompt = _form_html("eh-prompt")
     with gr.Column(visible=False, elem_classes="eh-editor") as tab.writing:
         tab.draft = gr.Code(
@@ -143,7 +143,7 @@ def _build_prompt(tab: StudyTab) -> None:
     tab.body = _form_html("eh-prompt-body")
 
 
-def _build_file(tab: StudyTab) -> None:
+def _build_file_panel(tab: StudyTab) -> None:
     _form_html("eh-file-head", _HTML.file_head())
     with gr.Column(elem_classes="eh-folded"):
         tab.example = gr.Dropdown(

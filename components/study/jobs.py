@@ -85,14 +85,14 @@ def test_judge(
 
 
 def request_judge_models(
-    text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
+    text: str, folder: Path, index: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
-    """Request the models at the address of the judge at index `place`, which also tests its key;
+    """Request the models at the address of judge number `index` (from 0), which also tests its key;
     the result has the models or the error."""
     judges = read_lenient_study(text, folder).judges
-    if not 0 <= place < len(judges):
+    if not 0 <= index < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")
-    entry = judges[place]
+    entry = judges[index]
     address = judge_address(entry)
     try:
         # The page holds a typed key under the name that it shows, also before a model is chosen.
@@ -194,15 +194,15 @@ class JobResult:
 
 
 def describe_images(
-    text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
+    text: str, store: Store, engine: Engine, request: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
     """Have a judge describe the images of a study's items, and write the items with these
-    descriptions to a new file. `errand`: {"judge": name, "prompt": name}. The study file in the
-    result uses the new file; after an error it is unchanged, and the notice says why."""
+    descriptions to a new file. `request`: {"judge": name, "prompt": name}. The study file in the
+    result uses the new file; after an error it is unchanged, and the notice is the reason."""
     folder = store.folder
     try:
         study = study_preview.plan_from_text(text, folder).study
-        judge, prompt = str(errand["judge"]), str(errand["prompt"])
+        judge, prompt = str(request["judge"]), str(request["prompt"])
         sha = hashlib.sha256(f"{text}{judge}{prompt}".encode()).hexdigest()[:8]
         out = folder / UPLOADS_FOLDER / f"{sha}-described.jsonl"
         keys = typed_keys_of_judges(study.judges, typed)
@@ -231,7 +231,7 @@ def describe_images(
 def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResult:
     """Download a private Hub dataset with the visitor's token, and store it as a file with an
     unguessable name, so that other visitors cannot open it. The study file in the result uses this
-    file; after an error it is unchanged, and the notice says why."""
+    file; after an error it is unchanged, and the notice is the reason."""
     folder = store.folder
     try:
         spec = study_preview.read_data_spec(read_lenient_study(text, folder))
@@ -304,10 +304,10 @@ def has_or_needs_column_mapping(text: str, folder: Path) -> bool:
 
 
 def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Return the study file with the uploaded files as its data; one file may get a column mapping
-    (`with_guessed_columns`). Several files are read as a folder of a known format; if none fits,
-    one file has the questions, each other one a model's answers. Files that are too large raise an
-    error."""
+    """Store uploaded files and return the study file with them as its data. One file may get a
+    column mapping (`with_guessed_columns`). Several files are stored as a folder if a known format
+    reads such a folder; else one file has the questions, each other one a model's answers. Files
+    that are too large raise an error."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -328,9 +328,10 @@ def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 def with_guessed_columns(text: str, folder: Path) -> str:
     """Return the study file with a guessed column mapping, if its source is a table in no known
-    format that can be read with this mapping: a question, the answers of two or more models, or one
-    answer with its label, and no verdicts; else unchanged. One answer also gets a prompt for it; if
-    no prompt has the scale of the labels, the study file is unchanged."""
+    format that can be read with this mapping. The table must have no verdicts, but a question and
+    the answers of at least two models, or one answer with its label. For one answer, the study also
+    gets a prompt with the scale of the labels. Otherwise, and if there is no such prompt, the study
+    file is unchanged."""
     study = read_lenient_study(text, folder)
     if table_columns.table_with_mapping(study_preview.build_preview(text, folder)) is None:
         return text

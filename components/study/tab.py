@@ -18,12 +18,12 @@ from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.run import tab as run_tab
 from components.study import collect_tab, form_html, form_updates_tab, jobs
-from components.study.file.judge_entries import judge_name, judge_test_entry_name
+from components.study.file.judge_entries import judge_name, judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.files_tab import bind_files, bind_prompts, study_menu_update
 from components.study.files_tab import save_and_show_new_study as save_and_show_new_study
-from components.study.form.judges import LOCAL_SERVERS, judge_drawer, model_list_entry_name
+from components.study.form.judges import LOCAL_SERVERS, judge_drawer, model_list_key
 from components.study.form.more_settings import store_key_consent
 from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import QUIET
@@ -120,8 +120,8 @@ def save_form(
 ) -> tuple[str, FormState, Any]:
     """Save a changed form in its study, if that has no calls yet; return study file, form state and
     an update of the study menu. A new form is saved as a new study. Another name in the form
-    renames the study (if that fails, the notice says why) or, if the study cannot be renamed, is
-    the name of the copy that Run will save."""
+    renames the study; if that fails, the notice is the reason. If the study cannot be renamed, the
+    name is that of the copy that Run will save."""
     if not state.study and text.strip() == state.opened.strip():
         return text, state, gr.skip()
     if not state.study:
@@ -200,27 +200,25 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         return [study_menu_update(store, name), gr.Tabs(selected="results")]
 
     def run_form_job(
-        errand: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
+        job: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run the slow job `errand` (JSON with the key "do") with the typed `keys` (JSON); return
-        outputs with the results of tests, study file, notice, study and tab. No field is redrawn,
-        so that text typed meanwhile is kept."""
-        asked, typed = json.loads(errand or "{}"), parse_typed_keys(keys)
+        """Run the slow `job` (JSON with the key "do") with the typed `keys` (JSON); return outputs
+        with the results of tests, study file, notice, study and tab. No field is redrawn, so that
+        text typed meanwhile is kept."""
+        asked, typed = json.loads(job or "{}"), parse_typed_keys(keys)
         do, folder, consents = asked.get("do"), store.folder, engine.consents(store)
         made: list[Any] = [gr.skip()] * len(outputs)
         if do == "test":
             name = str(asked["judge"])
             check = jobs.test_judge(text, folder, name, typed, consents, engine)
             judges = read_lenient_study(text, folder).judges
-            keys_of = [
-                judge_test_entry_name(judge) for judge in judges if judge_name(judge) == name
-            ]
+            keys_of = [judge_test_key(judge) for judge in judges if judge_name(judge) == name]
             made[0] = {**tested, **dict.fromkeys(keys_of, check)}
         elif do == "find servers":
             made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
         elif do == "models":
             found = jobs.request_judge_models(text, folder, int(asked["judge"]), typed, consents)
-            made[0] = {**tested, model_list_entry_name(found.address): found}
+            made[0] = {**tested, model_list_key(found.address): found}
         elif do in ("describe", "fetch"):
             if do == "fetch":
                 went = jobs.fetch_private_dataset(text, store, typed)

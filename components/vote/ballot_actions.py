@@ -259,8 +259,8 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
 
 def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
     """Raise StudyError for an action on a ballot that was shown to another voter (the login ended,
-    or the name changed), or that is not the one stored at its number now (another study was chosen,
-    or the study has changed)."""
+    or the name changed), or if another ballot has its number now (another study was chosen, or the
+    study has changed)."""
     sent = ballot if isinstance(ballot, Mapping) else {}
     shown, mine = sent.get("voter"), session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
@@ -274,7 +274,8 @@ def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
 
 
 def _ballot_hash(study: str, ballot: Ballot) -> str:
-    """Short hash by which a ballot on the page is recognised; it tells nothing about the models."""
+    """Short hash of study, item, kind of ballot and models shown, by which the page and the store
+    recognise the same ballot."""
     parts = SEP.join((study, ballot.item, ballot.mode, *ballot.shown))
     return hashlib.sha256(parts.encode()).hexdigest()[:8]
 
@@ -357,7 +358,7 @@ def _show_ballot(
     if ballot is None or item is None:
         if not progress.voted and not progress.skipped and not session.pool:
             return show_no_ballots_reason(session.store, session.study, session.mode)
-        return ballots.finished_html(name, progress, session.mode, notice, fixed=fixed)
+        return ballots.end_screen_html(name, progress, session.mode, notice, fixed=fixed)
     content = build_ballot_content(
         session.store, session.study, _ballot_form(session), ballot, item
     )

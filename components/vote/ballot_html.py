@@ -119,7 +119,7 @@ def start_screen_html(total: int, mode: BallotMode, start: StartScreen) -> Marku
     return html.name_form(units, MODES[mode].task, start, errors, LOGIN_PATH, time.time())
 
 
-def finished_html(
+def end_screen_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
 ) -> Markup:
     """HTML of the screen after all ballots; `fixed`: whether the voter's name cannot be changed."""

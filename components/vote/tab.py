@@ -124,9 +124,9 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         return [shown, header.study_size_html(store, study)]
 
     def draw_tab(
-        study: str, here: str, request: gr.Request, profile: gr.OAuthProfile | None
+        study: str, browser_state: str, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
-        known = _parse_browser_state(here)
+        known = _parse_browser_state(browser_state)
         if not study or known.get("tab") != "vote":
             return [gr.skip()] * len(tab.outputs)
         return render(store, study, known, logged_in_account(request, profile))
@@ -173,14 +173,14 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     )
 
 
-def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
-    """Values of all outputs of the tab; `here` is the browser state. On a voter's page, and if
+def render(store: Store, study: str, state: Mapping[str, Any], account: str = "") -> list[Any]:
+    """Values of all outputs of the tab; `state` is the browser's state. On a voter's page, and if
     another visitor owns the study, only the ballot is shown."""
-    login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
+    login_error = "" if account else LOGIN_MESSAGES.get(str(state.get("login", "")), "")
     ballot = ballot_actions.handle_ballot_action(
-        store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error
+        store, study, {"act": "show", "voter": state.get("voter", "")}, account, login_error
     )
-    if here.get("blind") or not store.owns(study):
+    if state.get("blind") or not store.owns(study):
         return [
             ballot,
             gr.Column(visible=False),
@@ -205,9 +205,9 @@ def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> s
     return str(getattr(request, "username", None) or "")
 
 
-def _parse_browser_state(here: str) -> dict[str, Any]:
+def _parse_browser_state(text: str) -> dict[str, Any]:
     try:
-        state = json.loads(here or "{}")
+        state = json.loads(text or "{}")
     except ValueError:
         return {}
     return state if isinstance(state, dict) else {}

@@ -80,8 +80,8 @@ def _is_estimate(part: Mapping[str, Any]) -> bool:
     return {"value", "low", "high"} <= part.keys()
 
 
-def _entry_name(entry: Any, place: int) -> str:
+def _entry_name(entry: Any, index: int) -> str:
     """Return the name of a list entry: "measure: left − right" for a contrast, else its index."""
     if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
         return f"{entry['measure']}: {entry['left']} − {entry['right']}"
-    return str(place)
+    return str(index)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.summary.summary import to_plain_data
 from metrics.twins.twin_effects import TwinEffect, twin_effects
@@ -51,7 +51,7 @@ class TwinComparison:
         return f'<div class="evenhand-twins">{said}{table}</div>'
 
 
-@names_missing_extra
+@report_missing_extra
 def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
     """Estimate the effects of the twins of a study, each beyond that of its floor (a twin whose
     change cannot matter); SourceError if the study has no verdicts on twins."""

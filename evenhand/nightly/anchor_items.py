@@ -4,7 +4,7 @@ judge from a change of the system that it judges."""
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from evenhand.nightly.gate_result import StreamCheck, kind_name
+from evenhand.nightly.gate_result import StreamCheck, score_kind_name
 from evenhand.study_table import JudgedStudy
 from metrics.drift.night_scores import Stream, score_night
 from studies.errors import StudyError
@@ -33,14 +33,14 @@ def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stre
 
 def explain_worse_scores(checks: Iterable[StreamCheck]) -> Iterator[str]:
     """Yield a sentence for each score that has anchor items and became worse, on them or on the
-    other items: whether the judge or the system that it judges changed, or that the anchor items
-    cannot tell."""
+    other items. It states whether the judge or the system that it judges changed, or that the
+    anchor items cannot tell."""
     outcomes = {check.stream: check.outcome for check in checks}
     for stream, outcome in outcomes.items():
         if stream.prompt.endswith(ANCHORS):
             continue
         fixed = outcomes.get(stream._replace(prompt=f"{stream.prompt}{ANCHORS}"))
-        who = f"{stream.judge}, {kind_name(stream.kind)}"
+        who = f"{stream.judge}, {score_kind_name(stream.kind)}"
         if fixed == "worse":
             yield f"{who}: the judge changed; it is worse on the anchor items, which are fixed."
         elif outcome == "worse" and fixed == "ok":

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.nightly.anchor_items import ANCHORS, explain_worse_scores, score_night_with_anchors
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
@@ -38,7 +38,7 @@ READABLE: Final = 0.90
 STUDY_SUFFIXES: Final = (".yaml", ".yml")
 
 
-@names_missing_extra
+@report_missing_extra
 def gate(
     data: Any,
     against: str | Path | None = None,
@@ -60,12 +60,13 @@ def gate(
     file beside the study file); its default baseline is the file `NAME.baseline.json` beside it.
     With `save` the night is added to the baseline as a good night, without a test; a night in which
     less than the share `readable` of the calls has a verdict is refused (BaselineUnusable).
-    Otherwise it is tested and, with `record`, added to the file as a tested night. The outcome is
-    "ok" only if the interval excludes a drop of the mean score (0 to 1) by `drop`. With
-    `same_version` it is "worse" if an endpoint reports another model version. `anchors` is a
-    category of items whose questions and answers are the same every night: these items show a
-    change of the judge, the others also a change of the system judged. `alpha` is the maximum
-    probability of any false alarm, over all nights and checks together.
+    Otherwise it is tested and, with `record`, added to the file as a tested night. A score is "ok"
+    only if the interval excludes a drop of its mean (0 to 1) by `drop`; a drop of the consistency
+    is also "ok" if verdicts change no more with the order than on a repeat. With `same_version` the
+    outcome is "worse" if an endpoint reports another model version. `anchors` is a category of
+    items whose questions and answers are the same every night: these items show a change of the
+    judge, the others also a change of the system judged. `alpha` is the maximum probability of any
+    false alarm, over all nights and checks together.
     """
     path = _baseline_path(data, against)
     if not 0 < alpha < 1:
@@ -159,8 +160,8 @@ def check_night(
 ) -> tuple[GateResult, Baseline]:
     """Test a night (one run of a study) against a baseline; return the result and the baseline with
     this night. `drop`: fall of a mean score (0 to 1) that the interval must exclude for the outcome
-    "ok"; `alpha`: maximum probability of any false alarm; `anchors`: category of the anchor items,
-    "" if none."""
+    "ok" (see `gate`); `alpha`: maximum probability of any false alarm; `anchors`: category of the
+    anchor items, "" if none."""
     scores, causes = score_night_with_anchors(study, anchors), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)
@@ -199,10 +200,13 @@ def _decide_outcome(
     drop: float,
 ) -> tuple[Outcome, str]:
     """Return the outcome of a stream (a judge, a prompt and a kind of score) and the reason in
-    words. It is "cannot tell" with fewer than MIN_ITEMS common items. "worse" needs evidence of at
-    least `threshold` (and for consistency more flips than changes on a repeat, else it is "ok");
-    "ok" needs an interval that excludes a fall of the mean score (0 to 1) by `drop`. `history` are
-    the earlier nights, `night` is their comparison with tonight."""
+    words. `history` are the earlier nights, `night` is their comparison with tonight.
+
+    - "cannot tell": fewer than MIN_ITEMS common items, or too little evidence for the others.
+    - "worse": evidence of at least `threshold`; for consistency also more flips than changes on a
+      repeat, else "ok".
+    - "ok": the interval excludes a fall of the mean score (0 to 1) by `drop`.
+    """
     common = night.difference.items
     if common < MIN_ITEMS:
         return "cannot tell", f"items in common with the baseline: {common}; it needs {MIN_ITEMS}"

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 
 from evenhand.nightly.gate_check import ALPHA, DROP, READABLE, gate, is_study_file
-from evenhand.nightly.gate_outputs import badge, junit
+from evenhand.nightly.gate_outputs import junit_xml, svg_badge
 from evenhand.nightly.gate_result import GateResult, markdown
 from evenhand.study_table import read
 from studies.errors import EvenhandError, build_write_error
@@ -96,8 +96,8 @@ def _run_gate(options: argparse.Namespace) -> int:
 
 def _write_outputs(result: GateResult, options: argparse.Namespace) -> None:
     _write_file(options.markdown, markdown(result))
-    _write_file(options.junit, junit(result))
-    _write_file(options.badge, badge(result))
+    _write_file(options.junit, junit_xml(result))
+    _write_file(options.badge, svg_badge(result))
 
 
 def _write_file(path: Path | None, text: str) -> None:

@@ -11,7 +11,7 @@ _CHARACTER_WIDTH: Final = 7
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(result: GateResult) -> str:
+def junit_xml(result: GateResult) -> str:
     """Return JUnit XML with one test for each check: failed if the outcome is "worse", skipped if
     it is "cannot tell". A check that could not be made because calls failed, and a comparison that
     could not be made at all, is a test with a JUnit error, which states the cause."""
@@ -47,7 +47,7 @@ def _xml_text(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def badge(result: GateResult) -> str:
+def svg_badge(result: GateResult) -> str:
     """Return an SVG badge with the outcome."""
     label, message = "judge", result.outcome
     left, right = (_CHARACTER_WIDTH * len(text) + 12 for text in (label, message))

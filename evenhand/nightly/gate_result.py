@@ -21,7 +21,7 @@ KIND_NAMES: Final = {
 """Kind of score -> its name, for the kinds that are no measures of the catalogue."""
 
 
-def kind_name(kind: str) -> str:
+def score_kind_name(kind: str) -> str:
     """Return the name of a kind of score: the one in KIND_NAMES, else that of its measure in the
     catalogue."""
     return KIND_NAMES.get(kind) or records.RECORDS[kind].name
@@ -44,7 +44,7 @@ class StreamCheck:
     def title(self) -> str:
         judge = self.stream.judge
         who = judge if self.stream.prompt in ("", "all") else f"{judge} · {self.stream.prompt}"
-        return f"{who}: {kind_name(self.stream.kind)}"
+        return f"{who}: {score_kind_name(self.stream.kind)}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def markdown(result: GateResult) -> str:
         "",
         "| check | result | tonight | before | difference [95 % CI] | items | evidence |",
         "|---|---|---|---|---|---|---|",
-        *(_check_row(check) for check in result.checks),
+        *(_row_of_check(check) for check in result.checks),
     ]
     if result.error:
         lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_escape_cell(result.error)}"]
@@ -109,7 +109,7 @@ def markdown(result: GateResult) -> str:
     return "\n".join(lines)
 
 
-def _check_row(check: StreamCheck) -> str:
+def _row_of_check(check: StreamCheck) -> str:
     night = check.night
     reason = f"{check.outcome}: {check.reason}"
     if night is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.running.function_judge import JudgeLike, collect_judges
 from evenhand.running.study_runs import _build_engine, _follow_run, _store_path
 from evenhand.study_table import JudgedStudy
@@ -50,7 +50,7 @@ class PromptComparison:
         )
 
 
-@names_missing_extra
+@report_missing_extra
 def align(
     study: JudgedStudy | str | Path,
     *,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
-from evenhand.extras import names_missing_extra
+from evenhand.extras import report_missing_extra
 from evenhand.running.function_judge import FunctionJudge, JudgeLike, collect_judges
 from evenhand.study_table import JudgedStudy, read
 from studies.errors import StudyError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DEFAULT_PROMPTS: Final = ("brief-letters",)
 
 
-@names_missing_extra
+@report_missing_extra
 def run(
     study: JudgedStudy | str | Path,
     judges: Iterable[JudgeLike] = (),

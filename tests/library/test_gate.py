@@ -17,7 +17,7 @@ import evenhand as eh
 from evenhand.__main__ import main as command
 from evenhand.nightly import gate_check
 from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
-from evenhand.nightly.gate_outputs import badge, junit
+from evenhand.nightly.gate_outputs import junit_xml, svg_badge
 from evenhand.nightly.gate_result import GateResult, StreamCheck, _points_text, markdown
 from evenhand.study_table import as_study
 from metrics.drift.change_evidence import ChangeEvidence
@@ -67,10 +67,10 @@ def test_a_drop_is_found_and_said(baseline: Path) -> None:
     assert worse[0].night is not None and (worse[0].night.difference.high or 0) < 0
     text = markdown(result)
     assert "Judge gate: worse" in text and text.count("\n| judge") == 3
-    assert junit(result).startswith("<?xml ")
-    suite = ElementTree.fromstring(junit(result))
+    assert junit_xml(result).startswith("<?xml ")
+    suite = ElementTree.fromstring(junit_xml(result))
     assert suite.attrib["failures"] == "1" and len(suite.findall("testcase/failure")) == 1
-    assert ElementTree.fromstring(badge(result)).attrib["aria-label"] == "judge: worse"
+    assert ElementTree.fromstring(svg_badge(result)).attrib["aria-label"] == "judge: worse"
 
 
 def test_missing_replies_are_found_as_coverage(baseline: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_judge_without_any_verdict_is_an_error_with_its_cause(baseline: Path) 
     before = baseline.read_bytes()
     result = eh.gate(night(5, silent=1.0), baseline)
     assert (result.outcome, result.exit_code) == ("cannot tell", 2)
-    suite = ElementTree.fromstring(junit(result))
+    suite = ElementTree.fromstring(junit_xml(result))
     assert (suite.attrib["errors"], suite.attrib["skipped"]) == ("3", "0")
     errors = suite.findall("testcase/error")
     assert all(says(one.attrib["message"], "none", "has a verdict") for one in errors)
@@ -190,7 +190,7 @@ def test_an_outage_is_an_error_with_the_endpoints_cause_and_keeps_its_store(
     study.write_text(STUDY.replace("JUDGE", dead))
     result = eh.gate(study, store=tmp_path / "tonight.db")
     assert result.exit_code == 2
-    errors = ElementTree.fromstring(junit(result)).findall("testcase/error")
+    errors = ElementTree.fromstring(junit_xml(result)).findall("testcase/error")
     assert len(errors) == 3
     assert all("connection refused" in one.attrib["message"] for one in errors)
     assert "connection refused" in markdown(result)
@@ -227,7 +227,7 @@ def test_texts_of_a_study_are_inert_in_every_output(tmp_path: Path) -> None:
     assert len(rows) == 3
     assert all(row.replace("\\|", "").count("|") == 8 for row in rows)
     assert "<script" not in markdown(result) and "\x1b" not in str(result)
-    ElementTree.fromstring(junit(result))
+    ElementTree.fromstring(junit_xml(result))
 
 
 def test_the_command_runs_a_study_file_and_reports_a_changed_model(
@@ -346,7 +346,7 @@ def test_a_badge_is_as_wide_as_its_words() -> None:
     """Seven pixels for each character and twelve for the margins; words in the middle."""
     for outcome, right in (("ok", 26), ("worse", 47), ("cannot tell", 89)):
         checks = (StreamCheck(Stream("j", "p", "accuracy"), outcome, ""),)
-        image = ElementTree.fromstring(badge(GateResult("s", checks)))
+        image = ElementTree.fromstring(svg_badge(GateResult("s", checks)))
         assert image.attrib["width"] == str(47 + right) and image.attrib["height"] == "20"
         boxes = [one.attrib for one in image if one.tag.endswith("rect")]
         assert [one["width"] for one in boxes] == ["47", str(right)] and boxes[1]["x"] == "47"

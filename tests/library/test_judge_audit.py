@@ -172,9 +172,9 @@ print('measured')
 
 
 def test_a_missing_package_names_its_extra(tmp_path: Path) -> None:
-    from evenhand.extras import PackageMissing, names_missing_extra
+    from evenhand.extras import PackageMissing, report_missing_extra
 
-    @names_missing_extra
+    @report_missing_extra
     def needs(package: str) -> None:
         raise ModuleNotFoundError(name=package)
 

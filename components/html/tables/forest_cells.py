@@ -36,7 +36,8 @@ TickSteps = Sequence[tuple[float, float]]
 
 
 def tick_steps(*distances: float) -> TickSteps:
-    """Distances between ticks, each used for axes up to five times as long as the distance."""
+    """The given distances between ticks, each with the length of the longest axis that uses it:
+    five times the distance."""
     return [(distance, 5 * distance) for distance in distances]
 
 
@@ -58,9 +59,9 @@ def fit_axis(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     pad: float | None = None,
 ) -> Axis:
-    """An axis that covers all estimates with their intervals, and the values `holds`, within
-    `bounds`. Its ticks are round numbers, labelled `text(tick)`. It begins and ends at a tick; with
-    `pad`, it instead extends beyond the values by that share of their range."""
+    """An axis that covers all estimates with their intervals, and the further values `holds`,
+    within `bounds`. Its ticks are round numbers, labelled `text(tick)`. It begins and ends at a
+    tick; with `pad`, it instead extends beyond the values by that share of their range."""
     ends = [
         float(value)
         for one in estimates

@@ -70,10 +70,10 @@ def flips_table(rows: Sequence[FlipRow]) -> Markup:
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
         "<span>Finding</span><span></span></div>"
     )
-    return pieces.wrap(head, *(_flip_row(row, max_flips) for row in rows))
+    return pieces.wrap(head, *(_flip_row_html(row, max_flips) for row in rows))
 
 
-def _flip_row(row: FlipRow, max_flips: int) -> Markup:
+def _flip_row_html(row: FlipRow, max_flips: int) -> Markup:
     widths = (f"{38 * value / max_flips:.2f}%" for value in (row.first, row.second))
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
@@ -95,12 +95,12 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
         TableCell("Win rate"),
         TableCell("Lead over the next, Elo points"),
     ]
-    lines = [_leader_row(row, axis) for row in rows]
+    lines = [_leader_cells(row, axis) for row in rows]
     if len({row.battles for row in rows}) > 1:
         columns.append(TableCell("Battles"))
         lines = [[*line, count(row.battles)] for line, row in zip(lines, rows, strict=True)]
     data = {"data-table": json.dumps(_leaderboard_csv(rows))}
-    return Table(columns, lines, "eh-tbl dense folds", data=data).wrapped()
+    return Table(columns, lines, "eh-tbl dense folds", data=data).wrapped_html()
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
@@ -124,7 +124,7 @@ def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
     return fit_axis(ratings, RATING_STEPS, number, holds=holds, pad=0.04)
 
 
-def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
+def _leader_cells(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
     return [
@@ -132,7 +132,7 @@ def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
         contestant_swatch(row.colour) + link(row.name, row.select),
         value_html(number(row.rating.value), interval(row.rating, 0)),
         TableCell(forest_html(row.rating, axis, people=row.people), ""),
-        _rate_html(row.win_rate),
+        _win_rate_html(row.win_rate),
         _gap_html(row),
     ]
 
@@ -145,7 +145,7 @@ def contestant_swatch(index: int) -> Markup:
     return fill('<i class="eh-sw {}{}"></i>', colour, dash)
 
 
-def _rate_html(estimate: Estimate | None) -> Markup:
+def _win_rate_html(estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
     return value_html(share(estimate.value), interval(estimate, 1, scale=100))

@@ -29,7 +29,7 @@ def range_table(
     if axis is not None:
         repeated = fill('<td class="trk">{}</td>', axis_html(axis))
         below = fill('<tr class="axis folded" aria-hidden="true">{}</tr>', repeated)
-    return Table(heads, rows, f"eh-tbl eh-lines {kind}", label, below=below).wrapped()
+    return Table(heads, rows, f"eh-tbl eh-lines {kind}", label, below=below).wrapped_html()
 
 
 def range_row(name: str | Markup, *cells: str | Markup, tip: str = "", kind: str = "") -> TableRow:

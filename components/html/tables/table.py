@@ -74,7 +74,7 @@ class Table:
         )
         return fill('<div class="{}">{}</div>', self.box, table) if self.box else table
 
-    def wrapped(self) -> Markup:
+    def wrapped_html(self) -> Markup:
         """HTML of the table inside the element that sets the page's fonts and spacing."""
         return wrap(self.html())
 
@@ -99,7 +99,7 @@ def row_name_cell(content: str | Markup, kind: str = "") -> TableCell:
 
 def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     """HTML table of texts only, without plots and links."""
-    return Table(head, rows, "eh-tbl plain").wrapped()
+    return Table(head, rows, "eh-tbl plain").wrapped_html()
 
 
 @dataclass(frozen=True, slots=True)

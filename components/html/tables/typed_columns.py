@@ -141,4 +141,4 @@ def _paper_cell_texts(column: TypedColumn, row: ValueRow) -> tuple[str, ...]:
     text = style.text(value.value)
     if not column.interval:
         return (text,)
-    return text, "" if value.value is None else style.bounds(value)
+    return text, "" if value.value is None else style.interval(value)

@@ -50,7 +50,7 @@ class NumberStyle:
             return DASH
         return number(self.times * value, self.decimals, signed=self.signed)
 
-    def bounds(self, estimate: Estimate) -> str:
+    def interval(self, estimate: Estimate) -> str:
         return interval(estimate, self.decimals, scale=self.times)
 
 
@@ -109,7 +109,7 @@ def value_table(
         ]
         for first, *cells in rows
     ]
-    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped()
+    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped_html()
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
@@ -139,7 +139,7 @@ def value_cell(
         why = estimate.note if estimate and estimate.note else "not measured"
         tip = attributes({"data-tip": "\n".join(filter(None, (f"{DASH} {why}", who)))})
         return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
-    bounds = style.bounds(estimate)
+    bounds = style.interval(estimate)
     ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
     sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
     inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
@@ -187,7 +187,7 @@ def estimate_hover_text(
 ) -> str:
     """Text of a hover card, in lines: value with interval; `who`, the name of the row; items and n;
     note; `key`, the path of the number in the JSON output; with `opens`, the effect of a click."""
-    first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
+    first = f"{style.text(estimate.value)}{style.unit} {style.interval(estimate)}".strip()
     path, click = f"JSON: {key}" if key else "", CLICK_HINT if opens else ""
     lines = (first, who, sample_text(estimate), note or estimate.note, path, click)
     return "\n".join(filter(None, lines))

@@ -282,9 +282,9 @@ def load_bias(filtered: FilteredStudy) -> Bias:
         return BiasCounts(outside.apply(frame), count_model_sets(frame, outside))
 
     def build_bias() -> Bias:
-        return Bias(filtered.memoised(("bias counts", outside), count_verdicts), chosen)
+        return Bias(filtered.memoise(("bias counts", outside), count_verdicts), chosen)
 
-    return filtered.memoised(("bias", chosen), build_bias)
+    return filtered.memoise(("bias", chosen), build_bias)
 
 
 def count_model_sets(frame: pd.DataFrame, chosen: Filter) -> int:

@@ -224,7 +224,7 @@ def _published_accuracy_table(card: ReportCard) -> Markup:
     own = (records.RECORDS["accuracy"].name, card.measures["accuracy"], _OWN_RULE)
     listed = [(records.RECORDS[key].name, one, PRINTED_BY[key]) for key, one in found.items()]
     rows = [
-        (name, PERCENT.text(one.value), PERCENT.bounds(one), count(one.n), source)
+        (name, PERCENT.text(one.value), PERCENT.interval(one), count(one.n), source)
         if one.value is not None
         else (name, DASH, "", "0", source)
         for name, one, source in (own, *listed)

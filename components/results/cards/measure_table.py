@@ -64,7 +64,7 @@ class CardMeasure:
 
     @property
     def bounds(self) -> str:
-        return CARD_STYLES[self.record.style].bounds(self.estimate)
+        return CARD_STYLES[self.record.style].interval(self.estimate)
 
     @property
     def forest_plot(self) -> Markup:

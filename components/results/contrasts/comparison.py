@@ -4,7 +4,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
-from components.filtering.memo import share_within_filtered_study
+from components.filtering.memo import cache_in_filtered_study
 from components.html.format import NARROW_SPACE
 from components.html.markup import Markup, join
 from components.html.panel import panel_html
@@ -57,7 +57,7 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
     return {name: value for name, value in chosen.items() if value}
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     """The sides named `left` and `right`, ready to compare; for an empty or unknown name, the
     default side, or a side without a name if there is none."""

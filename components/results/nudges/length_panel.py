@@ -130,7 +130,7 @@ def _format_odds_ratio(odds: Estimate) -> tuple[str, str]:
     lower limit is below 1."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = tables.NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
-    return style.text(odds.value), style.bounds(odds)
+    return style.text(odds.value), style.interval(odds)
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:

@@ -87,7 +87,7 @@ def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.Dat
     """Choices and ties on twins of the effect's family, by its judge and prompt (by all prompts if
     the effect names none), on the items of the selected category."""
     chosen = Filter(category=filtered.filter.category)
-    rows = filtered.memoised(
+    rows = filtered.memoise(
         ("twin rows", chosen),
         lambda: add_twin_columns(chosen.apply(filtered.store.frame(filtered.name, "only"))),
     )

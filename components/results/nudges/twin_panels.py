@@ -211,7 +211,7 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
     """Draw each judge's weights of style features. With several judges, the weights of length come
     first and those of the other features are folded. None if no weights can be fitted."""
     styles = style_counts_of_study(filtered.store, filtered.name)
-    found = filtered.memoised(
+    found = filtered.memoise(
         ("style", filtered.filter), lambda: style_section(filtered.frame, styles)
     )
     rows = []

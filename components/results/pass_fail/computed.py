@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_within_filtered_study
+from components.filtering.memo import cache_in_filtered_study
 from metrics.labels.label_sections import (
     PARTS,
     PassFailResult,
@@ -50,7 +50,7 @@ class PassFailResults:
         return self.results[self.rater] if self.rater else None
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     rows = filtered.measured_judge_rows.loc[pass_fail_mask(filtered.measured_judge_rows)]
     found = PassFailResults(

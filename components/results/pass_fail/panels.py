@@ -123,7 +123,7 @@ def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
         else f"Of repeats in the same order, {percent(repeated, 0, n=False)} differ."
     )
     same = "" if is_significant_shift(shift, 1) else ": no significant difference"
-    size = f"{points(SHIFT_SCALE.text(shift.value))} {SHIFT_SCALE.bounds(shift)}".rstrip()
+    size = f"{points(SHIFT_SCALE.text(shift.value))} {SHIFT_SCALE.interval(shift)}".rstrip()
     return title, f"{beside} With “pass” listed first, the pass rate differs by {size}{same}."
 
 
@@ -258,7 +258,7 @@ def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) 
     adjusted for `tests` groups, is not significant. Without a value: a dash instead of a button."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
-    value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.bounds(shift)
+    value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.interval(shift)
     same = "" if is_significant_shift(shift, tests) else " ≈ same"
     lines = [
         f"{points(value)} {bounds}{same}",

@@ -369,13 +369,13 @@ def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
     kpis = []
     best = next((row for row in found if row.reward.value is not None), None)
     if best is not None:
-        note = f"{best.model} {tables.POINTS.bounds(best.reward)}"
+        note = f"{best.model} {tables.POINTS.interval(best.reward)}"
         kpis.append(Kpi("Highest Reward", number(best.reward.value, 1, signed=True), note=note))
-        note = f"{best.model} {tables.PERCENT.bounds(best.win_rate)}"
+        note = f"{best.model} {tables.PERCENT.interval(best.win_rate)}"
         label = "Win rate of the model with the highest Reward"
         kpis.append(Kpi(label, share(best.win_rate.value), note=note))
     if (top := _highest_factuality_row(found)) is not None:
-        note = f"{top.model} {tables.SCORE.bounds(top.vfs)}"
+        note = f"{top.model} {tables.SCORE.interval(top.vfs)}"
         kpis.append(Kpi("Highest visual factuality", number(top.vfs.value, 2), "of 10", note))
     return kpis
 

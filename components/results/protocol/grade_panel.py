@@ -316,4 +316,4 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
 
 def _interval_or_note(estimate: Estimate, style: tables.NumberStyle) -> str:
     unknown = estimate.low is None or estimate.high is None
-    return estimate.note if unknown else style.bounds(estimate)
+    return estimate.note if unknown else style.interval(estimate)

@@ -148,7 +148,7 @@ def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Fig
     plots = []
     for other in found.benchmarks[1:]:
         rho, r2 = found.spearman[own][other], found.r2[own][other]
-        text = f"{number(rho.value, 2)} {SCORE.bounds(rho)}".strip()
+        text = f"{number(rho.value, 2)} {SCORE.interval(rho)}".strip()
         title = f"{other}: ρ {text}, R² {number(r2.value, 2)}"
         plots.append(ScatterPlot(found.shared_scores(other, own), other, own, title))
     return scatter_figure(plots)

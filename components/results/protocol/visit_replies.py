@@ -251,7 +251,7 @@ def visit_kpis(
         return []
     best, top = max(rated, key=visit_panels.elo_of), visit_panels.find_best_against_reference(rated)
     got = best.elo.estimate
-    kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.bounds(got)}")]
+    kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.interval(got)}")]
     if top is not None:
         won = top.against_reference
         note = f"{top.model}{spaced_ci(won, scale=100)}, n {count(won.n)} without ties"

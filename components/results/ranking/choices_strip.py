@@ -73,7 +73,7 @@ def choices_strip(filtered: FilteredStudy) -> Markup:
         )
         for name, facts in place_ranges(analyses).items()
     ]
-    table = Table(heads, rows, "eh-tbl dense eh-choices", TITLE).wrapped()
+    table = Table(heads, rows, "eh-tbl dense eh-choices", TITLE).wrapped_html()
     return table + first_place_and_cycles_text(filtered)
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_within_filtered_study
+from components.filtering.memo import cache_in_filtered_study
 from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
@@ -43,7 +43,7 @@ HOW_POINTS: Final = (
 )
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
     found = point_rankings(filtered.measured_judge_rows)

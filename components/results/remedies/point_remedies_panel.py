@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_within_filtered_study
+from components.filtering.memo import cache_in_filtered_study
 from components.html.format import NARROW_SPACE, count, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
@@ -83,7 +83,7 @@ NO_SIGNAL: Final = (
 )
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
     found = point_remedies(filtered.measured_judge_rows)

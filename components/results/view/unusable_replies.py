@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_within_filtered_study
+from components.filtering.memo import cache_in_filtered_study
 from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.typed_columns import TypedColumn, record_column
@@ -69,7 +69,7 @@ def find_if_all_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
     return UnusableReplies({str(status): int(n) for status, n in found.items() if n})
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def load_unusable_shares(filtered: FilteredStudy) -> dict[Rater, Estimate]:
     """(judge, prompt) -> share of its replies that are unusable."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)

@@ -79,9 +79,9 @@ class TempFileQuota:
         every: float = SWEEP_SECONDS,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Start the thread, which deletes old files every `every` seconds. `has_room` says whether
-        the store can take further files at all. If the environment names no folder for temporary
-        files, a new one is made, so that no files of other programs are deleted."""
+        """Start the thread, which deletes old files every `every` seconds. `has_room` returns
+        whether the store can take further files at all. If the environment names no folder for
+        temporary files, a new one is made, so that no files of other programs are deleted."""
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")

@@ -14,7 +14,7 @@ import yaml
 
 from components.html.format import count
 from components.html.markup import ASSETS
-from components.share.board.board_page import all_equal_text, board_page
+from components.share.board.board_page import board_page, no_difference_text
 from components.share.board.board_rows import Json, compute_board
 from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import (
@@ -141,8 +141,8 @@ def readme_text(board: Json) -> str:
 
 def verify_board(board: Path, manifest: str = "") -> str:
     """Compute everything again from the records; raise BoardError at the first difference. Return a
-    line that says what is equal. `manifest` is the SHA-256 that the file manifest.json must have
-    ("": not checked)."""
+    line with the numbers of verdicts, rows and numbers that are equal, and of replies read again.
+    `manifest` is the SHA-256 that the file manifest.json must have ("": not checked)."""
     if manifest and manifest != manifest_hash(board):
         raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")
     _check_manifest(board)
@@ -150,26 +150,26 @@ def verify_board(board: Path, manifest: str = "") -> str:
     counts: list[int] = []
     files: list[str] = []
 
-    def checked() -> Iterator[StudyRecords]:
+    def yield_checked() -> Iterator[StudyRecords]:
         for name in study_folders(board):
             records = read_records(board, name)
             counts.append(check_study(records))
             files.extend(record_file_paths(records))
             yield records
 
-    found, verdicts = compute_board(checked(), str(stored.get("title", "")))
+    found, verdicts = compute_board(yield_checked(), str(stored.get("title", "")))
     require_equal_boards(stored, json.loads(json.dumps(found)), BOARD_FILE)
     _require_equal_text(board / BOARD_FILE, json_text(stored), board)
     for row in found["rows"]:
         require_equal_verdicts(board, row, verdicts[row["id"]])
         files.append(f"{VERDICTS_FOLDER}/{row['id']}.js")
-    _check_files(board, files)
+    _require_exact_files(board, files)
     _require_equal_text(board / README_FILE, readme_text(found), board)
     if (board / WORKFLOW_FILE).exists():  # a copy may lack hidden folders
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
         _require_equal_text(board / WORKFLOW_FILE, workflow, board)
     _require_equal_page(board, stored)
-    return f"{all_equal_text(found)}; {count(sum(counts), 'reply')} read again"
+    return f"{no_difference_text(found)}; {count(sum(counts), 'reply')} read again"
 
 
 def _check_manifest(board: Path) -> None:
@@ -185,7 +185,7 @@ def _check_manifest(board: Path) -> None:
     _require_equal_text(board / MANIFEST_FILE, json_text({"sha256": found}), board)
 
 
-def _check_files(board: Path, expected: Iterable[str]) -> None:
+def _require_exact_files(board: Path, expected: Iterable[str]) -> None:
     """Raise BoardError unless the files of records and verdicts are exactly those `expected`."""
     own = (f"{RECORDS}/", f"{VERDICTS_FOLDER}/")
     found, wanted = file_hashes(board), set(expected)

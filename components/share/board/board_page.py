@@ -26,11 +26,11 @@ def board_page(board: Json, manifest: str) -> Markup:
     data = json_script("board-data", board)
     return macros(TEMPLATE).page(
         board, *board_headline(board), files, page_fonts(), data, manifest, logo_html(),
-        "python -m components board verify board/", all_equal_text(board),
+        "python -m components board verify board/", no_difference_text(board),
     )  # fmt: skip
 
 
-def all_equal_text(board: Json) -> str:
+def no_difference_text(board: Json) -> str:
     """The line that `board verify` prints if it finds no difference."""
     numbers = sum(
         one["value"] is not None for row in board["rows"] for one in row["numbers"].values()
@@ -42,9 +42,9 @@ def all_equal_text(board: Json) -> str:
 
 
 def board_headline(board: Json) -> tuple[str, str]:
-    """Headline (the rows that may be first in the largest set of items), and the sentence below it;
-    if no row has a place (its range of ranks, see `add_places`), the board's title and its number
-    of rows."""
+    """Headline and the sentence below it. The headline names the rows that may be first in the
+    largest set of items. If no row has a place (its range of ranks, see `add_places`), the headline
+    is the board's title, and the text below it the number of rows."""
     key, rows = _placed_rows_of_largest_set(board)
     others = len(board["sets"]) - 1
     if not rows:

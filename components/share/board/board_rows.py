@@ -96,8 +96,8 @@ def describe_column(key: str) -> Json:
 
 
 def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
-    """Yield (row, its verdicts, its set of items) for each judge and prompt that compares answers;
-    people get no rows."""
+    """Yield (row, its verdicts, its set of comparisons) for each judge and prompt that compares
+    answers; people get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
     own, twins = (twin_rows.select_twin_rows(frame, kind) for kind in ("without", "only"))
@@ -222,7 +222,7 @@ def _row_description(
     records: StudyRecords, judge: str, prompt: str, judgements: Sequence[Judgement]
 ) -> Json:
     """Facts on a row of the board besides its measures: study, judge, prompt, models, hashes,
-    numbers of verdicts, cost, date, and who ran it. `judgements` are those of the row."""
+    numbers of verdicts, cost, date, and the runner's name. `judgements` are those of the row."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
     text = next((one for one in records.prompts if one.name == prompt), None)
     imported = records.is_imported(judge)
@@ -249,8 +249,8 @@ def _row_description(
         "not_read_again": sum(
             imported or _cannot_be_read_again(one) for one in judgements if one.usable
         ),
-        "dollars_per_1000": _per_comparison(dollars, comparisons, 1000),
-        "tokens": _per_comparison(sum(tokens) or None, comparisons, 1),
+        "dollars_per_1000": _mean_per_comparison(dollars, comparisons, 1000),
+        "tokens": _mean_per_comparison(sum(tokens) or None, comparisons, 1),
         "date": datetime.fromtimestamp(last, UTC).date().isoformat() if last else "",
         "by": records.by,
         "imported": imported,
@@ -267,21 +267,22 @@ def _requested_model(records: StudyRecords, judge: str) -> str:
 
 
 def _cannot_be_read_again(judgement: Judgement) -> bool:
-    """Whether a record lacks what its verdict was read from: the probabilities of the labels, or
-    the reply of an extraction judge."""
+    """Whether a record lacks the source of its verdict: the probabilities of the labels, or the
+    reply of an extraction judge."""
     return judgement.status == "extracted" or (
         judgement.rule == "probabilities" and not judgement.top_logprobs
     )
 
 
-def _per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
+def _mean_per_comparison(total: float | None, comparisons: int, scale: int) -> float | None:
     return None if total is None or not comparisons else _round_or_none(scale * total / comparisons)
 
 
 def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right: Any) -> Json:
-    """Models of a row, and its verdicts as lists: line of the record file, item, models as shown
-    (indices), position chosen (−1: tie, None: no verdict), right (1), wrong (0) or unknown (−1),
-    whether the comparison flips, and whether the call is a noise-floor repeat."""
+    """Models of a row of the board, and its verdicts, each as a list of seven values: line of the
+    record file; item; models as shown (indices); position chosen (−1: tie, None: no verdict); right
+    (1), wrong (0) or unknown (−1); whether the comparison flips; whether the call is a noise-floor
+    repeat."""
     flips = _flipped_comparisons(judgements)
     models = sorted({name for one in judgements for name in one.ask.shown})
     code = {name: place for place, name in enumerate(models)}
@@ -343,9 +344,9 @@ def add_places(rows: Sequence[Json]) -> None:
 
 
 def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
-    """The interval of a number, turned so that higher is better: for a measure without a better
-    direction, minus its distance from the value without an effect. None without an interval, or if
-    that value is unknown."""
+    """The interval of a number as an interval of merit, in which higher is better. For a measure
+    without a better direction, the merit is minus the distance from its neutral value (the value
+    without an effect). None without an interval, or if the neutral value is unknown."""
     low, high = number["low"], number["high"]
     if number["value"] is None or low is None or high is None:
         return None

@@ -1,6 +1,6 @@
 """Checks of the records of one study: no call twice, none missing, one model for each judge; every
 key fits the study file, prompts and items; every reply, read again, gives the stored verdict (if
-the record has what it was read from); items of the probe set are those that come with Evenhand.
+the record has the source of the verdict); items of the probe set are those that come with Evenhand.
 
 The key of a call is a hash of its whole request. A changed prompt, another text of an item, or
 verdicts of another judge are therefore found even if all file hashes were written anew.
@@ -114,10 +114,10 @@ def check_record_structure(records: StudyRecords) -> None:
                 f"{where}: judge {judge!r} is mixed: its replies report the models {named}; run "
                 "each model as a judge of its own"
             )
-    _check_orders(records.judgements, where)
+    _require_all_orders(records.judgements, where)
 
 
-def _check_orders(judgements: Sequence[Judgement], where: str) -> None:
+def _require_all_orders(judgements: Sequence[Judgement], where: str) -> None:
     """Raise BoardError if a comparison lacks a record in one of the orders planned for it."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
@@ -197,9 +197,9 @@ def _require_equal_items(
 
 
 def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
-    """Name what may have been changed: the prompts, judges or items none of whose keys fits, or the
-    only item with keys that do not fit; "single records were exchanged" if there is none of
-    these."""
+    """Name the parts of the records that may have been changed: prompts, judges or items of which
+    no key fits; also an item, if all keys that do not fit are of this item. Without any, "single
+    records were exchanged"."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
@@ -233,20 +233,19 @@ def _should_have_verdict(judgement: Judgement) -> bool:
 def _check_verdict(
     records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
 ) -> bool:
-    """Read a reply again; raise BoardError if the verdict differs from the stored one. Returns
-    True.
+    """Read a reply again and return True; BoardError if the verdict differs from the stored one.
 
-    A verdict by token probabilities that were not stored cannot be read again: then only the choice
-    is compared with the label probabilities, and False is returned.
+    A verdict by token probabilities that were not stored cannot be read again. Then its choice is
+    compared with the stored label probabilities, and False is returned.
     """
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
     if by_probabilities and not judgement.top_logprobs:
-        _check_choice(judgement, planned, where)
+        _require_most_probable_choice(judgement, planned, where)
         return False
     found = StoredRequest(planned.call.prompt, by_probabilities).parse_reply(
         judgement, records.study.reading
     )
-    if found.status != judgement.status or not _same_verdict(found.verdict, judgement.verdict):
+    if found.status != judgement.status or not _is_same_verdict(found.verdict, judgement.verdict):
         raise BoardError(
             f"{where}: read again, the reply gives another verdict: "
             f"{_describe_ask(judgement.ask)}: stored {judgement.status}, "
@@ -256,7 +255,7 @@ def _check_verdict(
     return True
 
 
-def _check_choice(judgement: Judgement, planned: PlannedAsk, where: str) -> None:
+def _require_most_probable_choice(judgement: Judgement, planned: PlannedAsk, where: str) -> None:
     """Raise BoardError if another label has a higher stored probability than the choice. The
     embedded judge always replies the most probable token: its choice must also be the label at the
     end of the reply."""
@@ -279,7 +278,7 @@ def _describe_pick(verdict: Verdict | None) -> str:
     return "tie" if verdict.pick == "tie" else f"position {verdict.pick + 1}"
 
 
-def _same_verdict(one: Verdict | None, other: Verdict | None) -> bool:
+def _is_same_verdict(one: Verdict | None, other: Verdict | None) -> bool:
     if one is None or other is None:
         return one is other
     same = (one.pick, one.margin) == (other.pick, other.margin)

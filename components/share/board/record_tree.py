@@ -204,7 +204,7 @@ def prompt_names_or_paths(prompts: Iterable[prompt_files.Prompt]) -> tuple[str, 
     """Prompts as the study file in the tree names them: by a built-in name, or a file of the
     tree."""
     listed = tuple(prompts)
-    return tuple(dict.fromkeys(map(_prompt_name_or_path, listed, _prompt_files(listed))))
+    return tuple(dict.fromkeys(map(_prompt_name_or_path, listed, _prompt_paths(listed))))
 
 
 def _prompt_name_or_path(prompt: prompt_files.Prompt, file: str) -> str:
@@ -213,7 +213,7 @@ def _prompt_name_or_path(prompt: prompt_files.Prompt, file: str) -> str:
     return prompt.name if same else file
 
 
-def _prompt_files(prompts: Iterable[prompt_files.Prompt]) -> list[str]:
+def _prompt_paths(prompts: Iterable[prompt_files.Prompt]) -> list[str]:
     """File of each prompt in the tree; a number is added to a name that is taken already."""
     found: list[str] = []
     for prompt in prompts:
@@ -253,7 +253,7 @@ def write_records(records: StudyRecords, board: Path) -> None:
     write_gzipped_lines(folder / JUDGEMENTS_FILE, map(judgement_row, records.judgements))
     write_gzipped_lines(folder / ITEMS_FILE, map(dump_item, records.items))
     (folder / STUDY_FILE).write_text(dump_study(records.study), encoding="utf-8")
-    names = _prompt_files(records.prompts)
+    names = _prompt_paths(records.prompts)
     for name, prompt in zip(names, records.prompts, strict=True):
         (folder / name).write_text(prompt.yaml, encoding="utf-8")
     facts = {
@@ -378,7 +378,7 @@ def file_hashes(board: Path) -> dict[str, str]:
 
 def record_file_paths(records: StudyRecords) -> list[str]:
     """Paths of the files that a board has for a study."""
-    prompts = _prompt_files(records.prompts)
+    prompts = _prompt_paths(records.prompts)
     names = (JUDGEMENTS_FILE, ITEMS_FILE, STUDY_FILE, RECORD_FILE, *prompts)
     return [f"{RECORDS}/{records.name}/{name}" for name in names]
 

@@ -44,9 +44,9 @@ def build() -> CollectTab:
                 "Data version used by the study", visible=False, elem_id="eh-collect-version"
             )
         with gr.Column(elem_classes="eh-collect") as tab.item_form:
-            _build_item(tab)
+            _build_item_form(tab)
         with gr.Column(visible=False, elem_classes="eh-collect") as tab.caption_form:
-            _build_caption(tab)
+            _build_caption_form(tab)
         tab.said = ClickableHTML(elem_id="eh-collect-said")
     return tab
 
@@ -55,7 +55,7 @@ def _make_dropdown(label: str, choices: Sequence[str] = (), **more: Any) -> gr.D
     return gr.Dropdown(list(choices), value=None, label=label, interactive=True, **more)
 
 
-def _build_item(tab: CollectTab) -> None:
+def _build_item_form(tab: CollectTab) -> None:
     tab.instruction = gr.Textbox(
         label="Instruction", lines=2, max_lines=8, elem_id="eh-new-instruction",
         placeholder="Question or task about the image",
@@ -85,7 +85,7 @@ def _build_item(tab: CollectTab) -> None:
         )
 
 
-def _build_caption(tab: CollectTab) -> None:
+def _build_caption_form(tab: CollectTab) -> None:
     listed = "Item (items with an image and without a caption are listed first)"
     tab.item = _make_dropdown(listed, elem_id="eh-caption-item")
     tab.preview = ClickableHTML(elem_id="eh-caption-preview")

@@ -127,7 +127,7 @@ def existing_caption(item: Item | None, image: str) -> str:
     return "\n".join(f"Image {k + 1}: {text}" for k, text in enumerate(item.context) if text)
 
 
-def item_to_caption_html(target: CollectTarget, item: Item | None) -> Markup:
+def caption_task_html(target: CollectTarget, item: Item | None) -> Markup:
     """HTML of the instruction and images of the item to caption, with a hint if it has no image; an
     https image is a link and is not fetched. Empty without an item."""
     if item is None:
@@ -146,8 +146,8 @@ def save_item(
 ) -> JobResult:
     """Add the item `new`, with its `answers` (pairs of model and answer), to the data of the study
     file `text`, which are saved as a new version; with `fresh`, save the item alone as new data.
-    The study file in the result uses what was saved; after an error it is unchanged, and the
-    notice says why."""
+    The study file in the result uses the saved data; after an error it is unchanged, and the notice
+    is the reason."""
     target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -167,7 +167,7 @@ def save_caption(
 ) -> JobResult:
     """Save a caption in a new version of the data of the study file `text`. `item`: id of the item;
     `image`: a choice of `image_choices`; `by`: name of the author. The study file in the result
-    uses this version; after an error it is unchanged, and the notice says why."""
+    uses this version; after an error it is unchanged, and the notice is the reason."""
     target = load_collect_target(text, folder)
     try:
         if target.load_error:

@@ -38,7 +38,7 @@ def judge_name(judge: Mapping[str, Any]) -> str:
     return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
-def judge_test_entry_name(judge: Mapping[str, Any]) -> str:
+def judge_test_key(judge: Mapping[str, Any]) -> str:
     """Key under which the form keeps the result of a judge's test call. It contains the entry: a
     changed judge has not been tested."""
     return f"@test {json.dumps(judge, sort_keys=True, default=str)}"
@@ -137,7 +137,8 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     """Settings of the judge after a change of the field `key` to the typed value `raw`. An empty
     value, or one that equals the default, removes the key; an empty temperature is stored as null.
     Another kind of judge resets the settings, a new model may rename the judge, a new host removes
-    the price. A ValueError for an unknown field or a value that cannot be parsed."""
+    the price. A ValueError for an unknown field or a value that cannot be parsed; a KeyError for an
+    unknown kind of judge."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}

@@ -211,6 +211,6 @@ def _list_prompts_cached(
 
 
 def find_prompt(name: str, offered: Sequence[LibraryPrompt], folder: Path) -> LibraryPrompt | None:
-    """The prompt among `offered` that study files in `folder` name `name`; None if there is
+    """The prompt among `offered` that has this `name` in study files of `folder`; None if there is
     none."""
     return next((one for one in offered if one.name_in_study_file(folder) == name), None)

@@ -126,11 +126,11 @@ def preset_status_text(study: LenientStudy) -> str:
 
 
 def protocol_form(
-    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
+    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], vision: bool
 ) -> Markup:
     """HTML of the Protocol step: published presets, then the settings that fit the prompts.
-    `protocols`: those that the study's prompts name, such as "pairwise"; `sees`: whether a judge of
-    the study has vision."""
+    `protocols`: those that the study's prompts name, such as "pairwise"; `vision`: whether a judge
+    sees images."""
     pairs, choice = bool(protocols & _PAIR_PROTOCOLS) or not protocols, "choice" in protocols
     models = {name: name for name in contestants}
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
@@ -160,11 +160,11 @@ def protocol_form(
     single = protocols == {"single"}
     cause = "on a repeat" if single else "without a swap"
     noise_hint = (
-        f"each call is {repeated_text(noise, single)}, to measure how often verdicts change {cause}"
+        f"each call is {repeats_text(noise, single)}, to measure how often verdicts change {cause}"
         if noise
         else f"at 0, no call is repeated, so verdicts that change {cause} are not measured"
     )
-    blind = study.text_value(*STUDY.judge_sees) == "images" and not sees
+    blind = study.text_value(*STUDY.judge_sees) == "images" and not vision
     no_vision = "no judge of this study can see images, so all judges get the image description"
     made += [
         study_setting_row(study, STUDY.repeats, times),
@@ -185,7 +185,7 @@ def protocol_form(
     return join(made)
 
 
-def repeated_text(noise: float, single: bool) -> str:
+def repeats_text(noise: float, single: bool) -> str:
     """Text on calls repeated for the noise floor, to follow "each call is". `single`: a call has
     one answer, so no order of answers is named."""
     order = "" if single else " in the same order"

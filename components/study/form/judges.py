@@ -45,7 +45,7 @@ _SIMULATED_LABELS: Final = {
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
     """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: see
     `judge_drawer`."""
-    checks = [tested.get(entries.judge_test_entry_name(judge)) for judge in study.judges]
+    checks = [tested.get(entries.judge_test_key(judge)) for judge in study.judges]
     cards = [
         {
             "name": judge_name(judge),
@@ -146,47 +146,47 @@ def judge_drawer(
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
     """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
-    holds three kinds of results: of a judge's test call (under `judge_test_entry_name(judge)`), the
-    models at an address (`model_list_entry_name(address)`), and this machine's model servers
+    holds three kinds of results: of a judge's test call (under `judge_test_key(judge)`), the
+    models at an address (`model_list_key(address)`), and this machine's model servers
     (LOCAL_SERVERS). `numbers`: forecast of each judge's calls; None without a plan."""
-    place = int(state.judge) if state.judge.isdigit() else -1
-    if state.panel != "judge" or not 0 <= place < len(study.judges):
+    index = int(state.judge) if state.judge.isdigit() else -1
+    if state.panel != "judge" or not 0 <= index < len(study.judges):
         return controls.form_part(seen=state.last_change)
-    judge = study.judges[place]
-    name, check = judge_name(judge), tested.get(entries.judge_test_entry_name(judge))
+    judge = study.judges[index]
+    name, check = judge_name(judge), tested.get(entries.judge_test_key(judge))
     body = html.drawer(
         judge,
-        place,
+        index,
         name,
         local=not is_public(),
-        servers=_list_local_models(judge, place, tested.get(LOCAL_SERVERS)),
+        servers=_list_local_models(judge, index, tested.get(LOCAL_SERVERS)),
         tiles=_list_providers(),
         provider=entries.provider_of(judge),
-        chosen=_provider_models(judge, place, tested) if entries.provider_of(judge) else EMPTY,
+        chosen=_provider_models(judge, index, tested) if entries.provider_of(judge) else EMPTY,
         simulated=_SIMULATED_LABELS,
-        settings=judge_form(judge, f"judge.{place}", name),
+        settings=judge_form(judge, f"judge.{index}", name),
         result=test_result_html(check) if check else None,
         forecast=numbers.by_judge.get(name) if numbers else None,
     )
     return controls.form_part(body, seen=state.last_change)
 
 
-def model_list_entry_name(address: str) -> str:
+def model_list_key(address: str) -> str:
     """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
     return f"@models {address}"
 
 
 def _list_local_models(
-    judge: Mapping[str, Any], place: int, servers: Sequence[LocalServer] | None
+    judge: Mapping[str, Any], index: int, servers: Sequence[LocalServer] | None
 ) -> list[tuple[str, str, list[Any]]] | None:
     """Title, name of the list and models of each server on this machine; None before a search.
-    `place`: index of the judge for which a model is chosen."""
+    `index`: number, from 0, of the judge for which a model is chosen."""
     if servers is None:
         return None
     current = judge.get(JUDGE.model.name)
     listed: list[tuple[str, str, list[Any]]] = []
     for server in servers:
-        use = {"do": "use judge", "judge": place, "template": server.preset.name}
+        use = {"do": "use judge", "judge": index, "template": server.preset.name}
         models = [(one, "", {**use, "model": one}, one == current) for one in server.models]
         title = f"{server.preset.title}, {server.address}"
         listed.append((title, f"models {server.preset.name}", models))
@@ -200,15 +200,15 @@ def _list_providers() -> list[tuple[str, str, str]]:
     return [(name, PROVIDERS[name], notes.get(name, "OpenAI-compatible")) for name in PROVIDERS]
 
 
-def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
+def _provider_models(judge: Mapping[str, Any], index: int, tested: Mapping[str, Any]) -> Markup:
     """HTML of the chosen provider's key field and list of models, or of the button that requests
     the list. For "Other address" the fields for address and model come first; without an address
-    there is no button. `place`: index of the judge; `tested`: see `judge_drawer`."""
+    there is no button. `index`: number of the judge, from 0; `tested`: see `judge_drawer`."""
     address, name = judge_address(judge), judge_name(judge)
-    rows: Sequence[Markup] = [typed_key_row(f"judge.{place}", name, address)]
+    rows: Sequence[Markup] = [typed_key_row(f"judge.{index}", name, address)]
     if entries.provider_of(judge) == OTHER_ADDRESS:
-        rows = [*address_rows(judge, f"judge.{place}", name), *rows]
-    found: ModelList | None = tested.get(model_list_entry_name(address)) if address else None
+        rows = [*address_rows(judge, f"judge.{index}", name), *rows]
+    found: ModelList | None = tested.get(model_list_key(address)) if address else None
     models = error = None
     if found and found.error:
         error = pieces.notice_html("bad", "No list of models.", found.error)
@@ -216,9 +216,9 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
         prices = [(model, listed_price(model, address)) for model in found.models]
         models = [
             (model, f"{price.input:g} / {price.output:g}" if price else "",
-             {"set": f"judge.{place}.{JUDGE.model}", "to": model},
+             {"set": f"judge.{index}.{JUDGE.model}", "to": model},
              judge.get(JUDGE.model.name) == model)
             for model, price in prices
         ]  # fmt: skip
     renames = name if entries.is_named_after_model(judge) else ""
-    return html.provider_box(place, join(rows), address, error, models, renames)
+    return html.provider_box(index, join(rows), address, error, models, renames)

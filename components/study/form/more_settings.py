@@ -150,7 +150,7 @@ def settings_text(study: LenientStudy) -> str:
         study.preset.title if study.preset else "",
         "" if single else orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
-        f"each call {form_rows.repeated_text(noise, single)}" if noise else "",
+        f"each call {form_rows.repeats_text(noise, single)}" if noise else "",
         f"each call {study.text_value(*STUDY.repeats)} times"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",

@@ -294,14 +294,14 @@ def _message_text(content: Any) -> str:
 # ---------------------------------------------------------------------- checking, comparing
 
 
-def check_result_html(checked: PromptCheck, ours: bool = False) -> Markup:
+def check_result_html(checked: PromptCheck, built_in: bool = False) -> Markup:
     """HTML result of checking a prompt without calling a judge; problems of a built-in prompt
-    (`ours`) are short notes."""
+    (`built_in`) are short notes."""
     problems = [
         notice_html("bad", "The prompt cannot be saved.", problem.text)
         if problem.level == "error"
         else html.hint(f"Note: {problem.text}.")
-        if ours
+        if built_in
         else notice_html("warn", "Warning:", problem.text)
         for problem in checked.problems
     ]

@@ -122,7 +122,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         return ForecastByJudge(asks, noise, found, 0, len(answered), simulated)
     by = asks / max(1, len(planned))
     scaled = {name: _scale_forecast(one, by) for name, one in found.items()}
-    stored = _count_stored(plan, store, asks)
+    stored = _count_stored_asks(plan, store, asks)
     if stored is None:
         stored = round(len(answered) * by)
     return ForecastByJudge(asks, noise, scaled, len(planned), stored, simulated)
@@ -134,7 +134,7 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
     return CostQuote(numbers.asks, numbers.dollars)
 
 
-def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
+def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None:
     """Number of calls with a stored reply, of the `asks` calls of a plan; None without a store, or
     if the stored study has another plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
@@ -194,9 +194,9 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_first_share_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Key figure: the smallest first-position share of one judge with one prompt, above 50 %, that
-    is detected with 80 % power, if verdicts on one item correlate by ASSUMED_CORRELATION; a dash if
-    even 100 % is not detected."""
+    """Key figure: the smallest first-position share above 50 %, of one judge with one prompt, that
+    is detected with 80 % power. Verdicts on one item are assumed to have the correlation
+    ASSUMED_CORRELATION. A dash if even 100 % is not detected."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)

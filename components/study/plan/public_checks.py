@@ -75,7 +75,7 @@ def check_prompts_and_judges(study: Study) -> None:
     current_limits().check_participants(len(study.contestants or ()), asked, study.name)
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     for judge in judges:
-        if judge.api_key_env and (why := _key_refusal(study, judge)):
+        if judge.api_key_env and (why := _key_refusal_reason(study, judge)):
             raise StudyError(f"judge {judge.name!r}: {why}")
         if judge.kind == "endpoint":
             check_url(judge.endpoint)
@@ -93,7 +93,7 @@ def _check_time_and_attempts(judge: JudgeSpec) -> None:
         )
 
 
-def _key_refusal(study: Study, judge: JudgeSpec) -> str:
+def _key_refusal_reason(study: Study, judge: JudgeSpec) -> str:
     """Reason why a study may not use the environment variable that it names for a key, or ""."""
     lent = load_host_key()
     if lent is None:
@@ -141,15 +141,15 @@ def _round_estimate(value: float) -> int:
     return int(round(value, 2 - digits)) if digits > 2 else int(value)
 
 
-def check_upload_space(folder: Path, more: int) -> None:
-    """Raise StudyError if an upload of `more` bytes would exceed the visitor's storage."""
+def check_upload_space(folder: Path, size: int) -> None:
+    """Raise StudyError if an upload of `size` bytes would exceed the visitor's storage."""
     most = current_access().upload_bytes
     if most is None:
         return
     kept = sum(path.lstat().st_size for path in folder.rglob("*")) if folder.is_dir() else 0
-    if kept + more > most:
+    if kept + size > most:
         raise StudyError(
-            f"your files would take {(kept + more) / MEGABYTE:,.0f} MB, but the limit is "
+            f"your files would take {(kept + size) / MEGABYTE:,.0f} MB, but the limit is "
             f"{most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine, or wait: "
             "unused files are deleted after a week"
         )

@@ -122,7 +122,8 @@ def plan_from_text(text: str, folder: Path) -> Plan:
 
 
 def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; StudyError if they are verdicts without answers to judge."""
+    """Load all records of a source; StudyError if they are shards of verdicts without answers to
+    judge."""
     found = load_records(spec, folder)
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(

@@ -147,14 +147,14 @@ def _judge_blockers(study: LenientStudy) -> list[Blocker]:
     ]
 
 
-def endpoint_blockers(judge: Mapping[str, Any], place: str) -> list[Blocker]:
-    """Reasons for a missing address and a missing model of the judge at index `place`; none for a
-    judge that needs neither."""
+def endpoint_blockers(judge: Mapping[str, Any], index: str) -> list[Blocker]:
+    """Reasons for a missing address and a missing model of the judge number `index` (from 0); none
+    for a judge that needs neither."""
     if entries.judge_kind(judge) != entries.ENDPOINT:
         return []
     named = any(judge.get(key.name) for key in (JUDGE.name, JUDGE.model))
     name = judge_name(judge) if named else "the judge"
-    opens = {"do": "open judge", "judge": place}
+    opens = {"do": "open judge", "judge": index}
     found = []
     if not judge_address(judge):
         sentence = f"the address of {name} is missing."

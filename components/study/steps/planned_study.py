@@ -76,7 +76,7 @@ class PlannedStudy:
             items=max(1, len(self.plan.items)),
             judges=max(1, len(study.judges)),
             prompts=max(1, len(self.plan.prompts)),
-            orders=1 if self.plan.judges_single_answers else _orders_of_pairs(study),
+            orders=1 if self.plan.judges_single_answers else _count_pair_orders(study),
             repeats=study.repeats,
             opponents=opponents,
         )
@@ -123,9 +123,10 @@ def _count_available_questions(preview: StudyPreview) -> int:
 
 
 def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
-    """Precision measured on the stored verdicts of a study, and the number of stored replies;
-    (None, 0) if there is no such study, too few or too many replies, or no variance that further
-    items would reduce (equal verdicts on a few items do not show that all are equal)."""
+    """Precision measured on the stored verdicts of a study, and the number of stored replies.
+    (None, 0) if there is no such study, or if it has too few or too many replies; also if no
+    variance was measured that further items would reduce, since equal verdicts on a few items do
+    not show that all are equal."""
     if not name or not any(line.name == name for line in store.studies()):
         return None, 0
     counts: Mapping[str, int] = store.counts(name)
@@ -143,11 +144,11 @@ def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
     question, at least 1; a pair in both orders, with its repeats, is one comparison."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
-    orders = _orders_of_pairs(plan.study)
+    orders = _count_pair_orders(plan.study)
     if plan.prompts[0].protocol == "choice" or plan.judges_single_answers:
         orders = max(1, count_planned_orders(plan))  # N rotations of N options are one comparison
     return max(asked / orders / max(1, plan.study.repeats), 1.0)
 
 
-def _orders_of_pairs(study: Study) -> int:
+def _count_pair_orders(study: Study) -> int:
     return 2 if study.pair_orders == "both" else 1

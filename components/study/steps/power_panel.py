@@ -37,9 +37,9 @@ _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width, from 0 to 1, of the 95 % interval of a share with the value `at`, from this
-    number of questions with `per_question` comparisons each, whose correlation is assumed to be
-    ASSUMED_CORRELATION; 1 without questions."""
+    """Half-width, from 0 to 1, of the 95 % interval of a share with the value `at`, measured on
+    this number of questions with `per_question` comparisons each; 1 without questions. The
+    comparisons on one question are assumed to have the correlation ASSUMED_CORRELATION."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)

@@ -56,8 +56,8 @@ class PurchaseOption:
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
     """List the additions that can be made: further questions (without a button if the data have no
-    more), a judge, a prompt of the library that fits the study, a repeat; and, if pairs are judged
-    in both orders and the data have enough questions, twice the questions in one order."""
+    more), a judge, a prompt of the library that fits the study, and a repeat. If pairs are judged
+    in both orders and the data have enough questions, also twice the questions in one order."""
     plan, asks, assumed = planned.plan, planned.numbers.asks, planned.measured is None
     now, judges, prompts = len(plan.items), planned.size.judges, len(plan.prompts)
     repeats, left = plan.study.repeats, planned.available - now
@@ -100,7 +100,7 @@ def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
     """A prompt of the library that the study could add; None if there is none. It has the protocol
-    of the study's first prompt, is usable for all items, and needs no token probabilities. Among
+    of the study's first prompt, is usable for all `items`, and needs no token probabilities. Among
     several, it is the one most like the first prompt in name and verdict format."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
@@ -153,16 +153,16 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     )
 
 
-def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
-    """The option that narrows the interval most per additional call, compared with the half-width
-    `now`; None if there is none. Options with an assumed width, or without additional calls, are
-    left out."""
+def best_option(options: Sequence[PurchaseOption], half_width: float) -> PurchaseOption | None:
+    """The option that narrows the interval most per additional call, compared with its present
+    `half_width`; None if there is none. Options with an assumed width, or without additional calls,
+    are left out."""
     known = [
         one
         for one in options
-        if one.calls and not one.assumed and not one.width.at_best and one.width.half < now
+        if one.calls and not one.assumed and not one.width.at_best and one.width.half < half_width
     ]
-    return max(known, key=lambda one: (now - one.width.half) / one.calls, default=None)
+    return max(known, key=lambda one: (half_width - one.width.half) / one.calls, default=None)
 
 
 def _first_addition_and_reason(

@@ -9,7 +9,7 @@ from components.html.format import count, dollars, tokens
 from components.html.markup import Markup
 from components.html.templates import macros
 from components.study.file.controls import controls
-from components.study.file.judge_entries import judge_name, judge_test_entry_name
+from components.study.file.judge_entries import judge_name, judge_test_key
 from components.study.file.lenient_study import LenientStudy
 from components.study.form.data_step.records_report import count_planned_orders
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
@@ -64,8 +64,8 @@ def study_steps(
     tested: Mapping[str, Any],
 ) -> list[Step]:
     """The three steps of the form. Step 1 or 2 has a warning if it has a blocker; step 2 also if
-    the test call of a judge failed that has calls to make. Step 3 says "not possible yet" if there
-    is any blocker or no forecast."""
+    the test call of a judge failed, unless all replies of this judge are stored. The text of step 3
+    is "not possible yet" if there is any blocker or no forecast."""
     last = "not possible yet"
     if numbers is not None and not blockers:
         last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"
@@ -77,7 +77,7 @@ def study_steps(
     ]
     faults = {blocker.step: blocker.text for blocker in reversed(blockers) if blocker.step < 3}
     for judge in study.judges:
-        check = tested.get(judge_test_entry_name(judge))
+        check = tested.get(judge_test_key(judge))
         left = None if numbers is None else numbers.by_judge.get(judge_name(judge))
         if left is not None and not left.asks:
             continue  # its replies are stored: the failed test no longer matters

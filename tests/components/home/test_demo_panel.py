@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.home.demo_panel import demo_parts, live_demo_parts
+from components.home.demo_panel import live_demo_html, recorded_demo_html
 from components.home.paper_claims import paper_claims
 from components.page.page_tab import create_page
 from components.study.plan import demo_studies
@@ -34,11 +34,11 @@ def cast_votes(store: Store, study: str) -> None:
 
 def test_votes_by_people_leave_the_demo_on_home_as_it_was(demo_store: Store) -> None:
     store = demo_store
-    demo, claims = demo_parts(store), paper_claims(store)
+    demo, claims = recorded_demo_html(store), paper_claims(store)
     for study in (demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY):
         cast_votes(store, study)
         assert len(store.frame(study).query("judge == 'human:ann'")) == VOTES
-    assert demo_parts(store) == demo
+    assert recorded_demo_html(store) == demo
     assert paper_claims(store) == claims
 
 
@@ -56,7 +56,7 @@ def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) ->
     store, engine = demo_store, Engine()
     plan = make_plan(replace(demo_studies.live_demo_study(store), judges=JUDGES))
     save_plan(plan, store)
-    title, html = live_demo_parts(store, engine)
+    title, html = live_demo_html(store, engine)
     assert says(title, "0 of 40") and says(html, "0 of 0 pairs")
     assert squares(html.split("</div></div>")[0]) == [["waiting"] * 20] * 2
     # The third item: second position in one order, first in the other; the fourth item: one order.
@@ -65,13 +65,13 @@ def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) ->
         ask, is_first = planned.ask, planned.ask.shown[0] == "precise"
         if ask.item == third or (ask.item == fourth and not is_first):
             put(store, [Judgement(ask, "ok", Verdict(1 if is_first else 0))])
-    title, html = live_demo_parts(store, engine)
+    title, html = live_demo_html(store, engine)
     rows = squares(html.split("</div></div>")[0])
     assert rows[0][:5] == ["waiting", "waiting", "second", "waiting", "waiting"]
     assert rows[1][:5] == ["waiting", "waiting", "first", "first", "waiting"]
     assert says(html, "in 0 of 1 pair") and 'data-demo="ended"' in html
     assert engine.start(plan, store).wait(60)
-    title, html = live_demo_parts(store, engine)
+    title, html = live_demo_html(store, engine)
     engine.close()
     assert says(title, "of 20 pairs") and "waiting" not in html and 'data-tab="results"' in html
 
@@ -82,7 +82,7 @@ def test_home_asks_for_the_squares_only_while_the_demo_runs(demo_store: Store) -
     save_plan(plan, demo_store)
     page = create_page(demo_store, engine)
     events = {getattr(one.fn, "__name__", ""): one for one in page.fns.values()}
-    draw, show = events["draw_running_demo"], events["show_home_or_running_demo"]
+    draw, show = events["show_running_demo"], events["show_home_or_running_demo"]
     for study, pill in ((plan.study.name, ""), ("", gr.skip())):
         timer, title, squares, last = draw.fn(study)
         assert timer.active is False and says(title, "0 of 40") and last == pill

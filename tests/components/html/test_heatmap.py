@@ -154,8 +154,8 @@ def test_long_names_may_break_between_syllables_but_read_as_before():
 
 
 def test_bounds_below_zero_stand_in_brackets():
-    assert KAPPA_SCALE.bounds(Estimate(-0.06, -0.09, -0.02)) == "[−0.09, −0.02]"
-    assert KAPPA_SCALE.bounds(Estimate(0.22, 0.1, 0.33)) == "0.10–0.33"
+    assert KAPPA_SCALE.interval(Estimate(-0.06, -0.09, -0.02)) == "[−0.09, −0.02]"
+    assert KAPPA_SCALE.interval(Estimate(0.22, 0.1, 0.33)) == "0.10–0.33"
 
 
 def test_the_saved_picture_has_the_legend_of_the_page():

@@ -34,7 +34,7 @@ def test_a_bullet_may_define_several_terms_over_several_lines():
         ("Set", "", "All orders."),
         ("κ (kappa)", "", "Above chance."),
     ]
-    assert terms[2].words == ("κ", "kappa")
+    assert terms[2].spellings == ("κ", "kappa")
 
 
 def test_every_bold_word_of_the_documentation_is_a_term_with_a_definition():

@@ -88,7 +88,7 @@ def test_failed_calls_are_done_neither_in_the_header_nor_in_the_run():
     facts = running(counts={"planned": 71, "pending": 51, "ok": 16, "error": 4})
     pill = run_pill_html(facts.snapshot)
     assert 'data-done="16"' in pill and 'data-planned="71"' in pill and "23\u202f%" in pill
-    assert facts.done == facts.snapshot.done == 16
+    assert facts.reply_count == facts.snapshot.done == 16
 
 
 # ------------------------------------------------------------------------------ a study at rest

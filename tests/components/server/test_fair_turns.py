@@ -41,7 +41,7 @@ def order(waiting: str, crowd: QueueLimits = CROWD) -> str:
     """Who is served when each is done before the next begins."""
     turns, left, out = FairTurns(crowd), places(waiting), []
     while (found := turns.pick_next(left, ())) is not None:
-        turns.record_served(left[found])
+        turns.record_turn(left[found])
         out.append(left.pop(found).session)
     return " ".join(out)
 
@@ -94,7 +94,7 @@ def test_everybody_is_served_and_no_address_runs_ahead(waiting):
 def test_what_is_remembered_of_passers_by_is_bounded():
     turns = FairTurns(CROWD)
     for number in range(2 * MAX_REMEMBERED_CLIENTS):
-        turns.record_served(QueueClient(f"s{number}", f"a{number}"))
+        turns.record_turn(QueueClient(f"s{number}", f"a{number}"))
     assert len(turns._last_turns) == MAX_REMEMBERED_CLIENTS
 
 
@@ -107,16 +107,16 @@ def test_one_below_each_limit_is_accepted():
 
 def test_an_address_that_was_served_waits_behind_a_new_one():
     turns = FairTurns(CROWD)
-    turns.record_served(QueueClient("a1", "a"))
+    turns.record_turn(QueueClient("a1", "a"))
     assert turns.pick_next(places("a1 b1"), ()) == 1
-    turns.record_served(QueueClient("b1", "b"))
+    turns.record_turn(QueueClient("b1", "b"))
     assert turns.pick_next(places("b1 a1"), ()) == 1, "a was served longer ago"
     assert turns.pick_next(places("a1 a2"), ()) == 1, "the other session of a has had no turn"
 
 
 def test_an_address_with_less_at_work_goes_first_also_if_it_was_just_served():
     turns = FairTurns(CROWD)
-    turns.record_served(QueueClient("b1", "b"))
+    turns.record_turn(QueueClient("b1", "b"))
     assert turns.pick_next(places("a1 b1"), places("a2")) == 1
 
 

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from components.server.page_requests import PageRequests
+from components.server.page_requests import PageHook
 
 
 def test_only_requests_of_the_page_are_seen() -> None:
@@ -18,7 +18,7 @@ def test_only_requests_of_the_page_are_seen() -> None:
             Route("/", lambda _: PlainTextResponse("page"), methods=["GET", "POST"]),
             Route("/config", lambda _: PlainTextResponse("config")),
         ],
-        middleware=[Middleware(PageRequests, on_request=seen.append)],
+        middleware=[Middleware(PageHook, on_request=seen.append)],
     )
     client = TestClient(served)
     assert client.get("/?study=my%20study%20%C3%A9&tab=results&empty=").text == "page"

@@ -17,7 +17,7 @@ from components.vote.ballot_actions import (
     stored_voter_name,
 )
 from components.vote.ballot_form import load_ballot_form
-from components.vote.ballot_html import answer_html, ballot_count_text, finished_html
+from components.vote.ballot_html import answer_html, ballot_count_text, end_screen_html
 from components.vote.organiser import (
     SAMPLING_CHOICES,
     VotingControls,
@@ -411,8 +411,8 @@ def test_ballots_that_come_twice_are_counted_apart_from_pairs() -> None:
         "880 ballots: 800 pairs, 80 of them twice"
     )
     assert ballot_count_text(VoterProgress(0, 0, 3), "pair") == "3 pairs"
-    assert "all 880 ballots" in finished_html("ann", VoterProgress(880, 0, 880, 80), "pair")
-    assert "all 3 pairs" in finished_html("ann", VoterProgress(3, 0, 3), "pair")
+    assert "all 880 ballots" in end_screen_html("ann", VoterProgress(880, 0, 880, 80), "pair")
+    assert "all 3 pairs" in end_screen_html("ann", VoterProgress(3, 0, 3), "pair")
 
 
 def test_the_start_names_no_more_pairs_than_there_are(store: Store) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.memo import share_within_filtered_study
+from components.filtering.memo import cache_in_filtered_study
 from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.labels.criterion_agreement import criterion_agreement
@@ -54,7 +54,7 @@ class ScoreResults:
         return self.distributions[self.rater] if self.rater else None
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def load_scores(filtered: FilteredStudy) -> ScoreResults:
     machines = filtered.measured_judge_rows
     rows = machines.loc[score_row_mask(machines)]
@@ -100,7 +100,7 @@ class VerdictKinds:
     only_points: bool
 
 
-@share_within_filtered_study
+@cache_in_filtered_study
 def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     """Return the kinds of verdicts of a study; without verdicts, those that its plan asks for."""
     frame = filtered.unfiltered_frame

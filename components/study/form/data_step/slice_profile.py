@@ -36,7 +36,7 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
         categories=named,
         all_small=all(n <= SMALL_CATEGORY for _, n in rest),
         rest=sum(n for _, n in rest),
-        lengths=[(line, *_length_bar(line, top)) for line in lines],
+        lengths=[(line, *_length_hover_and_marks(line, top)) for line in lines],
         ticks=ticks,
         rows=MAX_PROFILE_ROWS,
         footer=_profile_footer(found),
@@ -46,7 +46,7 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
     )
 
 
-def _length_bar(line: LengthSummary, top: float) -> tuple[str, list[float]]:
+def _length_hover_and_marks(line: LengthSummary, top: float) -> tuple[str, list[float]]:
     """Hover text of a row of text lengths, and its marks in percent of `top`: start and width of
     the middle 80 %, start and width of the middle half, and the median."""
     low, high, lower, upper = line.low, line.high, line.lower_quartile, line.upper_quartile

@@ -207,7 +207,7 @@ def roles_html(preview: StudyPreview) -> Markup:
     mapping = current_mapping(preview, table)
     columns = {field: column for column, field in reversed(mapping.items())}
     answers = _answer_fields(mapping)
-    least = _least_answers(preview, mapping)
+    least = _count_answers_needed(preview, mapping)
     labels = [("Known better answer", "gold", False), ("Label by people", "human", False)]
     if len(answers) <= 1 == least:
         labels = [("Label of the answer", "label", False)]
@@ -234,12 +234,12 @@ def missing_roles(preview: StudyPreview) -> list[str]:
     if table is None or not offers_column_roles(preview):
         return []
     mapping = current_mapping(preview, table)
-    have, least = len(_answer_fields(mapping)), _least_answers(preview, mapping)
+    have, least = len(_answer_fields(mapping)), _count_answers_needed(preview, mapping)
     missing = [] if "instruction" in mapping.values() else ["the question"]
     return [*missing, *(f"the answer of model {place}" for place in range(have + 1, least + 1))]
 
 
-def _least_answers(preview: StudyPreview, mapping: Mapping[str, str]) -> int:
+def _count_answers_needed(preview: StudyPreview, mapping: Mapping[str, str]) -> int:
     """Number of answers that a question needs: 1 if the column of their labels is known, or all
     prompts judge one answer; else 2."""
     single = prompt_protocols(preview.lenient_study) == {"single"}

@@ -139,7 +139,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
 ) -> None:
     """Judge 0.1 without an interval, people 0.4: an axis from 0 to 0.4 has them at 25 and 100 %."""
     found = {"j": weights(Estimate(0.1), Estimate(-0.3))}
-    shown = SimpleNamespace(store=None, name="", filter=Filter(), memoised=lambda *_: found)
+    shown = SimpleNamespace(store=None, name="", filter=Filter(), memoise=lambda *_: found)
     monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
     made = twin_panels.draw_style(shown)  # type: ignore[arg-type]
     assert made is not None

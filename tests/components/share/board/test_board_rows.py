@@ -145,10 +145,10 @@ def test_zero_has_no_sign() -> None:
 
 
 def test_an_amount_per_comparison_needs_an_amount_and_a_comparison() -> None:
-    assert board_rows._per_comparison(None, 4, 1000) is None
-    assert board_rows._per_comparison(2.0, 0, 1000) is None
-    assert board_rows._per_comparison(2.0, 4, 1000) == 500
-    assert board_rows._per_comparison(0.0, 4, 1000) == 0
+    assert board_rows._mean_per_comparison(None, 4, 1000) is None
+    assert board_rows._mean_per_comparison(2.0, 0, 1000) is None
+    assert board_rows._mean_per_comparison(2.0, 4, 1000) == 500
+    assert board_rows._mean_per_comparison(0.0, 4, 1000) == 0
 
 
 def test_models_are_counted_by_judge() -> None:

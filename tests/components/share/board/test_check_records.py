@@ -54,7 +54,7 @@ def made(verdict: Verdict | None = None, **more: Any) -> Judgement:
 def test_verdicts_are_equal_in_choice_and_up_to_rounding_in_numbers(
     one: Verdict | None, other: Verdict | None, same: bool
 ) -> None:
-    assert check_records._same_verdict(one, other) is same
+    assert check_records._is_same_verdict(one, other) is same
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def choice(one: Judgement, kind: str = "embedded") -> str:
     """The fault that is found; "" if there is none."""
     planned: Any = SimpleNamespace(call=SimpleNamespace(judge=SimpleNamespace(kind=kind)))
     try:
-        check_records._check_choice(one, planned, "file, line 7")
+        check_records._require_most_probable_choice(one, planned, "file, line 7")
     except BoardError as error:
         return str(error)
     return ""
@@ -136,7 +136,7 @@ def test_a_record_without_a_chosen_position_is_not_compared(verdict: Verdict | N
 
 def missing_order(*found: Judgement) -> str:
     try:
-        check_records._check_orders(found, "file")
+        check_records._require_all_orders(found, "file")
     except BoardError as error:
         return str(error)
     return ""

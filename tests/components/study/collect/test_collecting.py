@@ -12,9 +12,9 @@ from components.study.collect.collect_layout_tab import character_count_html, ch
 from components.study.collect.save_collected import (
     WHOLE_ITEM,
     caption_item_choices,
+    caption_task_html,
     existing_caption,
     image_choices,
-    item_to_caption_html,
     load_collect_target,
     save_caption,
     save_item,
@@ -186,8 +186,8 @@ def test_nothing_chosen_is_said(folder):
     assert says(
         save_caption(TEXT, folder, None, "A cat.", WHOLE_ITEM, "").notice_html, "No item", "chosen"
     )
-    assert item_to_caption_html(load_collect_target(TEXT, folder), None) == ""
-    assert "no image" in item_to_caption_html(
+    assert caption_task_html(load_collect_target(TEXT, folder), None) == ""
+    assert "no image" in caption_task_html(
         load_collect_target(TEXT, folder), Item("q", "why?", {"m": ""})
     )
     assert existing_caption(None, WHOLE_ITEM) == "" and image_choices(None) == []

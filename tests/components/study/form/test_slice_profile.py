@@ -24,7 +24,7 @@ def test_a_row_of_lengths_is_drawn_in_percent_of_the_scale() -> None:
     line: Any = SimpleNamespace(
         name="x", low=10, high=90, lower_quartile=20, upper_quartile=60, median=40, n=7
     )
-    tip, marks = slice_profile._length_bar(line, 200)
+    tip, marks = slice_profile._length_hover_and_marks(line, 200)
     assert marks == [5, 40, 10, 20, 20]
     assert "median 40" in tip and "7 texts: 20 to 60" in tip and "10 to 90" in tip
 

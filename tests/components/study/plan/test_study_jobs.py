@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from components.share.paper_text import source_name
-from components.study.file.judge_entries import judge_test_entry_name
+from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_step.data_source import HUB_URL
-from components.study.form.judges import judge_drawer, model_list_entry_name
+from components.study.form.judges import judge_drawer, model_list_key
 from components.study.form.more_settings import more_settings, store_key_consent
 from components.study.form_html import render_judges_and_prompts, render_notices, render_records
 from components.study.jobs import (
@@ -64,7 +64,7 @@ def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
     assert told.read.status == "ok" and told.read.verdict is not None
     look = build_preview(text, Path())
     (judge,) = look.lenient_study.judges
-    html = render_judges_and_prompts(look, FormState(), {judge_test_entry_name(judge): told})
+    html = render_judges_and_prompts(look, FormState(), {judge_test_key(judge): told})
     assert says(html, "Overall, Response", "better") and "Test again" in html
     assert "canary-key" not in html
 
@@ -75,7 +75,7 @@ def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
     assert told.read.status == "error"
     look = build_preview(text, Path())
     (judge,) = look.lenient_study.judges
-    html = render_judges_and_prompts(look, FormState(), {judge_test_entry_name(judge): told})
+    html = render_judges_and_prompts(look, FormState(), {judge_test_key(judge): told})
     assert "cannot reach http://127.0.0.1:9/v1" in html
 
 
@@ -319,7 +319,7 @@ def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_rep
         for key, said in keys.items():
             typed = {"gpt": TypedKey(key, origin_of(server.base_url))}
             found = request_judge_models(text, Path(), 0, typed, NO_CONSENTS)
-            html = judge_drawer(study, view, {model_list_entry_name(found.address): found})
+            html = judge_drawer(study, view, {model_list_key(found.address): found})
             assert said in html and key not in html
         assert "<b>judge-b</b>" in html
     assert request_judge_models(text, Path(), 7, {}, NO_CONSENTS).error

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from components.home.seen_data import store_and_read_uploads
+from components.home.uploaded_data import store_and_read_uploads
 from components.inspect.explanation import known_answer_or_votes_text
 from components.results.bias.computed import bias_from_frame
-from components.study.file.judge_entries import judge_test_entry_name
+from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form import form_rows
@@ -62,17 +62,17 @@ def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_suc
     (judge,) = look.lenient_study.judges
     for status, mark in (("error", "wrn"), ("ok", "done")):
         check = JudgeCheck("embedded", "", ReplyOutcome(status, None, "", "dead"), 0.0, "")
-        tested = {judge_test_entry_name(judge): check}
+        tested = {judge_test_key(judge): check}
         step = study_steps(look, forecast_by_judge(look.plan), [], tested)[1]
         assert step.mark == mark and ("failed" in step.text) is (mark == "wrn")
     failed = replace(check, read=replace(check.read, status="error"))
     numbers = forecast_by_judge(look.plan)
     none_left = {name: replace(one, asks=0) for name, one in numbers.by_judge.items()}
     for known, mark in ((numbers, "wrn"), (replace(numbers, by_judge=none_left), "done")):
-        step = study_steps(look, known, [], {judge_test_entry_name(judge): failed})[1]
+        step = study_steps(look, known, [], {judge_test_key(judge): failed})[1]
         assert step.mark == mark, "all replies stored: the test no longer matters"
     other = build_preview(put_value(START_YAML, ("judges",), [{**judge, "seed": 5}]), HERE)
-    assert study_steps(other, None, [], {judge_test_entry_name(judge): check})[1].mark == "done"
+    assert study_steps(other, None, [], {judge_test_key(judge): check})[1].mark == "done"
     assert "dead" in judge_cards(look.lenient_study, tested)
     told = judge_cards(look.lenient_study, tested)
     assert re.search(r"ok 0\.0 s", re.sub("<[^>]*>", "", told))

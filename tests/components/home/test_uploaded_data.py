@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from components.home import seen_data
-from components.home.seen_data import (
+from components.home import uploaded_data
+from components.home.uploaded_data import (
     ANSWERS,
     KINDS,
     PASS_FAIL,
@@ -137,7 +137,7 @@ def test_answers_are_listed_if_there_are_two_models_or_nothing_else(answers, jud
     ask = Ask("", "q", "j", "p", ("x", "y"), ("A", "B"))
     made = [Judgement(ask, "ok", Verdict(0))] if judged else []
     found = LoadedSource([Item("q", "?", answers)], made, "table", "")
-    assert (ANSWERS in seen_data._describe_contents_by_kind(found)) == listed
+    assert (ANSWERS in uploaded_data._describe_contents_by_kind(found)) == listed
 
 
 def test_no_kind_is_called_absent_before_the_columns_are_named(tmp_path):

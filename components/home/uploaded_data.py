@@ -31,8 +31,8 @@ UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
 
 
 @dataclass(frozen=True, slots=True)
-class SeenData:
-    """Uploaded files as they were read. `text`: a study file that names these files as its data."""
+class UploadedData:
+    """Contents of uploaded files. `text`: a study file that names these files as its data."""
 
     text: str
     files: str
@@ -59,10 +59,10 @@ class SeenData:
         return self.kind != ANSWERS and self.kind in self.facts
 
 
-def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
-    """Store uploaded files and read what they contain; `facts` is empty if no column of a table is
-    known. EvenhandError if the files cannot be read, have neither verdicts nor answers, or are a
-    table without rows or with one column only."""
+def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
+    """Store uploaded files and return their contents; `facts` is empty if the meaning of no column
+    of a table is known. EvenhandError if the files cannot be read, have neither verdicts nor
+    answers, or are a table without rows or with one column only."""
     start, text = time.monotonic(), jobs.save_uploads_as_data(START_YAML, paths, folder)
     files = paths[0].name if len(paths) == 1 else count(len(paths), "file")
     try:
@@ -77,12 +77,12 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> SeenData:
                 f"{files}: a table with {lacks}; it needs a line of column names, and rows with a "
                 "question and answers, or with verdicts"
             ) from None
-        return SeenData(text, files, time.monotonic() - start, len(table.rows))
+        return UploadedData(text, files, time.monotonic() - start, len(table.rows))
     facts = _describe_contents_by_kind(found)
     if not facts:
         raise SourceError(f"{files}: neither verdicts nor answers were found; check its columns")
     machines = {one.ask.judge for one in found.judgements if not _is_by_person(one)}
-    return SeenData(
+    return UploadedData(
         text,
         files,
         time.monotonic() - start,
@@ -147,7 +147,7 @@ def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSou
     return f"{count(len(rows), 'verdict' if kind == PASS_FAIL else 'score')}, {judges}{told}"
 
 
-def uploads_html(seen: SeenData) -> Markup:
+def uploads_html(seen: UploadedData) -> Markup:
     """HTML of the files that were read: the four kinds, one of them marked, and the button with a
     line on its effect."""
     if seen.opens_results:
