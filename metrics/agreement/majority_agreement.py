@@ -64,10 +64,10 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
     return result
 
 
-def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
+def _judge_and_people_slots(grouped: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
     """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
     of the answer that the people's majority prefers; both are TIE for a tie."""
-    data = build_case_verdicts(evidence.frame)
+    data = build_case_verdicts(grouped.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
     selected = ~human & (winner != NO_CHOICE)
@@ -97,8 +97,8 @@ def agreement_with_people_measure(ties: TieRule = "keep") -> Measure:
     ties as verdicts; "drop" uses only cases where both judge and people are decisive.
     """
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(grouped), ties)
         return build_tally(rows, mine == theirs, 1)
 
     return Measure(
@@ -113,8 +113,8 @@ def kappa_with_people_measure(ties: TieRule = "keep") -> Measure:
     """Define the measure: Cohen's κ of a judge with the people's majority; the categories are the
     slots (first, second) and the tie. `ties` as in `agreement_with_people_measure`."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(grouped), ties)
         return _kappa_tally(rows, mine, theirs)
 
     name = "kappa" if ties == "keep" else "kappa_decisive"

@@ -154,9 +154,9 @@ LEAD: Final = declare_agreement(
 )
 
 
-def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
-    failed = ~evidence.frame["status"].isin(list(USABLE_STATUSES))
-    return build_tally(evidence.frame, failed, 1)
+def _tally_unusable(grouped: GroupedFrame) -> MeasureTally:
+    failed = ~grouped.frame["status"].isin(list(USABLE_STATUSES))
+    return build_tally(grouped.frame, failed, 1)
 
 
 UNUSABLE: Final = declare_agreement(

@@ -163,7 +163,7 @@ def contrast_families(
 
 
 def _estimate_families(
-    evidence: GroupedFrame,
+    grouped: GroupedFrame,
     measures: Iterable[Measure],
     rng: np.random.Generator,
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
@@ -171,8 +171,8 @@ def _estimate_families(
     critical: float = 0.0,
 ) -> list[list[Contrast]]:
     pairs = [pair for group in groups for pair in group]
-    _check_cells_exist(pairs, evidence.cells)
-    columns = [item_totals_of_cell_pairs(evidence, measure, pairs) for measure in measures]
+    _check_cells_exist(pairs, grouped.cells)
+    columns = [item_totals_of_cell_pairs(grouped, measure, pairs) for measure in measures]
     found, start = [], 0
     for group in groups:
         end = start + len(group)
@@ -206,15 +206,15 @@ def _check_cells_exist(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence
 
 
 def item_totals_of_cell_pairs(
-    evidence: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
+    grouped: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
 ) -> list[PairedTotals]:
     """Return the item totals of a measure for pairs of cells, on the items that both have."""
-    tally = measure.tally(evidence)
+    tally = measure.tally(grouped)
     cell, item, sums = sum_by_cell_item(tally)
     filled = sums[:, -1] > 0
     cell, item, sums = cell[filled], item[filled], sums[filled]
-    edges = np.searchsorted(cell, np.arange(evidence.count + 1))
-    slices = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(evidence.cells)}
+    edges = np.searchsorted(cell, np.arange(grouped.count + 1))
+    slices = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(grouped.cells)}
     paired = []
     for left, right in pairs:
         one, two = slices[left], slices[right]

@@ -214,8 +214,8 @@ class MeasureCube:
         return ~several
 
 
-def _sum_tally_by_cell_and_item(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
-    tally = measure.tally(evidence)
+def _sum_tally_by_cell_and_item(measure: Measure, grouped: GroupedFrame) -> _MeasureTotals:
+    tally = measure.tally(grouped)
     return _MeasureTotals(measure, *sum_by_cell_item(tally), tally.statistic)
 
 

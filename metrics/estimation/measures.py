@@ -234,23 +234,23 @@ class Measure:
         """Estimate the measure on all rows of a frame together."""
         return self.by_cell(GroupedFrame(frame))[()]
 
-    def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
+    def by_cell(self, grouped: GroupedFrame) -> dict[CellKey, Estimate]:
         """Estimate the measure in each cell of a grouped frame."""
-        tally = self.tally(evidence)
+        tally = self.tally(grouped)
         cell, _, sums = sum_by_cell_item(tally)
-        estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
+        estimates = self.estimates(sums, cell, grouped.count, tally.statistic)
         if self.notes_one_order:
             estimates = [
                 replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if single and one.n else one
-                for one, single in zip(estimates, evidence.one_order_cells, strict=True)
+                for one, single in zip(estimates, grouped.one_order_cells, strict=True)
             ]
         if self.needs_order:
             estimates = [
                 note_missing_order(one) if orderless else one
-                for one, orderless in zip(estimates, evidence.unknown_order_cells, strict=True)
+                for one, orderless in zip(estimates, grouped.unknown_order_cells, strict=True)
             ]
         # A frame without rows has no cells, yet one (empty) estimate is always made.
-        return dict(zip(evidence.cells, estimates[: len(evidence.cells)], strict=True))
+        return dict(zip(grouped.cells, estimates[: len(grouped.cells)], strict=True))
 
     def estimates(
         self, sums: Floats, cell: Ints, count: int, statistic: Statistic
@@ -311,8 +311,8 @@ def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     share, or mean, of its values over all replies that have one, except noise-floor repeats. The
     tally is empty for frames without the column."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        frame = evidence.frame
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        frame = grouped.frame
         values = (
             frame[column].to_numpy(np.float64) if column in frame else np.full(len(frame), np.nan)
         )

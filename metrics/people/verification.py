@@ -213,8 +213,8 @@ class VerificationArrays:
         resampling unit is the item.
         """
 
-        def tally(evidence: GroupedFrame) -> MeasureTally:
-            rows = self.select_mixed_pair_verdicts(evidence.frame)
+        def tally(grouped: GroupedFrame) -> MeasureTally:
+            rows = self.select_mixed_pair_verdicts(grouped.frame)
             rows = row_selection.select_rows(rows, rows["right"] != TIE)
             return build_tally(rows, rows["right"], 1)
 
@@ -225,8 +225,8 @@ class VerificationArrays:
         """Measure: share of ties among verdicts on mixed pairs (only one answer follows the
         instruction)."""
 
-        def tally(evidence: GroupedFrame) -> MeasureTally:
-            rows = self.select_mixed_pair_verdicts(evidence.frame)
+        def tally(grouped: GroupedFrame) -> MeasureTally:
+            rows = self.select_mixed_pair_verdicts(grouped.frame)
             return build_tally(rows, rows["right"] == TIE, 1)
 
         return Measure("ties", "share", tally, empty=NO_MIXED_PAIR_NOTE)

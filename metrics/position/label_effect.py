@@ -87,8 +87,8 @@ def _crossed_label_tally(statistic: Statistic) -> Callable[[GroupedFrame], Measu
     """Return a function that counts verdicts and picks of the first slot, where the labels are A, B
     and where they are B, A; `statistic` computes an effect from these counts."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows = row_selection.select_pairs(evidence.balanced_picks)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        rows = row_selection.select_pairs(grouped.balanced_picks)
         rows = row_selection.select_rows(rows, rows["pick"] >= 0)
         swapped, first = _swapped_labels_mask(rows), (rows["pick"] == 0).to_numpy()
         counted = build_tally(rows, first & ~swapped, ~swapped, first & swapped, swapped, 1)

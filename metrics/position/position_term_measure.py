@@ -47,12 +47,12 @@ def _value_or_zero(estimate: Estimate | None) -> float:
     return 0.0 if estimate is None or estimate.value is None else estimate.value
 
 
-def _pseudo_value_tally(which: int, evidence: GroupedFrame) -> MeasureTally:
+def _pseudo_value_tally(which: int, grouped: GroupedFrame) -> MeasureTally:
     """Tally the pseudo-values of γ (`which` is 0) or of σ(γ) (1); cells in which γ has no interval
     are left out."""
-    rows = row_selection.select_known_order(row_selection.select_pairs(evidence.picks))
+    rows = row_selection.select_known_order(row_selection.select_pairs(grouped.picks))
     parts = []
-    for cell in range(evidence.count):
+    for cell in range(grouped.count):
         part = row_selection.select_rows(rows, rows["cell"] == cell)
         values = _pseudo_values(part) if len(part) else None
         if values is not None:

@@ -185,8 +185,8 @@ def grade_estimates_by_cell(
 def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Measure:
     """Define one part of the Grade Score as a measure, so that it can enter contrasts."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        table = grade_table(evidence.frame)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        table = grade_table(grouped.frame)
         return build_tally(table, table[part], 1)
 
     empty = "no item has a readable choice in all its rotations"

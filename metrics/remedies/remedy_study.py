@@ -281,10 +281,10 @@ def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> p
     return frame.assign(**{CREDIT: credit})
 
 
-def _tally_call_credits(evidence: measures.GroupedFrame) -> measures.MeasureTally:
+def _tally_call_credits(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Tally the credit of single calls, with weights such that the calls of a judge with a prompt
     on one comparison count as one."""
-    frame = add_call_credits(evidence.frame)
+    frame = add_call_credits(grouped.frame)
     rows = row_selection.select_rows(frame, frame[CREDIT].notna().to_numpy())
     code, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     weight = 1 / np.bincount(code, minlength=count)[code]

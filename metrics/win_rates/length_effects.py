@@ -44,8 +44,8 @@ def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_rows(rows, (rows["length_0"] >= 0) & (rows["length_1"] >= 0))
 
 
-def _tally_wins_of_longer(evidence: GroupedFrame) -> MeasureTally:
-    rows = _pairs_with_lengths(evidence.comparable_picks)
+def _tally_wins_of_longer(grouped: GroupedFrame) -> MeasureTally:
+    rows = _pairs_with_lengths(grouped.comparable_picks)
     if len(rows) == 0:
         return build_tally(rows, 0, 0)
     gap = rows["length_0"].to_numpy().astype(np.int64) - rows["length_1"].to_numpy()

@@ -304,8 +304,8 @@ def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
 def win_rate_measure(contestant: str) -> measures.Measure:
     """Define one contestant's win rate as a measure, so that it can enter contrasts."""
 
-    def tally(evidence: measures.GroupedFrame) -> measures.MeasureTally:
-        rows = row_selection.select_rows(evidence.picks, evidence.picks["options"] > 1)
+    def tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
+        rows = row_selection.select_rows(grouped.picks, grouped.picks["options"] > 1)
         rows = row_selection.select_rows(rows, _distinct_contestants_mask(rows))
         names = row_selection.contestants(rows) if len(rows) else []
         row, who, points = appearance_points(rows, names)

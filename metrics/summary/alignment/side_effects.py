@@ -30,10 +30,10 @@ NO_SPREAD: Final = 1e-9
 # ------------------------------------------------------------------------------ measures
 
 
-def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
+def _pair_length_tally(grouped: GroupedFrame) -> MeasureTally:
     """Tally of verdicts for the longer answer minus comparisons whose known better answer is the
     longer one."""
-    rows = row_selection.select_pairs(evidence.comparable_picks)
+    rows = row_selection.select_pairs(grouped.comparable_picks)
     if "length_0" not in rows:
         return build_tally(rows, 0, 0)
     lengths = rows[["length_0", "length_1"]].to_numpy(np.int64)
@@ -44,10 +44,10 @@ def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(rows, counted * ((pick == longer) * 1.0 - (known_answer == longer)), counted)
 
 
-def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
+def _answer_length_tally(grouped: GroupedFrame) -> MeasureTally:
     """Sums for the mean verdict on answers longer than the median minus that on the others, at
     equal labels; if none is longer, those of the median length are the long ones."""
-    rows = verdicts_on_labelled_answers(evidence)
+    rows = verdicts_on_labelled_answers(grouped)
     if "length_0" not in rows or not len(rows):
         return _length_tally(rows.iloc[:0], *[np.zeros(0)] * 3)
     rows = row_selection.select_rows(rows, rows["length_0"] >= 0)
@@ -59,10 +59,10 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
     return _length_tally(rows, value / span, label / span, long)
 
 
-def verdicts_on_labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
+def verdicts_on_labelled_answers(grouped: GroupedFrame) -> pd.DataFrame:
     """Usable verdicts on single answers with a label: passes and fails or, if there are none,
     scores. Columns `value` (1 for a pass, 0 for a fail; the score) and `right` (label)."""
-    parts = [single_answer_rows(evidence, passes) for passes in (True, False)]
+    parts = [single_answer_rows(grouped, passes) for passes in (True, False)]
     rows = parts[0] if len(parts[0]) else parts[1]
     return row_selection.select_rows(rows, rows["right"].notna())
 
@@ -88,13 +88,13 @@ def _long_minus_short(totals: Floats) -> Floats:
     return np.asarray(np.where(syy > NO_SPREAD, held, plain), np.float64)
 
 
-def _distance_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = verdicts_on_labelled_answers(evidence)
+def _distance_tally(grouped: GroupedFrame) -> MeasureTally:
+    rows = verdicts_on_labelled_answers(grouped)
     return build_tally(rows, (rows["value"] - rows["right"]).abs(), 1)
 
 
-def _unusable_tally(evidence: GroupedFrame) -> MeasureTally:
-    frame = evidence.frame
+def _unusable_tally(grouped: GroupedFrame) -> MeasureTally:
+    frame = grouped.frame
     rows = row_selection.select_rows(frame, ~frame["noise"].to_numpy(np.bool_))
     return build_tally(rows, ~row_selection.usable_status_mask(rows), 1)
 
