@@ -241,13 +241,13 @@ def _fit_by_em(
 def _em_iteration(
     counts: _VerdictCounts,
     totals: Floats,
-    more: Floats,
+    extra: Floats,
     theta: Floats,
     rates: Floats,
     pseudo: float,
 ) -> tuple[Floats, Floats]:
     """Run one iteration of EM from the strengths `theta` [round, model] and the error `rates`
-    [round, rate]: return the new error rates, and the step to add to the strengths. `more` are the
+    [round, rate]: return the new error rates, and the step to add to the strengths. `extra` are the
     extra errors and labelled verdicts (see `_fit_by_em`)."""
     for_a, for_b, a_known, a_lost, b_known, b_lost = totals
     gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
@@ -259,7 +259,7 @@ def _em_iteration(
     wins_b = for_b - missed_a + missed_b + b_known
     lost = (missed_a + a_lost) @ counts.to_rate_a + (missed_b + b_lost) @ counts.to_rate_b
     seen = wins_a @ counts.to_rate_a + wins_b @ counts.to_rate_b
-    new = (lost + more[0]) / np.maximum(seen + more[1], 1e-12)
+    new = (lost + extra[0]) / np.maximum(seen + extra[1], 1e-12)
     return np.minimum(new, 0.999), _newton_step(counts, theta, wins_a, wins_b, pseudo)
 
 

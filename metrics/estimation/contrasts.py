@@ -316,7 +316,7 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
         most = largest_possible_difference(paired.measure)
         raw = replace(raw, low=max(raw.low, -most), high=min(raw.high, most))
         adjusted = replace(adjusted, low=max(low, -most), high=min(high, most))
-    left, right = _side_values(paired)
+    left, right = _left_and_right_values(paired)
     return Contrast(paired.measure.name, paired.left, paired.right, raw, adjusted, left, right)
 
 
@@ -326,7 +326,7 @@ def largest_possible_difference(measure: PairedMeasure) -> float:
     return 1.0 if measure.kind == "share" else measure.value_range[1] - measure.value_range[0]
 
 
-def _side_values(paired: PairedTotals) -> tuple[float | None, float | None]:
+def _left_and_right_values(paired: PairedTotals) -> tuple[float | None, float | None]:
     """Values of the measure in the left and in the right cell, on the common items; None where
     undefined."""
     if len(paired.items) == 0:

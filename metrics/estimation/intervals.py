@@ -270,7 +270,7 @@ def mean_estimate(
     return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
 
 
-def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
+def _rare_value_margins(values: Floats, items: NDArray[Any]) -> tuple[float, float]:
     """Return the distances of the mean to its lower and to its upper limit if fewer than
     FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
@@ -279,11 +279,11 @@ def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
     larger values, or no smaller ones, as that of the others). The distances to the limits are
     combined as those of independent shares: √(a² + b²).
     """
-    found, counts = np.unique(y, return_counts=True)
-    events = len(y) - int(counts.max())
-    if not 0 < events < min(FEW_DEVIATIONS, len(y) / 2):
+    found, counts = np.unique(values, return_counts=True)
+    events = len(values) - int(counts.max())
+    if not 0 < events < min(FEW_DEVIATIONS, len(values) / 2):
         return 0.0, 0.0
-    deviation = y - found[counts.argmax()]
+    deviation = values - found[counts.argmax()]
     typical = float(np.abs(deviation[np.abs(deviation) > NO_SPREAD]).mean())
     below = above = 0.0
     for sign in (1.0, -1.0):

@@ -348,10 +348,10 @@ def _mean_estimates_by_cell(
 
 
 def _build_mean_estimate(
-    centre: float, half: float, n: int, items: int, measure: Measure
+    centre: float, half_width: float, n: int, items: int, measure: Measure
 ) -> Estimate:
-    """Return the estimate `centre` ± `half`, clipped to the measure's range; without interval for
-    one item, without value if n is 0."""
+    """Return the estimate `centre` ± `half_width`, clipped to the measure's range; without interval
+    for one item, without value if n is 0."""
     if n == 0:
         return unknown_estimate(measure.empty, measure.unit)
     if items < 2:
@@ -359,7 +359,7 @@ def _build_mean_estimate(
             centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T_METHOD, ONE_ITEM_NOTE
         )
     low, high = (
-        max(centre - half, measure.value_range[0]),
-        min(centre + half, measure.value_range[1]),
+        max(centre - half_width, measure.value_range[0]),
+        min(centre + half_width, measure.value_range[1]),
     )
     return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T_METHOD)

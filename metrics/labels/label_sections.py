@@ -157,11 +157,11 @@ def estimates_by_field(record: Any) -> dict[str, Estimate]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def pass_fail_sentence(found: PassFailResult) -> str:
+def pass_fail_sentence(result: PassFailResult) -> str:
     """Return a sentence: shares of good and bad answers that pass, true pass rate (if known) and
     observed pass rate; without labels the observed rate only. If there are no usable verdicts, the
     sentence says so."""
-    rates, true = found.rates, found.true_pass_rate
+    rates, true = result.rates, result.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
         return "No usable verdicts."

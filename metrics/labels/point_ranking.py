@@ -79,13 +79,13 @@ def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     return found
 
 
-def _rank_by_score(own: pd.DataFrame) -> PointRanking:
-    scale = table_scale(own)
+def _rank_by_score(rows: pd.DataFrame) -> PointRanking:
+    scale = table_scale(rows)
     values = {
         str(who): scale.mean_score(part["score"].to_numpy(np.float64), part["item"].to_numpy())
-        for who, part in own.groupby("who", sort=True)
+        for who, part in rows.groupby("who", sort=True)
     }
-    gaps = _paired_gaps(own, list(values))
+    gaps = _paired_gaps(rows, list(values))
     return PointRanking("mean score", _rank_models(values, values, gaps))
 
 
@@ -240,13 +240,12 @@ def _gap_between(gaps: Gaps, first: str, second: str) -> Estimate:
                     found.note)  # fmt: skip
 
 
-def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
-    """Best and worst rank of the model `who` among the models in `order` that the intervals of the
-    gaps allow."""
-    others = [_gap_between(gaps, other, who) for other in order if other != who]
+def _rank_range(gaps: Gaps, model: str, models: Sequence[str]) -> tuple[int, int]:
+    """Best and worst rank of a model, among `models`, that the intervals of the gaps allow."""
+    others = [_gap_between(gaps, other, model) for other in models if other != model]
     better = sum(gap.low is not None and gap.low > 0 for gap in others)
     worse = sum(gap.high is not None and gap.high < 0 for gap in others)
-    return 1 + better, len(order) - worse
+    return 1 + better, len(models) - worse
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
@@ -267,10 +266,10 @@ def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _ranked_model_as_json(one: RankedModel) -> dict[str, Any]:
-    values: dict[str, Any] = {"value": one.value, "ranks": list(one.ranks)}
-    if one.true_rate is not None:
-        values["true_pass_rate"] = one.true_rate
-    if one.lead is not None:
-        values["behind_first"] = one.lead
+def _ranked_model_as_json(model: RankedModel) -> dict[str, Any]:
+    values: dict[str, Any] = {"value": model.value, "ranks": list(model.ranks)}
+    if model.true_rate is not None:
+        values["true_pass_rate"] = model.true_rate
+    if model.lead is not None:
+        values["behind_first"] = model.lead
     return values

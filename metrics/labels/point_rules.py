@@ -390,8 +390,8 @@ def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _point_rule_as_json(one: PointRule, name: str) -> dict[str, Any]:
-    values: dict[str, Any] = {"calls": round(one.calls, 4), name: one.value}
-    if one.gain is not None and one.adjusted is not None:
-        values |= {"gain": one.gain, "adjusted": one.adjusted}
+def _point_rule_as_json(rule: PointRule, name: str) -> dict[str, Any]:
+    values: dict[str, Any] = {"calls": round(rule.calls, 4), name: rule.value}
+    if rule.gain is not None and rule.adjusted is not None:
+        values |= {"gain": rule.gain, "adjusted": rule.adjusted}
     return values

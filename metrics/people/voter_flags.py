@@ -119,13 +119,13 @@ def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _significant_flag(
-    rule: FlagRule, p: float, own: float, others: float, reason: str
+    rule: FlagRule, p_value: float, own: float, others: float, reason: str
 ) -> VoterFlag | None:
     """Return the flag if the person's share `own` is below the others' share by at least MIN_GAP
-    and the adjusted p-value `p` is significant; else None."""
-    if p >= SIGNIFICANCE_LEVEL or others - own < MIN_GAP:
+    and the adjusted p-value is significant; else None."""
+    if p_value >= SIGNIFICANCE_LEVEL or others - own < MIN_GAP:
         return None
-    return VoterFlag(rule, f"{reason} ({_format_p_value(p)})", p)
+    return VoterFlag(rule, f"{reason} ({_format_p_value(p_value)})", p_value)
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
@@ -180,12 +180,12 @@ class _SidePicks:
         tail = law.sf(self.first - 1) if self.toward_first else law.cdf(self.first)
         return min(1.0, 2 * float(tail))
 
-    def flag(self, p: float | None) -> VoterFlag | None:
-        """Return the flag "one side" if the adjusted p-value `p` is significant and the share of
-        first picks is at least MIN_LEAN from `reference_share`; else None."""
+    def flag(self, p_value: float | None) -> VoterFlag | None:
+        """Return the flag "one side" if the adjusted p-value is significant and the share of first
+        picks is at least MIN_LEAN from `reference_share`; else None."""
         if (
-            p is None
-            or p >= SIGNIFICANCE_LEVEL
+            p_value is None
+            or p_value >= SIGNIFICANCE_LEVEL
             or abs(self.first / self.n - self.reference_share) < MIN_LEAN
         ):
             return None
@@ -194,9 +194,9 @@ class _SidePicks:
         what = "first" if self.toward_first else "second" if self.chance == 0.5 else "later"
         reason = (
             f"picks the {what} answer in {taken:,} of {self.n:,} decisive votes; expected from the "
-            f"others' votes: {_format_percent(others)} ({_format_p_value(p)})"
+            f"others' votes: {_format_percent(others)} ({_format_p_value(p_value)})"
         )
-        return VoterFlag("one side", reason, p)
+        return VoterFlag("one side", reason, p_value)
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
@@ -225,9 +225,10 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 # -------------------------------------------------------------------------------------- tests
 
 
-def _fisher_p(k: int, n: int, rest: int, m: int) -> float:
-    """One-sided p-value of Fisher's exact test that the share k/n is smaller than rest/m."""
-    return float(stats.hypergeom.cdf(k, n + m, k + rest, n))
+def _fisher_p(own_hits: int, own_n: int, other_hits: int, other_n: int) -> float:
+    """One-sided p-value of Fisher's exact test that the share own_hits/own_n is smaller than
+    other_hits/other_n."""
+    return float(stats.hypergeom.cdf(own_hits, own_n + other_n, own_hits + other_hits, own_n))
 
 
 def _format_percent(share: float) -> str:

@@ -16,7 +16,7 @@ from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
 from metrics.labels.scores import criteria_order, score_contradictions, score_distribution
-from metrics.people.voters import measured_voters
+from metrics.people.voters import measure_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
 from metrics.protocols.creation_alignment_table import human_alignment_table
@@ -150,7 +150,7 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
             for (judge,), parts in majority_agreement.agreement_with_people_table(frame).items()
         }
         result["always_tie"] = asdict(creation_alignment.always_tie_alignment_with_people(frame))
-        result["voters"] = {one.name: asdict(one) for one in measured_voters(frame)}
+        result["voters"] = {one.name: asdict(one) for one in measure_voters(frame)}
         result |= people_sections(frame)
         judged, voted = (row_selection.select_rows(frame, mask) for mask in (~human, human))
         merged = agreement_of_merged_orders(merge_both_orders(judged), voted)

@@ -13,8 +13,8 @@ from metrics.drift.baseline_contrast import (
     LOOKS,
     SHARE,
     baseline_p_value,
-    item_weight_extremes,
     strength_of_baseline_p_value,
+    weights_if_high_or_low,
 )
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
@@ -41,9 +41,9 @@ def test_ten_stable_items_that_all_changed_are_one_case_in_a_million() -> None:
 
 def test_an_item_that_varies_or_improved_weighs_little() -> None:
     changed, varies, improved = (
-        item_weight_extremes(1, 8),
-        item_weight_extremes(4, 8),
-        item_weight_extremes(7, 8),
+        weights_if_high_or_low(1, 8),
+        weights_if_high_or_low(4, 8),
+        weights_if_high_or_low(7, 8),
     )
     assert changed[0] > 30 and changed[1] < -30
     assert abs(varies[0]) <= 2 and abs(varies[1]) <= 2
@@ -106,7 +106,7 @@ def test_the_weights_are_those_of_bayes_rule(high: int, nights: int) -> None:
     share = high / nights
     likely = changed * first / (first + later) + (1 - changed) * share
     wanted = round(20 * log(likely / share)), round(20 * log((1 - likely) / (1 - share)))
-    assert item_weight_extremes(high, nights) == wanted
+    assert weights_if_high_or_low(high, nights) == wanted
 
 
 def test_the_strength_of_a_contrast_is_a_third_of_a_third_at_three_nights_only() -> None:
