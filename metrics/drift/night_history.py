@@ -98,7 +98,7 @@ class StreamHistory:
         p = baseline_contrast.baseline_p_value(counts, baseline)
         return max(strength, baseline_contrast.strength_of_baseline_p_value(evidence.nights, p))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the history as plain data for a JSON file."""
         return {
             "kind": self.kind,
@@ -109,7 +109,7 @@ class StreamHistory:
         }
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> StreamHistory:
+    def from_json(data: Mapping[str, Any]) -> StreamHistory:
         evidence = ChangeEvidence(int(data["nights"]), tuple(map(float, data["evidence"])))
         bags = {
             str(item): {str(outcome): int(count) for outcome, count in bag.items()}

@@ -65,7 +65,7 @@ class CorrectedRanking:
     left_out: tuple[str, ...] = ()
     """Judges and prompts whose verdicts do not count (MIN_SLOPE)."""
 
-    def data(self) -> Json:
+    def as_json(self) -> Json:
         """JSON object of the ranking; if it was refused, of the reason and the judges' errors."""
         if self.refused:
             return {"refused": self.refused} | ({"errors": self.errors} if self.errors else {})
@@ -366,4 +366,4 @@ def corrected_ranking_section(frame: pd.DataFrame) -> Json:
     if row_selection.people_mask(frame).all():
         return {}
     found = corrected_ranking(frame)
-    return {} if found is None else found.data()
+    return {} if found is None else found.as_json()

@@ -67,7 +67,7 @@ class UnlabelledJury:
     """Share of comparisons whose more probable answer is the better one."""
     better: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def data(self) -> Json:
+    def as_json(self) -> Json:
         """JSON object of the jury without `better`; if it was refused, of the reason alone."""
         if self.refused:
             return {"refused": self.refused}

@@ -230,7 +230,7 @@ class Measure:
             return self.effect(totals)
         return finite_distance_to_farther_bound(float(statistic(totals)), self.value_range)
 
-    def of(self, frame: pd.DataFrame) -> Estimate:
+    def estimate(self, frame: pd.DataFrame) -> Estimate:
         """Estimate the measure on all rows of a frame together."""
         return self.by_cell(GroupedFrame(frame))[()]
 
@@ -238,7 +238,7 @@ class Measure:
         """Estimate the measure in each cell of a grouped frame."""
         tally = self.tally(grouped)
         cell, _, sums = sum_by_cell_item(tally)
-        estimates = self.estimates(sums, cell, grouped.count, tally.statistic)
+        estimates = self.estimate_cells(sums, cell, grouped.count, tally.statistic)
         if self.notes_one_order:
             estimates = [
                 replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if single and one.n else one
@@ -252,22 +252,22 @@ class Measure:
         # A frame without rows has no cells, yet one (empty) estimate is always made.
         return dict(zip(grouped.cells, estimates[: len(grouped.cells)], strict=True))
 
-    def estimates(
-        self, sums: Floats, cell: Ints, count: int, statistic: Statistic
+    def estimate_cells(
+        self, sums: Floats, cell_codes: Ints, count: int, statistic: Statistic
     ) -> list[Estimate]:
         """Return the estimate of each of `count` cells. `sums` has the totals of each item in each
-        cell, sorted by cell; `cell` is the number of the cell of each row of `sums`."""
+        cell, sorted by cell; `cell_codes` is the number of the cell of each row of `sums`."""
         if self.kind == "share":
-            shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
+            shares = proportions(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
-            return _mean_estimates_by_cell(sums, cell, count, self)
+            return _mean_estimates_by_cell(sums, cell_codes, count, self)
         if (
             self.batch_interval
-            and (found := self.batch_interval(sums, cell, count, self)) is not None
+            and (found := self.batch_interval(sums, cell_codes, count, self)) is not None
         ):
             return found
-        edges = np.searchsorted(cell, np.arange(count + 1))
+        edges = np.searchsorted(cell_codes, np.arange(count + 1))
         return [self._estimate_cell(sums[start:end], statistic) for start, end in pairwise(edges)]
 
     def _estimate_cell(self, sums: Floats, statistic: Statistic) -> Estimate:
@@ -327,7 +327,7 @@ def _mean_estimates_by_cell(
     sums: Floats, cell: Ints, count: int, measure: Measure
 ) -> list[Estimate]:
     """Estimate a mean in each of `count` cells with a t interval clustered by item; `sums` and
-    `cell` as in `Measure.estimates`."""
+    `cell` as in `Measure.estimate_cells`."""
     filled = sums[:, -1] > 0
     sums, cell = sums[filled], cell[filled]
     n = np.bincount(cell, sums[:, -1], minlength=count)

@@ -253,7 +253,7 @@ def verification_summary(
                 measure.name: got[cell] for measure, got in zip(measures, found, strict=True)
             }
     votes = row_selection.select_rows(frame, human)
-    people = {measure.name: measure.of(votes) for measure in measures}
+    people = {measure.name: measure.estimate(votes) for measure in measures}
     return {
         "all": verified.overall,
         "contestants": verified.by_contestant,

@@ -68,11 +68,11 @@ def _bounds_by_cell(
     events: NDArray[Any],
     read: NDArray[Any],
     missing: NDArray[Any],
-    what: str,
+    missing_word: str,
 ) -> dict[CellKey, Estimate]:
     """Return, for each cell, events/read as `value` and the bounds events/(read + missing) and
     (events + missing)/(read + missing); unknown if no comparison was planned in several orders.
-    `what` is the word for the missing replies or comparisons in the note."""
+    `missing_word` is the word for the missing replies or comparisons in the note."""
     found = {}
     for code, key in enumerate(grouped.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])
@@ -88,6 +88,6 @@ def _bounds_by_cell(
             "share",
             1.0,
             BOUNDS_METHOD,
-            f"{gone} of {n + gone} {what}",
+            f"{gone} of {n + gone} {missing_word}",
         )
     return found

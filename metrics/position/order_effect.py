@@ -136,11 +136,11 @@ def repeat_similarity(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of differing verdicts among repeats at least two apart minus that among
     consecutive repeats, where a call has three repeats or more (noise-floor repeats left out). It
     is 0 for independent replies, and positive if a reply depends on the one before it."""
-    return REPEAT_MEMORY.of(frame)
+    return REPEAT_MEMORY.estimate(frame)
 
 
 def order_effect(frame: pd.DataFrame) -> Estimate:
     """Estimate the disagreement of single replies between orders minus that of repeats in the same
     order, over comparisons read in all their orders with repeats in at least one; noise-floor
     repeats included."""
-    return ORDER_EFFECT.of(frame)
+    return ORDER_EFFECT.estimate(frame)

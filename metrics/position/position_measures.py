@@ -83,7 +83,7 @@ CONSISTENCY_KAPPA: Final = Measure(
     NO_SETS_NOTE,
     needs_order=True,
     interval=tallies.estimate_kappa,
-    effect=tallies.kappa_unit_effect,
+    effect=tallies.kappa_range,
 )
 NOISE_FLOOR: Final = Measure(
     "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True
@@ -148,12 +148,12 @@ def slot_entropy(frame: pd.DataFrame) -> Estimate:
     return _estimate(SLOT_ENTROPY, frame)
 
 
-def flip_share_from_consistency(same: Estimate) -> Estimate:
-    """Share of comparisons that flip, from the share that does not (`same`)."""
-    if same.value is None:
-        return same
-    low, high = (None if end is None else 1 - end for end in (same.high, same.low))
-    return replace(same, value=1 - same.value, low=low, high=high)
+def flip_share_from_consistency(consistent: Estimate) -> Estimate:
+    """Share of comparisons that flip, from the share that does not (`consistent`)."""
+    if consistent.value is None:
+        return consistent
+    low, high = (None if end is None else 1 - end for end in (consistent.high, consistent.low))
+    return replace(consistent, value=1 - consistent.value, low=low, high=high)
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:

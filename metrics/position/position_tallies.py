@@ -161,7 +161,7 @@ def _consistency_kappa(totals: Floats) -> Floats:
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
-def kappa_unit_effect(totals: Floats) -> float:
+def kappa_range(totals: Floats) -> float:
     """Difference of κ between full consistency and none: 1/(1 − chance), from the totals of
     `chance_consistency`."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
@@ -270,7 +270,7 @@ def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) 
     if sizes == [2]:
         share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
         ends = np.array([share.value, share.low, share.high], np.float64)
-        return _entropy_estimate(share, measure, *_share_entropy(ends).tolist())
+        return _entropy_estimate(share, measure, *_pair_entropy(ends).tolist())
     distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
     floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(sum(sizes))))
     error = jackknife_error(sums, distance)
@@ -303,11 +303,11 @@ def pair_entropy_estimates(
     ends = np.array([(one.value, one.low, one.high) for one in shares], np.float64)
     return [
         _entropy_estimate(share, measure, *bits)
-        for share, bits in zip(shares, _share_entropy(ends).tolist(), strict=True)
+        for share, bits in zip(shares, _pair_entropy(ends).tolist(), strict=True)
     ]
 
 
-def _share_entropy(share: Floats) -> Floats:
+def _pair_entropy(share: Floats) -> Floats:
     """Entropy, from 0 to 1, of the picks of two slots with this first-slot share."""
     return entropy.normalised_entropy(np.stack([share, 1 - share], axis=-1))
 

@@ -47,8 +47,8 @@ def _value_or_zero(estimate: Estimate | None) -> float:
     return 0.0 if estimate is None or estimate.value is None else estimate.value
 
 
-def _pseudo_value_tally(which: int, grouped: GroupedFrame) -> MeasureTally:
-    """Tally the pseudo-values of γ (`which` is 0) or of σ(γ) (1); cells in which γ has no interval
+def _pseudo_value_tally(index: int, grouped: GroupedFrame) -> MeasureTally:
+    """Tally the pseudo-values of γ (`index` is 0) or of σ(γ) (1); cells in which γ has no interval
     are left out."""
     rows = row_selection.select_known_order(row_selection.select_pairs(grouped.picks))
     parts = []
@@ -56,7 +56,7 @@ def _pseudo_value_tally(which: int, grouped: GroupedFrame) -> MeasureTally:
         part = row_selection.select_rows(rows, rows["cell"] == cell)
         values = _pseudo_values(part) if len(part) else None
         if values is not None:
-            parts.append(part.assign(pseudo=values[which]))
+            parts.append(part.assign(pseudo=values[index]))
     counted = pd.concat(parts) if parts else rows.iloc[:0].assign(pseudo=0.0)
     return build_tally(counted, counted["pseudo"], 1)
 

@@ -144,15 +144,15 @@ def _row_ranks(values: Floats) -> Floats:
     return np.asarray(stats.rankdata(values, axis=1), np.float64)
 
 
-def _row_correlations(a: Floats, b: Floats) -> Floats:
-    """Pearson's correlation of each row of a and b (bootstrap rounds); rows without variation are
-    left out."""
-    a = a - a.mean(axis=1, keepdims=True)
-    b = b - b.mean(axis=1, keepdims=True)
-    spread = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    scale = np.abs(a).max(initial=0.0) * np.abs(b).max(initial=0.0)
+def _row_correlations(first: Floats, second: Floats) -> Floats:
+    """Pearson's correlation of each row of `first` with the same row of `second` (a bootstrap
+    round); rows without variation are left out."""
+    first = first - first.mean(axis=1, keepdims=True)
+    second = second - second.mean(axis=1, keepdims=True)
+    spread = np.sqrt((first * first).sum(axis=1) * (second * second).sum(axis=1))
+    scale = np.abs(first).max(initial=0.0) * np.abs(second).max(initial=0.0)
     varied = spread > 1e-12 * max(scale, 1e-300)
-    return np.asarray((a * b).sum(axis=1)[varied] / spread[varied])
+    return np.asarray((first * second).sum(axis=1)[varied] / spread[varied])
 
 
 def _correlation_estimate(

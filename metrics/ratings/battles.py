@@ -217,7 +217,7 @@ def count_pairs(data: Battles) -> PairCounts:
         wins_high=losses,
         verdicts=times[seen],
         multiplicity=multiplicity,
-        **_kind_pair_entries(kind, pair, won, lost, len(seen)),
+        **_sum_wins_by_kind(kind, pair, won, lost, len(seen)),
     )
 
 
@@ -239,7 +239,7 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
     return cell
 
 
-def _kind_pair_entries(
+def _sum_wins_by_kind(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
     """Return the arrays `kind`, `pair`, `won` and `lost` of `PairCounts`: wins summed for each kind

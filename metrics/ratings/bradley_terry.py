@@ -188,7 +188,7 @@ class Leaderboard:
         error = None if self._gap_errors is None else float(self._gap_errors[i, j])
         return self._estimate(value, error, n, regularised=False)
 
-    def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
+    def _one_sided_gap(self, above: int, below: int, n: int) -> Estimate:
         """Estimate a gap that has only one limit, because a chain of wins leads from one contestant
         to the other but not back. Unknown if there is no such chain, or if there are too many
         contestants. `n` is the number of verdicts on either contestant."""
@@ -204,13 +204,13 @@ class Leaderboard:
                 LIMIT_METHOD,
                 TOO_MANY_CONTESTANTS_NOTE,
             )
-        limit = self._unbounded_gap_limits.lower_limit(i, j)
+        limit = self._unbounded_gap_limits.lower_limit(above, below)
         if limit is not None:
             least = ELO_PER_LOGIT * limit
             return Estimate(
                 least, least, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, LOWER_BOUND_NOTE
             )
-        limit = self._unbounded_gap_limits.lower_limit(j, i)
+        limit = self._unbounded_gap_limits.lower_limit(below, above)
         if limit is not None:
             most = -ELO_PER_LOGIT * limit
             return Estimate(
@@ -220,11 +220,11 @@ class Leaderboard:
             None, None, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, NO_WIN_CHAIN_NOTE
         )
 
-    def _direct_verdicts(self, i: int, j: int) -> int:
+    def _direct_verdicts(self, above: int, below: int) -> int:
         """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
         a gap subtracts them once."""
         counts = self.counts
-        here = (counts.low == min(i, j)) & (counts.high == max(i, j))
+        here = (counts.low == min(above, below)) & (counts.high == max(above, below))
         return int(counts.verdicts[here].sum())
 
     def gaps(self) -> dict[str, dict[str, Estimate]]:

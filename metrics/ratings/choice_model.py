@@ -231,7 +231,7 @@ def _fit_choice_design(layout: _ChoiceDesign, note: str) -> ChoiceModel:
 def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
     """Return option -> strength in logits, the strongest first."""
     table = layout.table
-    first = {int(code): place for place, code in _option_positions(table.options)}
+    first = {int(code): place for place, code in _place_of_each_option(table.options)}
     columns = table.strength_columns()
     matches = table.matches
     found = {}
@@ -242,7 +242,7 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
     return dict(sorted(found.items(), key=largest_first_sort_key))
 
 
-def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
+def _place_of_each_option(options: Ints) -> list[tuple[tuple[int, int], int]]:
     """List ((setting, slot), option) for each option: one of the places where the option was shown.
     A setting is a list of options in the order shown, with their labels."""
     codes, places = np.unique(options, return_index=True)

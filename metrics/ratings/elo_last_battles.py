@@ -53,7 +53,9 @@ def ratings_from_last_battles(
     begin = np.concatenate([np.zeros_like(other), other], axis=1)
     both = np.concatenate([orders, orders])
     none = np.zeros(1, np.int64)
-    final, _ = elo_orders.play_orders(data, both, k=k, slope=slope, at=none, watched=1, begin=begin)
+    final, _ = elo_orders.play_orders(
+        data, both, k=k, slope=slope, steps=none, curves=1, initial=begin
+    )
     one, two = np.split(final, 2, axis=1)
     return one if np.abs(one - two).max() < MAX_END_DIFFERENCE else None
 

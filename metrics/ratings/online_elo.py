@@ -133,17 +133,19 @@ def _shuffle_then_resample_items(
 
 
 def _play_all(
-    data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
+    data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, steps: Ints, curves: int
 ) -> tuple[Floats, Floats]:
     """Play the battles in plan order and in each item order; return the final ratings of every
-    order, and for the first `watched` orders the ratings after each number of battles in `at`."""
+    order, and for the first `curves` orders the ratings after each number of battles in `steps`."""
     finals, paths = [], []
     for rows in batches_of_orders(data, item_orders):
-        seen = min(watched, len(rows))
-        final, path = play_orders(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=seen)
+        seen = min(curves, len(rows))
+        final, path = play_orders(
+            data, rows, k=chosen.k, slope=chosen.slope, steps=steps, curves=seen
+        )
         finals.append(final)
         paths.append(path)
-        watched -= seen
+        curves -= seen
     return np.concatenate(finals, axis=1), np.concatenate(paths, axis=2)
 
 
@@ -202,13 +204,13 @@ def _central_band(values: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _build_curve(names: tuple[str, ...], at: Ints, path: Floats) -> EloCurve:
+def _build_curve(names: tuple[str, ...], steps: Ints, path: Floats) -> EloCurve:
     """Build the curve from the ratings `path` [point, contestant, order] after the numbers of
-    battles `at`: the first order is the plan's, the others give the band."""
+    battles `steps`: the first order is the plan's, the others give the band."""
     shuffled = path[:, :, 1:]
     if not shuffled.shape[2]:
-        return EloCurve(names, at, path[:, :, 0])
-    return EloCurve(names, at, path[:, :, 0], *_central_band(shuffled))
+        return EloCurve(names, steps, path[:, :, 0])
+    return EloCurve(names, steps, path[:, :, 0], *_central_band(shuffled))
 
 
 def _rating_table(

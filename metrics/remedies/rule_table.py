@@ -104,12 +104,12 @@ class _RuleTotals:
     changed: int
 
 
-def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
-    """Sum a rule's results by item; `base` is the credit of one call on each comparison."""
+def _rule_totals(grid: OrderGrid, rule: Rule, one_call: Floats) -> _RuleTotals:
+    """Sum a rule's results by item; `one_call` is the credit of one call on each comparison."""
     right = rule.decisions.probability_right(grid.known_winner)
     decided = rule.decisions.probability_decided
     credit = right + (1 - decided) * rule.decisions.chance
-    gap = np.abs(credit - base)
+    gap = np.abs(credit - one_call)
     size = float(gap.sum())
     sums = grid.sum_by_item([credit, decided, right, np.ones(grid.size)])
     step = float(gap @ gap) / size if size else 1.0

@@ -66,8 +66,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
     answer to another question), and the result of `_gradelab_scores`.
     """
     found = {
-        "pooled_entropy": SLOT_ENTROPY.of(rows),
-        "accuracy": ACCURACY.of(rows),
+        "pooled_entropy": SLOT_ENTROPY.estimate(rows),
+        "accuracy": ACCURACY.estimate(rows),
         "contradictions": grade_table.contradiction_share(rows),
         "unrelated_share": grade_table.unrelated_share(rows),
         **_gradelab_scores(rows),
@@ -299,7 +299,7 @@ def _jury_section(frame: pd.DataFrame) -> Mapping[str, Any]:
         "bounds": got.bounds,
         "effective_judges": worth.value if (worth := jury.effective_judges(machine)) else None,
         "verdict_correlation": jury.verdict_correlation(machine),
-        "without_labels": unlabelled_jury.jury_without_labels(machine).data(),
+        "without_labels": unlabelled_jury.jury_without_labels(machine).as_json(),
     }
 
 

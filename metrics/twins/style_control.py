@@ -279,9 +279,9 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
     before and s = β minus the strengths after control. It may be negative; unknown if all models
     are equally strong."""
 
-    def share(one: Floats, two: Floats) -> Floats:
-        centred = one - one.mean(axis=-1, keepdims=True)
-        return np.asarray(((one - two) * centred).sum(axis=-1) / (centred**2).sum(axis=-1))
+    def share(before: Floats, after: Floats) -> Floats:
+        centred = before - before.mean(axis=-1, keepdims=True)
+        return np.asarray(((before - after) * centred).sum(axis=-1) / (centred**2).sum(axis=-1))
 
     models = len(before.beta)
     if float(np.var(before.beta)) < 1e-12:

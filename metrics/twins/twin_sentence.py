@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect, loses
+from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect, twins_lose
 from studies.domain import Estimate
 from studies.texts.twin_families import CONTROLS, FAMILIES
 
@@ -86,7 +86,7 @@ def control_sentence(effects: Sequence[TwinEffect]) -> str:
     """One sentence on the controls: which of them lose, and which were not shown to lose; or that
     there are no controls."""
     controls = [one for one in effects if one.family in CONTROLS]
-    lost = [one.family for one in controls if loses(one)]
+    lost = [one.family for one in controls if twins_lose(one)]
     if not controls:
         return "There are no controls, so robustness is not claimed."
     if len(lost) == len(controls):

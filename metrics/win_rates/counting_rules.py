@@ -9,7 +9,7 @@ import pandas as pd
 from metrics.estimation import graded_scores, intervals, row_selection
 from metrics.estimation.measures import build_order_sets
 from metrics.estimation.prompt_kinds import scoring_mask
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.win_rates.remedy_outcomes import applicable_rule, remedy_outcomes
 from studies.frames.frame import TIE
 from studies.spec.combine_rules import parse_remedy
@@ -144,5 +144,5 @@ def remedy_text(combine: CombineRule) -> str:
     """Describe the remedy that `combine` names, in words for the middle of a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
-    words = rule_words_of_id(remedy.id, remedy.judges)
+    words = rule_texts_of_id(remedy.id, remedy.judges)
     return f"{words.title[0].lower()}{words.title[1:]} ({words.explanation})"

@@ -86,10 +86,10 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
         rows, (rows["first"] == baseline) | (rows["second"] == baseline)
     )
     others = [name for name in row_selection.contestants(rows) if name != baseline]
-    return {name: _controlled_win_rate(_outcomes_and_gaps(rows, name)) for name in others}
+    return {name: _controlled_win_rate(_outcomes_and_length_gaps(rows, name)) for name in others}
 
 
-def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
+def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
     """Return, for each verdict on a contestant: the contestant's outcome, the length of its answer
     minus that of the other answer, and the item."""
     rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
@@ -103,7 +103,7 @@ def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, I
 
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
-    """Estimate the win rate at equal length from the result of `_outcomes_and_gaps`; unknown
+    """Estimate the win rate at equal length from the result of `_outcomes_and_length_gaps`; unknown
     without verdicts, the plain win rate if all verdicts are the same."""
     outcome, gap, item = data
     if len(outcome) == 0:

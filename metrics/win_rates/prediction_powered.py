@@ -111,7 +111,7 @@ def corrected_win_rates(
 
 def _case_means(
     row: Ints,
-    who: Ints,
+    model: Ints,
     points: Floats,
     selected: row_selection.Mask,
     case: Ints,
@@ -119,10 +119,10 @@ def _case_means(
     names: int,
 ) -> Floats:
     """Mean points of each contestant in each case over the selected rows, as [case, contestant].
-    `row`, `who` and `points` are those of `appearance_points`; `case` is the case of each row;
+    `row`, `model` and `points` are those of `appearance_points`; `case` is the case of each row;
     there are `count` cases and `names` contestants."""
     mine = selected[row]
-    cell = case[row[mine]] * names + who[mine]
+    cell = case[row[mine]] * names + model[mine]
     total = np.bincount(cell, points[mine], minlength=count * names)
     return safe_divide(total, np.bincount(cell, minlength=count * names)).reshape(count, names)
 

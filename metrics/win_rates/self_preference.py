@@ -44,7 +44,7 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
 
 
 @dataclass(frozen=True, eq=False)
-class VerdictsBesidePeople:
+class VerdictsVersusPeople:
     """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that
     answer."""
 
@@ -77,7 +77,7 @@ class VerdictsBesidePeople:
         return np.stack(parts, axis=1), judge, row_selection.item_codes(rows), families
 
 
-def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
+def verdicts_versus_people(frame: pd.DataFrame) -> VerdictsVersusPeople:
     """Select the judges' verdicts on pairs of which the people's majority prefers one answer."""
     data = build_case_verdicts(frame)
     human = row_selection.people_mask(data.rows)
@@ -90,7 +90,7 @@ def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
         if len(rows)
         else np.zeros((0, 2), np.int64)
     )
-    return VerdictsBesidePeople(
+    return VerdictsVersusPeople(
         rows, winner[counted], data.chosen[counted] == winner[counted], placed
     )
 
@@ -102,7 +102,7 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's
     tie does not agree. Judges without such a pair are left out; empty if no families are recorded.
     """
-    people = verdicts_beside_people(frame)
+    people = verdicts_versus_people(frame)
     if "family" not in people.rows:
         return {}
     found = {}

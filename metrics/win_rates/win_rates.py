@@ -195,11 +195,11 @@ def head_to_head(
     if len(rows) == 0:
         return {name: {} for name in names}
 
-    def meetings(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def pair_codes(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         both: Ints = row_selection.slot_contestants(part, names)[row].sum(axis=1)
         return who * len(names) + both - who
 
-    group, total, n = _points_by_group_and_item(rows, names, "verdict", meetings)
+    group, total, n = _points_by_group_and_item(rows, names, "verdict", pair_codes)
     met, place = unique_codes(group)
     table: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     for code, estimate in zip(met.tolist(), proportions(total, n, place, len(met)), strict=True):
@@ -217,7 +217,7 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(rows) == 0:
         return {}
 
-    def slots_of(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def codes_by_slot(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         first: Ints = row_selection.slot_contestants(part, names)[row, 0]
         slot: Ints = 2 * who + (first != who)
         return slot
@@ -226,7 +226,7 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(known) == 0:
         unknown = unknown_estimate(measures.ORDER_UNKNOWN_NOTE, "share")
         return dict.fromkeys(names, (unknown, unknown))
-    group, total, n = _points_by_group_and_item(known, names, "verdict", slots_of)
+    group, total, n = _points_by_group_and_item(known, names, "verdict", codes_by_slot)
     found = proportions(total, n, group, 2 * len(names), "share")
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 

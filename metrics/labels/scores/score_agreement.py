@@ -47,7 +47,7 @@ def score_agreement(
     if not len(score):
         none = intervals.unknown_estimate(NO_LABEL_NOTE, "score")
         return ScoreAgreement(none, none, none, none, none, none)
-    scale = (scale or UNKNOWN_SCALE).including(score, label)
+    scale = (scale or UNKNOWN_SCALE).extended_to(score, label)
     gap = score - label
     found, counts = np.unique(gap, return_counts=True)
     uneven = gap != found[counts.argmax()]

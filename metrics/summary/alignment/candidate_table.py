@@ -136,11 +136,11 @@ def compare_candidates(
 
 
 def _pair_agreements(
-    own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
+    rows: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
     """Estimate the agreement of one call on comparisons that all prompts have in both orders; None
     if there are none, or today's prompt has too few."""
-    study = remedy_study.build_remedy_study(own, (judge,), known_winners.DESIGN)
+    study = remedy_study.build_remedy_study(rows, (judge,), known_winners.DESIGN)
     raters = {prompt: rater for rater, (_, prompt) in enumerate(study.raters)}
     if today not in raters or not study.grid.size:
         return None
@@ -217,7 +217,7 @@ def _build_candidate_line(
     return CandidateLine(name, status, found.values[name], difference, effects, changes)
 
 
-def agreement_words(kind: LabelKind) -> str:
+def agreement_text(kind: LabelKind) -> str:
     """Words for the agreement that a table shows, by the kind of verdicts."""
     if kind == PAIRS:
         return "agreement"

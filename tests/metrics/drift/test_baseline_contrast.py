@@ -62,9 +62,9 @@ def test_only_a_single_baseline_night_is_contrasted() -> None:
     )
     night, _ = two.compare({"a": "60"})
     assert night.strength == night.evidence.e_value
-    assert StreamHistory.from_data(later.to_data()) == later
-    old = {name: value for name, value in one.to_data().items() if name != "single"}
-    assert StreamHistory.from_data(old).single == {}
+    assert StreamHistory.from_json(later.to_json()) == later
+    old = {name: value for name, value in one.to_json().items() if name != "single"}
+    assert StreamHistory.from_json(old).single == {}
 
 
 def test_verdicts_that_change_right_after_the_baseline_are_found_without_known_answers() -> None:

@@ -52,7 +52,7 @@ def test_history_survives_its_file() -> None:
     history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0"})
     night, longer = history.compare({"a": "0", "b": "60", "new": "60"})
     assert night.difference.items == 2 and night.p == pytest.approx(0.75)
-    assert StreamHistory.from_data(longer.to_data()) == longer
+    assert StreamHistory.from_json(longer.to_json()) == longer
 
 
 @pytest.mark.extra
@@ -159,7 +159,7 @@ def test_nights_without_a_verdict_in_older_files_are_left_out() -> None:
         "kind": "agreement", "nights": 2, "evidence": [0.5] * len(SHIFTS),
         "items": {"a": {said: 2, silent: 1}, "b": {silent: 3}}, "single": {"a": said, "b": silent},
     }  # fmt: skip
-    got = StreamHistory.from_data(data)
+    got = StreamHistory.from_json(data)
     assert (got.bags, got.single) == ({"a": {said: 2}}, {"a": said})
     assert got.evidence == ChangeEvidence(2, (0.5,) * len(SHIFTS))
 

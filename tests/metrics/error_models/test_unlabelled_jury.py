@@ -125,7 +125,7 @@ def test_shared_errors_are_found_by_two_kinds_of_comparisons() -> None:
 
 def test_judges_without_a_common_answer_are_refused() -> None:
     coins = simulated(np.random.default_rng(6), 300, (0.5, 0.5, 0.5))
-    assert fitted(coins).refused and fitted(coins).data().keys() == {"refused"}
+    assert fitted(coins).refused and fitted(coins).as_json().keys() == {"refused"}
     rows = [
         row for k in range(30) for judge in ("j1", "j2") for row in pair(f"q{k}", 0, 1, judge=judge)
     ]
