@@ -267,8 +267,8 @@ def agreement_matrix(
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
     """Agreement among people: of any two people (`pair`), and of a person with the others' majority
-    (`others`). `one_person` is the agreement of a person as it is defined for a judge: with the
-    majority of at least two others, an undecided vote counts half."""
+    (`others`). `one_person` is the agreement of a person, defined as for a judge: the share of
+    votes for the answer that most of at least two others prefer, with a tie counted half."""
 
     pair: PairAgreement
     others: PairAgreement

@@ -57,7 +57,7 @@ class ChangeEvidence:
     nights: int = 0
     started: tuple[float, ...] = (0.0,) * len(SHIFTS)
 
-    def after(self, p_value: float) -> ChangeEvidence:
+    def after_night(self, p_value: float) -> ChangeEvidence:
         """Return the evidence after one more night with this p-value."""
         night = self.nights + 1
         fresh = start_night_weight(night)

@@ -66,7 +66,7 @@ class StreamHistory:
         ours = [scores[item][tonight[item]] for item in common]
         counts = [_nights_by_score(scores[item], bags[item]) for item in common]
         p = exchangeable_tail.lower_tail_probability(counts, ours)
-        evidence = self.evidence.after(p)
+        evidence = self.evidence.after_night(p)
         strength = self._strength_of_evidence(bags, evidence)
         earlier = [_mean_score(scores[item], self.bags[item]) for item in common]
         shown = NightComparison(

@@ -341,7 +341,7 @@ def _build_ranking(
 
 
 def _rank_ranges(
-    names: list[str], theta: Floats, rounds: Floats, t: float, bounded: bool
+    names: list[str], theta: Floats, rounds: Floats, t_quantile: float, bounded: bool
 ) -> dict[str, RankRange]:
     """Return each contestant's rank, with the best and worst rank that the differences allow,
     adjusted for all differences at once (max-t). `theta` has the strengths, best first, `rounds`
@@ -351,7 +351,9 @@ def _rank_ranges(
     gaps = rounds[:, left] - rounds[:, right]
     spread = np.maximum(gaps.std(axis=0, ddof=1), 1e-12)
     largest = np.abs((gaps - gaps.mean(axis=0)) / spread).max(axis=1)
-    quantile = max(float(np.quantile(largest, 0.95)), rare_events.Z95) * t / rare_events.Z95
+    quantile = (
+        max(float(np.quantile(largest, 0.95)), rare_events.Z95) * t_quantile / rare_events.Z95
+    )
     above = np.zeros((size, size), bool)
     above[left, right] = bounded & (theta[left] - theta[right] > quantile * spread)
     best, worst = 1 + above.sum(axis=0), size - above.sum(axis=1)

@@ -6,7 +6,7 @@ probabilities that depend on whether the better answer is shown first or second;
 both orders are one joint reply, because a judge's own errors depend on each other. Given the better
 answer, judges reply independently. Shared errors are modelled by comparisons of two kinds, easy and
 hard, if this explains the verdicts better. Errors that most judges share on one kind of comparison
-look like right answers: without labels nothing can tell them apart.
+look like right answers: without labels the two cannot be distinguished.
 """
 
 from collections.abc import Sequence
@@ -48,8 +48,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class UnlabelledJury:
-    """Estimates of a jury without labels. If the verdicts do not suffice, only `refused` (the
-    reason) and, if the models were fitted, `gain` are set.
+    """Estimates of a jury without labels. If none can be computed, only `refused` (the reason) and,
+    if the models were fitted, `gain` are set.
 
     `gain` is the gain of log-likelihood per parameter over a model of independent replies. `better`
     is the probability, by comparison, that the contestant whose name sorts first is better.

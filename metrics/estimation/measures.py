@@ -129,7 +129,7 @@ class GroupedFrame:
 
 
 def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
-    """Reduce each complete order set (one row per order) to one row that says whether it flips.
+    """Reduce each complete order set (one row per order) to one row with columns on its flip.
 
     Added columns: consistent (same outcome in every order), hard (two different winners), soft (one
     winner and a tie), tied (number of ties), slot_0, slot_1, … (picks of each slot), lean (slot_0 −

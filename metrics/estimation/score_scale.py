@@ -34,7 +34,7 @@ class ScoreScale:
 
     def extended_to(self, *values: Floats) -> ScoreScale:
         """Return the scale, extended where needed to contain these scores and labels (nan:
-        missing)."""
+        missing). On an unknown scale only the span is extended."""
         seen = np.concatenate([one[np.isfinite(one)] for one in values])
         if not len(seen):
             return self

@@ -58,9 +58,9 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "apart", or None, of each person. A person is flagged who agrees with the
-    others less than the others agree with each other: significantly (Fisher's exact test), and by
-    at least MIN_GAP.
+    """Return the flag "apart", or None, of each person. The flag is set if the person agrees with
+    the others less than they agree with each other: significantly (Fisher's exact test), and by at
+    least MIN_GAP.
 
     For the person each comparison counts once. For the others, pairs of voters count, such that no
     voter is in two pairs of the same comparison. Counts are rounded in the person's favour.
@@ -93,8 +93,8 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "unsteady", or None, of each person. A person is flagged whose votes change
-    when the answers are swapped, and more often than those of the others: significantly (Fisher's
+    """Return the flag "unsteady", or None, of each person. The flag is set if the person's votes
+    change when the answers are swapped, more often than the others' votes: significantly (Fisher's
     exact test), and by at least MIN_GAP."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.consistency_by_person]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
@@ -129,9 +129,9 @@ def _significant_flag(
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "one side", or None, of each person. A person is flagged who prefers a
-    position: whose share of first picks differs from a reference share significantly (exact
-    binomial test), and by at least MIN_LEAN.
+    """Return the flag "one side", or None, of each person. The flag is set if the person prefers a
+    position: the share of first picks differs from a reference share significantly (exact binomial
+    test), and by at least MIN_LEAN.
 
     The reference is the share expected from the others' votes, or chance: the higher of the two for
     a person who picks first more often than by chance, else the lower.
@@ -147,7 +147,7 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
         _SidePicks(int(k), int(m), float(e), float(c))
         for k, m, e, c in zip(hits, n, wanted, people.chance_first_share_by_person, strict=True)
     ]
-    adjusted = holm_adjust([one.p if one.n >= MIN_VOTES else None for one in lines])
+    adjusted = holm_adjust([one.p_value if one.n >= MIN_VOTES else None for one in lines])
     return [one.flag(p) for one, p in zip(lines, adjusted, strict=True)]
 
 
@@ -174,7 +174,7 @@ class _SidePicks:
         return nearest(self.expected, self.chance)
 
     @property
-    def p(self) -> float:
+    def p_value(self) -> float:
         """Two-sided exact binomial p-value against `reference_share`, not adjusted."""
         law = stats.binom(self.n, self.reference_share)
         tail = law.sf(self.first - 1) if self.toward_first else law.cdf(self.first)
@@ -200,8 +200,8 @@ class _SidePicks:
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "too fast", or None, of each person. A person is flagged who has at least
-    MIN_VOTES timed votes, and cast most of these faster than the answers can be read."""
+    """Return the flag "too fast", or None, of each person. The flag is set if the person has at
+    least MIN_VOTES timed votes, and cast most of these faster than the answers can be read."""
     timed = np.isfinite(people.seconds)
     least = np.where(
         np.isfinite(people.characters_shown),

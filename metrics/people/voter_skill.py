@@ -93,11 +93,11 @@ def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Flo
     cell = (code % groups * people + votes.voter[a]) * people + votes.voter[b]
     shape = (groups, people, people)
 
-    def table(weights: Floats) -> Floats:
+    def sum_by_pair(weights: Floats) -> Floats:
         one_way = np.bincount(cell, weights, groups * people**2).reshape(shape)
         return np.asarray(one_way + np.swapaxes(one_way, 1, 2), np.float64)
 
-    return table(above), table(np.ones(len(cell)))
+    return sum_by_pair(above), sum_by_pair(np.ones(len(cell)))
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:

@@ -311,8 +311,9 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
 
 
 def _exceed_exact_limit(histograms: Sequence[Ints]) -> bool:
-    """Whether adding up one row of each table can give more than MAX_EXACT_STATES sums. A sum is a
-    bit of an integer, so that this takes a fraction of the time that the probabilities would."""
+    """Whether adding up one row of each table can give more than MAX_EXACT_STATES sums; False if
+    this is unknown, because it would need too much memory. A sum is a bit of an integer, so that
+    this takes a fraction of the time that the probabilities would."""
     least = np.array([one.min(axis=0) for one in histograms])
     spans = sum(int((one - low).max()) for one, low in zip(histograms, least, strict=True)) + 1
     if spans ** (histograms[0].shape[1] - 1) > MAX_STATE_BITS:

@@ -261,8 +261,9 @@ def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) 
 
     For pairs the interval is the Wilson interval of the first-slot share, converted to entropy. For
     more slots it is a jackknife t interval over items for √(1 − H), converted to H. Its standard
-    error is at least √(1/(2·n·ln N)), that of n random picks: equal counts do not prove that the
-    judge has no preference.
+    error is at least √(1/(2·n·ln N)), that of n random picks (of as many picks as items if H is 0):
+    equal counts do not prove that the judge has no preference. N is the number of slots, summed
+    over the numbers of options that occur.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _numbers_of_options(sums, statistic)

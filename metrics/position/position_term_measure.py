@@ -19,8 +19,8 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[intervals.Floats, intervals.Floats] | None:
-    """Return the pseudo-values of the position term γ and of σ(γ) for each row of a cell: numbers
-    whose mean is γ (or σ(γ)), each with the row's influence on it. None if γ has no interval."""
+    """Return the pseudo-values of the position term γ and of σ(γ), one for each of n rows of a
+    cell: γ (or σ(γ)) plus n times the row's influence on it. None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))

@@ -93,12 +93,12 @@ def correlate_all_benchmarks(
 
 
 def add_study_scores(
-    study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
+    study: Mapping[str, Estimate], benchmarks: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Return the benchmarks `others`, preceded by the study's numbers (ratings, rewards or win
+    """Return the benchmarks `benchmarks`, preceded by the study's numbers (ratings, rewards or win
     rates) as a benchmark `name`."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
-    return {name: own, **{other: dict(scores) for other, scores in others.items()}}
+    return {name: own, **{other: dict(scores) for other, scores in benchmarks.items()}}
 
 
 def correlate_benchmarks(
@@ -108,10 +108,11 @@ def correlate_benchmarks(
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> dict[str, Estimate]:
     """Estimate "spearman" (Spearman's ρ) and "r2" (squared Pearson correlation) of two benchmarks
-    over the models they share; unknown below MIN_MODELS models, or if all scores are equal.
+    over the models they share; unknown below MIN_MODELS models, or if all scores of a benchmark are
+    equal.
 
-    The bootstrap resamples models; rounds in which all drawn scores are equal are left out. Below
-    ten models a note marks the interval as rough.
+    The bootstrap resamples models; rounds in which all drawn scores of a benchmark are equal are
+    left out. Below ten models a note marks the interval as rough.
     """
     models = sorted(set(first) & set(second))
     a = np.array([first[name] for name in models], np.float64)

@@ -191,7 +191,7 @@ class PromptRatings:
 def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
     """Return prompt -> ratings of single answers (MT-Bench): mean over items of each contestant's
     mean score; empty without ratings. Pass/fail verdicts are not ratings; their rates are in a
-    separate section. If several judges gave the ratings, a note says that they are pooled."""
+    separate section. If several judges gave the ratings, a note states that they are pooled."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:

@@ -119,14 +119,14 @@ def _line_search(
     theta: Floats,
     step: Floats,
     best: float,
-    terms: tuple[Floats, Floats, float],
+    wins_and_penalty: tuple[Floats, Floats, float],
 ) -> tuple[Floats, float]:
     """Take a Newton step, halved until the log-likelihood is not below `best`; return the new
-    strengths and their log-likelihood. `terms` are the wins of the low and of the high contestant
-    of each pair, and the weight `l2` of the penalty l2/2·Σθ²."""
+    strengths and their log-likelihood. `wins_and_penalty` has the wins of the low and of the high
+    contestant of each pair, and the weight `l2` of the penalty l2/2·Σθ²."""
     for halvings in range(40):
         trial = theta + step * 0.5**halvings
-        value = _log_likelihood(counts, trial, *terms)
+        value = _log_likelihood(counts, trial, *wins_and_penalty)
         if value >= best - 1e-12 * abs(best):
             return trial, value
     return theta, best

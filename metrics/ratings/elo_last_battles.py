@@ -61,14 +61,14 @@ def ratings_from_last_battles(
 
 
 def _last_battles(
-    battles: elo_orders.BattlesByItem, item_order: elo_orders.ItemOrder, tail: int
+    battles: elo_orders.BattlesByItem, item_order: elo_orders.ItemOrder, count: int
 ) -> elo_orders.BattleCodes:
-    """Return the last `tail` battles of an item order, or all battles if the order has fewer."""
-    items = item_order[-tail:]  # every item has at least one battle
+    """Return the last `count` battles of an item order, or all battles if the order has fewer."""
+    items = item_order[-count:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length
-    items, length = items[later < tail], length[later < tail]
+    items, length = items[later < count], length[later < count]
     offset = battles.starts[items] - (np.cumsum(length) - length)
     places = np.repeat(offset, length) + np.arange(length.sum())
     played: elo_orders.BattleCodes = battles.grouped[places]
-    return played[-tail:]
+    return played[-count:]

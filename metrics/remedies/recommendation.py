@@ -66,7 +66,7 @@ class Recommendation:
 def recommend(
     grid: OrderGrid,
     table: Sequence[RuleEstimate],
-    further: Sequence[Rule],
+    more_rules: Sequence[Rule],
     rng: np.random.Generator,
 ) -> Recommendation:
     """Recommend the cheapest rule whose held-out gain (on items not used to choose it) is
@@ -75,11 +75,11 @@ def recommend(
     `table` has the estimates of a judge's rules, first "one call"; rules that ask people, or lack
     replies on some comparisons, are not recommended. `chosen` is None unless at least one rule of
     `table` that can be recommended has an adjusted interval of its difference from one call above
-    zero. `further` are rules outside `table` that can be recommended too.
+    zero. `more_rules` are rules outside `table` that can be recommended too.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
-    prices = held_out_gains(grid, [*candidates, *further], rng)
+    prices = held_out_gains(grid, [*candidates, *more_rules], rng)
     helped = any(
         is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
     )
@@ -137,13 +137,13 @@ def power_text(table: Sequence[RuleEstimate]) -> str:
     _, rate, title = max(found)
     return (
         f" If “{title}” gained {100 * SMALL_GAIN:g} points, this would have been found in "
-        f"{_estimated_percent(rate)} of such studies."
+        f"{_format_rate(rate)} of such studies."
     )
 
 
-def _estimated_percent(rate: float) -> str:
-    """An estimated probability in percent, which is never certain: "over 99 %" and "under 1 %" are
-    the ends."""
+def _format_rate(rate: float) -> str:
+    """Format an estimated probability in percent: "over 99 %" if it rounds to 100, "under 1 %" if
+    it rounds to 0."""
     rounded = round(100 * rate)
     return "over 99 %" if rounded > 99 else "under 1 %" if rounded < 1 else f"{rounded} %"
 

@@ -138,11 +138,11 @@ class RemedyStudy:
         graded = graded_curve(self.grid, rater)
         return graded or votes_curve(self.grid, self.jury_of_risk_curve(rater))
 
-    def _is_significantly_better(self, other: int, rater: int) -> bool:
-        """Whether one call of rater `other` agrees significantly more often than one call of
+    def _is_significantly_better(self, challenger: int, rater: int) -> bool:
+        """Whether one call of rater `challenger` agrees significantly more often than one call of
         `rater`."""
         credit = self._single_call_credits_by_item
-        sums = np.stack([credit[:, other] - credit[:, rater], credit[:, -1]], axis=1)
+        sums = np.stack([credit[:, challenger] - credit[:, rater], credit[:, -1]], axis=1)
         got = jackknife_estimate(sums, measures.first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
@@ -309,9 +309,9 @@ def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
     return {(judge, prompt): one for (judge, prompt), one in found.items()}
 
 
-def _share_among(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
-    """Share of true entries of `mask` (last axis) among the comparisons that `among` selects."""
-    return np.asarray(mask[..., among].sum(axis=-1) / max(int(among.sum()), 1), np.float64)
+def _share_among(mask: row_selection.Mask, selected: row_selection.Mask) -> Floats:
+    """Share of true entries of `mask` (last axis) among the comparisons that `selected` selects."""
+    return np.asarray(mask[..., selected].sum(axis=-1) / max(int(selected.sum()), 1), np.float64)
 
 
 def _select_raters(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:

@@ -67,9 +67,9 @@ def estimate_rules(
 ) -> list[RuleEstimate]:
     """Estimate rules on the comparisons of an order grid; the first must be the rule "one call".
 
-    A rule that lacks replies on some comparisons is compared with one call on the others, and a
-    note says how many these are; it is left out if these are of fewer than MIN_ITEMS items. Such
-    rules, and rules that ask people, are not in the family for which intervals are adjusted.
+    A rule that lacks replies on some comparisons is compared with one call on the others, with
+    their number in a note; it is left out if these are of fewer than MIN_ITEMS items. Such rules,
+    and rules that ask people, are not in the family for which intervals are adjusted.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.known_winner)

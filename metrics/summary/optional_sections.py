@@ -231,7 +231,7 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
     """Return the share of wins of the longer answer ("longer"; "longer_of_equal" among equally good
     answers), win rates at equal length ("controlled": against the baseline, without one against
     the model with the highest win rate) and the length effect of the judges ("judges"); empty
-    without known lengths."""
+    without a decisive verdict on answers of known, different lengths."""
     longer = length_effects.length_preference(frame)
     if longer.value is None:
         return {}

@@ -28,8 +28,8 @@ Json = dict[str, Any]
 class RemedyInputs:
     """Facts that the remedies of a study need and its frame does not contain.
 
-    `judges` lists the judges in their order, `source` says whether the better answers come from the
-    design or from people. `juries` lists juries to compute besides the default ones. `prices` has
+    `judges` lists the judges in their order, `source` is the source of the better answers (by
+    design, or people). `juries` lists juries to compute besides the default ones. `prices` has
     dollars and `tokens` has tokens per call, by judge and prompt.
     """
 

@@ -80,8 +80,8 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
 
 def model_scores(data: PairVerdicts, weight: Floats | None = None) -> Floats:
     """Scores of the models as an array [round, model]: the win rate, or ½ for the baseline; nan
-    without a verdict. `weight` [round, item code] says how often an item counts in a round
-    (default: one round, every item once)."""
+    without a verdict. `weight` [round, item code] is the number of times that an item counts in a
+    round (default: one round, every item once)."""
     models = len(data.names)
     items = int(data.item.max(initial=-1)) + 1
     if weight is None:
@@ -171,19 +171,19 @@ def first_place(data: PairVerdicts, halves: int = HALVES, seed: int = SEED) -> F
     )
 
 
-def _changes_needed(data: PairVerdicts, scores: Floats, leader: int, other: int) -> int | None:
-    """Fewest verdicts whose change puts `other` above `leader`; None if no change does.
+def _changes_needed(data: PairVerdicts, scores: Floats, leader: int, challenger: int) -> int | None:
+    """Fewest verdicts whose change puts `challenger` above `leader`; None if no change does.
 
     Changing a verdict closes a part of the gap that does not depend on the other verdicts, so the
     verdicts that close the largest parts are changed first.
     """
     gain = np.zeros(len(data.low))
     for side, points in ((data.low, data.points), (data.high, 1 - data.points)):
-        for code, lost in ((leader, points), (other, 1 - points)):
+        for code, lost in ((leader, points), (challenger, 1 - points)):
             if code != data.baseline:
                 mine = ((data.low == code) | (data.high == code)).sum()
                 gain += np.where(side == code, lost / mine, 0.0)
-    reached = np.cumsum(np.sort(gain)[::-1]) > scores[leader] - scores[other] + _EQUAL
+    reached = np.cumsum(np.sort(gain)[::-1]) > scores[leader] - scores[challenger] + _EQUAL
     return int(reached.argmax()) + 1 if reached.any() else None
 
 
@@ -284,9 +284,9 @@ class _CountedPairs:
 
 
 def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
-    """Model -> its place by default (the first of the `analyses`), its best and worst place, the
-    number of analyses that put it first, and the number of all; models in the order of the default
-    places. Empty without analyses."""
+    """Return model -> its place by default (in the first of the `analyses`), its best and worst
+    place, the number of analyses that put it first, and the number of all analyses; models in the
+    order of the default places. Empty without analyses."""
     if not analyses:
         return {}
     default = analyses[0].places

@@ -1,6 +1,6 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-Neither is causal: a longer answer may be better because it says more. A causal effect of length is
+Neither is causal: a longer answer may be better because it has more content. A causal effect is
 measured by twins with padding (metrics/twins), and by the probe set: its "padded" answers have the
 content of its "precise" ones in more words.
 """
@@ -146,11 +146,11 @@ def _design_matrix(gap: Floats) -> tuple[Floats, str]:
 
 
 def fit_logit(
-    design: Floats, outcome: Floats, item: Ints, shrink: Floats
+    design: Floats, outcome: Floats, item: Ints, penalty: Floats
 ) -> tuple[Floats, Floats, int]:
     """Fit a logistic regression (outcomes may be ½); return coefficients, covariance clustered by
-    item, and number of items. `shrink` is the ridge penalty of each coefficient."""
-    ridge = np.diag(shrink)
+    item, and number of items. `penalty` is the ridge penalty of each coefficient."""
+    ridge = np.diag(penalty)
     beta = np.zeros(design.shape[1])
     for _ in range(MAX_STEPS):
         p = expit(design @ beta)

@@ -171,15 +171,15 @@ def _points_of_family(
 
 
 def _sums_by_judge_column(
-    points: Floats, read: row_selection.Mask, column: Ints, seats: int, item: Ints
+    points: Floats, read: row_selection.Mask, column: Ints, judges: int, item: Ints
 ) -> Floats:
     """Return sums by item, in three blocks with a column for each judge: points, verdicts, missing
     verdicts. `column` is the column of each row's judge."""
     line = np.arange(len(points))
-    columns = np.zeros((len(points), 3 * seats))
+    columns = np.zeros((len(points), 3 * judges))
     columns[line, column] = points
-    columns[line, seats + column] = read
-    columns[line, 2 * seats + column] = ~read
+    columns[line, judges + column] = read
+    columns[line, 2 * judges + column] = ~read
     return sum_by_item(columns, item)[1]
 
 

@@ -131,8 +131,8 @@ def correct_votes_with_verdicts(votes: Floats, verdicts: Floats, item: Ints) -> 
     """Win rate of one contestant by people, by the judges, and by people corrected with the judges.
 
     Each array has one value per case (a pair of answers to one item). `votes` and `verdicts` are
-    the contestant's mean points by people and by judges: a win is 1, a tie ½, a loss 0; nan if
-    nobody voted on the case or no judge judged it. `item` is the code of the case's item.
+    the contestant's mean points by people and by judges: a win is 1, a tie ½, a loss 0; nan on a
+    case without votes, or without verdicts. `item` is the code of the case's item.
     """
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged

@@ -119,20 +119,19 @@ def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
     return {(judge, family) for judge, family in known if family}
 
 
-def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
-    """Estimate the bias of one judge from the flags `parts` that `flags_on_pairs_with_family`
-    returns."""
-    _, sums = sum_by_item(parts.astype(np.float64), item)
+def _own_family_bias(flags: row_selection.Mask, item: Ints) -> Estimate:
+    """Estimate the bias of one judge from the `flags` that `flags_on_pairs_with_family` returns."""
+    _, sums = sum_by_item(flags.astype(np.float64), item)
 
     def statistic(totals: Floats) -> Floats:
         own = safe_divide(totals[..., 0], totals[..., 1])
         return own - safe_divide(totals[..., 2], totals[..., 3])
 
     note = "people never preferred the judge's own family, or always did"
-    got = jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1), note)
+    got = jackknife_estimate(sums, statistic, len(flags), "difference of shares", (-1, 1), note)
     if got.value is None:
         return got
-    return jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1))
+    return jackknife_estimate(sums, statistic, len(flags), "difference of shares", (-1, 1))
 
 
 def own_family_term(frame: pd.DataFrame) -> Estimate:

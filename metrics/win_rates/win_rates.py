@@ -146,10 +146,10 @@ def _flat_win_rates(
     """Return the win rates as a list: those of all contestants in the first cell, then in the next
     cell, and so on."""
 
-    def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def codes_by_cell(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
 
-    group, total, n = _points_by_group_and_item(rows, names, outcome, groups)
+    group, total, n = _points_by_group_and_item(rows, names, outcome, codes_by_cell)
     return proportions(total, n, group, cells * len(names), "share", note)
 
 

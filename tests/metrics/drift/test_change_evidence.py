@@ -40,12 +40,12 @@ def test_the_tail_is_that_of_all_draws() -> None:
 def test_a_bet_is_fair_and_the_starts_share_one_unit() -> None:
     # The mean over uniform p-values, as an integral over z: p is the upper tail of z.
     z = np.linspace(-8, 16, 2_401)
-    bets = np.array([ChangeEvidence().after(float(norm.sf(x))).started for x in z])
+    bets = np.array([ChangeEvidence().after_night(float(norm.sf(x))).started for x in z])
     means = (bets * norm.pdf(z)[:, None]).sum(axis=0) * (z[1] - z[0]) / start_night_weight(1)
     assert means == pytest.approx(np.ones(len(SHIFTS)), rel=0.001)
     assert sum(start_night_weight(night) for night in range(1, HORIZON + 1)) == pytest.approx(1)
     assert ChangeEvidence().e_value == pytest.approx(1)
-    assert ChangeEvidence().after(0.5).e_value < 1.01
+    assert ChangeEvidence().after_night(0.5).e_value < 1.01
 
 
 def test_history_survives_its_file() -> None:
@@ -70,7 +70,7 @@ def test_few_series_without_change_alarm_and_drops_are_found() -> None:
 def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
     evidence, spent = ChangeEvidence(), 0.0
     for night in range(1, HORIZON + 3):
-        evidence = evidence.after(0.5)
+        evidence = evidence.after_night(0.5)
         spent += start_night_weight(night)
         bet = sum(evidence.started) / len(SHIFTS)
         assert evidence.e_value - bet == pytest.approx(1 - spent, abs=1e-12)
@@ -86,10 +86,10 @@ def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
 def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
     # p = ½ is z = 0: a tenth stays, nine tenths times exp(−s²/2). p = 2.275 % is z = 2: exp(2s −
     # s²/2).
-    once = ChangeEvidence().after(0.5)
+    once = ChangeEvidence().after_night(0.5)
     held = [start_night_weight(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
     assert once.started == pytest.approx(held)
-    twice = once.after(float(norm.sf(2.0)))
+    twice = once.after_night(float(norm.sf(2.0)))
     wanted = [
         (have + start_night_weight(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
         for have, s in zip(held, SHIFTS, strict=True)
@@ -101,9 +101,9 @@ def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
 def test_the_surest_nights_have_finite_evidence() -> None:
     sure = ChangeEvidence()
     for _ in range(5):
-        sure = sure.after(0.0)
+        sure = sure.after_night(0.0)
     assert 1e100 < sure.e_value <= 1e200
-    none = ChangeEvidence().after(1.0)
+    none = ChangeEvidence().after_night(1.0)
     assert none.started == pytest.approx([0.1 * start_night_weight(1)] * len(SHIFTS), rel=5e-3)
 
 
@@ -117,7 +117,7 @@ def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
     assert after.bags["a"] == {"60": 3} and after.bags["new"] == {"60": 1}
     assert after.bags["b"] == {"0": 2, "60": 1} and after.bags["gone"] == {"60": 1}
     assert (history.baseline_nights, after.baseline_nights, after.evidence.nights) == (2, 2, 1)
-    assert night.evidence == after.evidence == ChangeEvidence().after(2 / 3)
+    assert night.evidence == after.evidence == ChangeEvidence().after_night(2 / 3)
     assert -1 <= night.difference.low <= -0.25 <= night.difference.high <= 1
 
 

@@ -411,7 +411,7 @@ def test_first_picks_are_tested_against_the_nearer_of_what_is_expected_and_chanc
     more than the 90 % expected."""
     never = _SidePicks(0, 12, 0.3, 1 / 3)
     assert (never.toward_first, never.reference_share) == (False, 0.3)
-    assert never.p == pytest.approx(2 * 0.7**12)
+    assert never.p_value == pytest.approx(2 * 0.7**12)
     flag = never.flag(0.01)
     assert flag is not None and says(flag.reason, "later", "12", "12", "70")
     assert never.flag(0.05) is None and never.flag(None) is None
