@@ -416,11 +416,11 @@ def test_first_picks_are_tested_against_the_nearer_of_what_is_expected_and_chanc
     assert flag is not None and says(flag.reason, "later", "12", "12", "70")
     assert never.flag(0.05) is None and never.flag(None) is None
     often = _SidePicks(10, 12, 0.9, 0.5)
-    assert (often.toward_first, often.reference_share, often.p) == (True, 0.9, 1.0)
+    assert (often.toward_first, often.reference_share, often.p_value) == (True, 0.9, 1.0)
     # A quarter more than expected is enough, and less is not.
     assert _SidePicks(9, 12, 0.5, 0.5).flag(0.01) is not None
     assert _SidePicks(8, 12, 0.5, 0.5).flag(0.01) is None
-    assert _SidePicks(8, 12, 0.25, 0.5).p == pytest.approx(2 * stats.binom.sf(7, 12, 0.5))
+    assert _SidePicks(8, 12, 0.25, 0.5).p_value == pytest.approx(2 * stats.binom.sf(7, 12, 0.5))
 
 
 @pytest.mark.parametrize(
