@@ -57,7 +57,7 @@ class StreamHistory:
         single = self.single if self.evidence.nights else {} if self.bags else tonight
         return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
-    def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
+    def compare_night(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
         """Compare a night (`tonight`: item -> outcome) with the earlier nights; return the
         comparison and the history with this night added."""
         common = [item for item in tonight if item in self.bags]

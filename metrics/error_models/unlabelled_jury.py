@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.error_models.latent_truth import LatentFit, Replies, fit_latent_truth
+from metrics.error_models.latent_truth import LatentFit, RaterReplies, fit_latent_truth
 from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, draw_item_weights, wilson_bounds
 from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
@@ -138,7 +138,7 @@ class _Cases:
         for truth, codes in enumerate(truths):
             for judge in range(self.judges):
                 counts[judge, truth, np.arange(len(first)), codes[judge, first]] = 1
-        self.replies = Replies(counts, _categories_by_pattern(), group[first])
+        self.replies = RaterReplies(counts, _categories_by_pattern(), group[first])
         self.sign = np.sign(np.nansum(verdicts, axis=1))[:, first]
         both = [bool(np.isfinite(one).all(axis=0).any()) for one in verdicts]
         kinds = [3 if (one == 0).any() else 2 for one in verdicts]
@@ -147,12 +147,11 @@ class _Cases:
         )
         self.groups = int(often.sum())
 
-    def weights(self, items: Floats) -> Floats:
-        """Weight of each case, [round, case], from the weights `items` of the items, [round,
-        item]."""
-        rounds, patterns = len(items), self.patterns
+    def weights(self, item_weights: Floats) -> Floats:
+        """Weight of each case, [round, case], from the weight of each item, [round, item]."""
+        rounds, patterns = len(item_weights), self.patterns
         place = np.arange(rounds)[:, None] * patterns + self.case
-        flat = np.bincount(place.ravel(), items[:, self.item].ravel(), rounds * patterns)
+        flat = np.bincount(place.ravel(), item_weights[:, self.item].ravel(), rounds * patterns)
         return flat.reshape(rounds, patterns).astype(np.float64)
 
     @property
@@ -181,7 +180,7 @@ def _fit_with_best_number_of_kinds(cases: _Cases) -> tuple[LatentFit, float, int
     """Fit one kind of comparisons, then easy and hard ones, which are kept if they gain enough.
     Returns the fit, its gain per parameter over independent replies, and the number of kinds."""
     whole = cases.weights(np.ones((1, cases.item_count)))
-    alone = Replies(cases.replies.counts[:, :1], cases.replies.fits, cases.replies.group)
+    alone = RaterReplies(cases.replies.counts[:, :1], cases.replies.fits, cases.replies.group)
     null = fit_latent_truth(alone, whole, np.ones((1, 1, 1, cases.patterns)), smoothing=SMOOTHING)
     share = 0.5 + 0.45 * cases.sign.mean(axis=0)
     start = np.stack([share, 1 - share])[None, None]

@@ -85,7 +85,7 @@ class PairedTotals:
     """Typical difference between the two cells in a unit (verdict or comparison) on which they
     differ: 1 if a unit is right or wrong, less if it has a fractional credit."""
 
-    def statistic(self, totals: Floats) -> Floats:
+    def difference(self, totals: Floats) -> Floats:
         """Compute the measure in the left cell minus the measure in the right cell; the first half
         of `totals` belongs to the left cell, the second to the right."""
         width = totals.shape[-1] // 2
@@ -229,7 +229,7 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
         return unknown_estimate("no items in common", paired.measure.unit)
     raw = jackknife_estimate(
         paired.sums,
-        paired.statistic,
+        paired.difference,
         paired.n,
         paired.measure.unit,
         effect=_change_if_one_side_reversed(paired),
@@ -259,7 +259,7 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     discordance = max(_discordant_share(paired), abs(raw.value))
     n = _effective_pairs(paired, raw, discordance)
     differing = discordance / paired.step * n
-    if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.statistic) >= NO_SPREAD:
+    if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.difference) >= NO_SPREAD:
         return raw
     gained = raw.value / paired.step * n
     low, high = (
@@ -285,7 +285,7 @@ def _effective_pairs(paired: PairedTotals, raw: Estimate, discordance: float) ->
     """Return the sample size for Tango's interval: the number of independent units (such as
     verdicts) that would give the observed standard error. It is the number of items if all items
     have the same difference, or if each item has one unit."""
-    error = jackknife_error(paired.sums, paired.statistic)
+    error = jackknife_error(paired.sums, paired.difference)
     variance = discordance * paired.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or paired.n == raw.items:
         return float(raw.items)
@@ -300,7 +300,7 @@ def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):
         deviations[np.searchsorted(union, one.items), member] = leave_one_out_deviations(
-            one.sums, one.statistic
+            one.sums, one.difference
         )
     return max_t_quantile(deviations, rng, rounds)
 

@@ -278,8 +278,8 @@ def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
     if share.value is None:
         return replace(share, unit="bias")
 
-    def above_chance(value: float | None) -> float | None:
-        return None if value is None else (value - chance) / (1 - chance)
+    def above_chance(share: float | None) -> float | None:
+        return None if share is None else (share - chance) / (1 - chance)
 
     return replace(
         share,

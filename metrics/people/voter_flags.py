@@ -148,7 +148,7 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
         for k, m, e, c in zip(hits, n, wanted, people.chance_first_share_by_person, strict=True)
     ]
     adjusted = holm_adjust([one.p_value if one.n >= MIN_VOTES else None for one in lines])
-    return [one.flag(p) for one, p in zip(lines, adjusted, strict=True)]
+    return [one.flag_if_significant(p) for one, p in zip(lines, adjusted, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class _SidePicks:
         tail = law.sf(self.first - 1) if self.toward_first else law.cdf(self.first)
         return min(1.0, 2 * float(tail))
 
-    def flag(self, p_value: float | None) -> VoterFlag | None:
+    def flag_if_significant(self, p_value: float | None) -> VoterFlag | None:
         """Return the flag "one side" if the adjusted p-value is significant and the share of first
         picks is at least MIN_LEAN from `reference_share`; else None."""
         if (

@@ -120,7 +120,7 @@ class OrderTable:
             return OrderTest("items, worst case", float(worst.sum()), 1.0, None, len(worst))
         return item_sign_test(worst)
 
-    def tests(self) -> dict[str, OrderTest]:
+    def run_tests(self) -> dict[str, OrderTest]:
         """Run the sign test by items and, by pairs, sign, McNemar, Stuart–Maxwell, Bowker and
         permutation tests. p is None without pairs."""
         if not self.pairs:

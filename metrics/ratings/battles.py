@@ -47,7 +47,7 @@ class Battles:
         return len(self.first)
 
     @property
-    def matches(self) -> Ints:
+    def match_counts(self) -> Ints:
         """Number of readable verdicts on each contestant."""
         each = np.concatenate([self.first, self.second])
         return np.bincount(each, minlength=len(self.names))
@@ -181,7 +181,7 @@ class PairCounts:
         return int(self.multiplicity.sum())
 
     @property
-    def total(self) -> Floats:
+    def total_wins(self) -> Floats:
         """Number of wins of both contestants together, in each pair."""
         return self.wins_low + self.wins_high
 

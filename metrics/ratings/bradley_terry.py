@@ -347,7 +347,7 @@ def _fit_leaderboard(counts: PairCounts, data: Battles) -> Leaderboard:
     order = np.argsort(-theta.round(12), kind="stable")
     counts, theta, strong = restrict_counts(counts, order), theta[order], strong[order]
     several = counts.items > 1
-    matches = dict(zip(data.names, data.matches.tolist(), strict=True))
+    matches = dict(zip(data.names, data.match_counts.tolist(), strict=True))
     return Leaderboard(
         names=counts.names,
         theta=theta,

@@ -59,7 +59,7 @@ def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) ->
     pair. N is the number of wins in the pair, with `pseudo` added to both sides; p is the win
     probability."""
     p = win_probabilities(counts, theta)
-    return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
+    return _weighted_laplacian(counts, (counts.total_wins + 2 * pseudo) * p * (1 - p))
 
 
 def _weighted_laplacian(counts: PairCounts, weight: Floats) -> Floats:

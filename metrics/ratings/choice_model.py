@@ -110,7 +110,7 @@ class _ChoiceTable:
         self.sizes = self.available.sum(axis=1)
 
     @property
-    def matches(self) -> Ints:
+    def match_counts(self) -> Ints:
         """Number of choices in which each option was shown."""
         times = np.bincount(self.setting, minlength=len(self.options))
         seen = np.where(self.available, self.options, len(self.names))
@@ -206,7 +206,7 @@ class _ChoiceDesign:
             start += width
         return np.zeros(0, np.int64)
 
-    def weights(self, kind: str, block: Floats) -> Floats:
+    def pad_weights(self, kind: str, block: Floats) -> Floats:
         """Return linear combinations of all parameters: `block` has the weights of one kind
         (strength, slot or label), all other parameters have weight zero."""
         spread = np.zeros((len(block), sum(self.width.values())))
@@ -233,11 +233,11 @@ def _strengths(design: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
     table = design.table
     first = {int(code): place for place, code in _place_of_each_option(table.options)}
     columns = table.strength_columns()
-    matches = table.matches
+    matches = table.match_counts
     found = {}
     for code, name in enumerate(table.names):
         row, slot = first[code]
-        weights = design.weights("strength", columns[row, slot][None, :])[0]
+        weights = design.pad_weights("strength", columns[row, slot][None, :])[0]
         found[name] = fitted.estimate(weights, int(matches[code]), unit="logit", method=METHOD)
     return dict(sorted(found.items(), key=largest_first_sort_key))
 
@@ -268,7 +268,7 @@ def _slot_effects(
     for size in np.unique(table.sizes):
         row = int(np.flatnonzero(table.sizes == size)[0])
         n = int((table.sizes[table.setting] == size).sum())
-        weights = design.weights("slot", columns[row, :size])
+        weights = design.pad_weights("slot", columns[row, :size])
         effects[int(size)] = tuple(
             fitted.estimate(each, n, unit="logit", method=METHOD) for each in weights
         )
@@ -289,7 +289,7 @@ def _equal_option_shares(
         slope = (np.eye(len(share))[place] - share) @ weights / (1 - share[place])
         error = fitted.clustered_standard_error(slope) if own.low is not None else None
         centre = float(log_odds(share[place]))
-        half = None if error is None else error * fitted.quantile
+        half = None if error is None else error * fitted.t_quantile
         found.append(
             Estimate(
                 float(share[place]),
@@ -311,7 +311,7 @@ def _label_effects(design: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimat
     if not len(design.columns("label")):
         return {}
     table = design.table
-    weights = design.weights("label", conditional_logit.zero_sum_basis(len(table.labels)))
+    weights = design.pad_weights("label", conditional_logit.zero_sum_basis(len(table.labels)))
     times = np.bincount(table.setting, minlength=len(table.options))
     found = {}
     for code, label in enumerate(table.labels):

@@ -132,7 +132,7 @@ class StreamedOrders:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def steps(self, start: int, stop: int) -> BattleCodes:
+    def codes(self, start: int, stop: int) -> BattleCodes:
         """Return the battle codes of the steps from `start` to `stop`, within one block of
         `_BLOCK_STEPS`."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
@@ -172,7 +172,7 @@ class StreamedOrders:
 
 def _slice_steps(orders: BattleCodes | StreamedOrders, start: int, stop: int) -> BattleCodes:
     return (
-        orders.steps(start, stop) if isinstance(orders, StreamedOrders) else orders[:, start:stop]
+        orders.codes(start, stop) if isinstance(orders, StreamedOrders) else orders[:, start:stop]
     )
 
 

@@ -236,17 +236,17 @@ def fit_decisiveness(reference: Floats, judge: Floats) -> Floats:
     known = np.isfinite(reference) & np.isfinite(judge)
     x, y = np.where(known, reference, 0.5), np.where(known, judge, 0.5)
 
-    def loss(log_alpha: Floats) -> Floats:
+    def squared_error(log_alpha: Floats) -> Floats:
         fitted = symmetric_beta_cdf(x, np.exp(log_alpha)[:, None])
         return np.asarray(np.where(known, (fitted - y) ** 2, 0.0).sum(axis=1))
 
     grid = np.linspace(math.log(ALPHA_BOUNDS[0]), math.log(ALPHA_BOUNDS[1]), 40)
-    losses = np.stack([loss(np.full(len(x), one)) for one in grid], axis=1)
+    losses = np.stack([squared_error(np.full(len(x), one)) for one in grid], axis=1)
     best = losses.argmin(axis=1)
     left, right = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
     for _ in range(40):
         gap = _GOLDEN * (right - left)
-        lower = loss(right - gap) < loss(left + gap)
+        lower = squared_error(right - gap) < squared_error(left + gap)
         left, right = np.where(lower, left, right - gap), np.where(lower, left + gap, right)
     return np.asarray(np.exp((left + right) / 2))
 

@@ -225,7 +225,7 @@ def _rating_table(
     rounds = f", item bootstrap, {resampled.shape[1]} rounds" if sampling else ""
     table = {}
     for row in np.argsort(-final[:, 0], kind="stable"):
-        played = int(data.matches[row])
+        played = int(data.match_counts[row])
         inside = sampling if played else None
         estimate = Estimate(
             value=float(final[row, 0]),
@@ -305,7 +305,7 @@ def advance_elo(
         rating[theirs] -= gain
         path[step] = rating
     matches = {name: state.matches.get(name, 0) for name in names}
-    for name, more in zip(data.names, data.matches.tolist(), strict=True):
+    for name, more in zip(data.names, data.match_counts.tolist(), strict=True):
         matches[name] += more
     total = state.battles + len(data)
     ratings = dict(zip(names, rating, strict=True))

@@ -244,7 +244,7 @@ class PositionDesign:
         """Return contestant -> strength θ in logits, strongest first, for contestants with a
         battle."""
         pad = self.problem.design.shape[2] - self.basis.shape[1]
-        matches = self.data.matches
+        matches = self.data.match_counts
         table = {
             name: fitted.estimate(
                 np.concatenate([self.basis[row], np.zeros(pad)]),

@@ -97,16 +97,16 @@ def decide_by_sum_of_orders(verdicts: Values) -> Decisions:
     return decide_by_sign(verdicts[0] + verdicts[1])
 
 
-def majority_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of k calls in the same order, which is chosen at random. `repeats` is
-    [order, repeat, comparison]. Equally many calls for both answers are undecided."""
-    return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
+def majority_in_one_order(repeats: Values, calls: int) -> Decisions:
+    """Decide by the majority of this number of calls in the same order, which is chosen at random.
+    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided."""
+    return mean_decisions([decide_by_sign(order[:calls].sum(axis=0)) for order in repeats])
 
 
-def majority_in_both_orders(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of 2k calls: k calls in each of the two orders. `repeats` is [order,
-    repeat, comparison]. Equally many calls for both answers are undecided."""
-    return decide_by_sign(repeats[:, :k].sum(axis=(0, 1)))
+def majority_in_both_orders(repeats: Values, calls: int) -> Decisions:
+    """Decide by the majority of all calls: this number of calls in each of the two orders.
+    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided."""
+    return decide_by_sign(repeats[:, :calls].sum(axis=(0, 1)))
 
 
 # -- one judge, graded replies ---------------------------------------------------------------------

@@ -142,12 +142,12 @@ def _prompt_texts(name: str) -> RuleTexts:
     )
 
 
-def _repeat_texts(k: int, *, both: bool) -> RuleTexts:
-    times = number_word(k)
+def _repeat_texts(calls: int, *, both: bool) -> RuleTexts:
+    times = number_word(calls)
     if both:
         return RuleTexts(
             f"{times.capitalize()} calls in each order",
-            f"majority of {number_word(2 * k)} calls",
+            f"majority of {number_word(2 * calls)} calls",
             f"Ask {{judge}} {times} times in each order and take the majority",
         )
     return RuleTexts(

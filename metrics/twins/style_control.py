@@ -257,7 +257,7 @@ def _smallest_item_codes(data: StyleData, fit: StyleFit) -> Ints:
 def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFit) -> Json:
     """Rating and place of each model before and after style control, and the number of places it
     moved up (negative: down)."""
-    n = data.battles.matches
+    n = data.battles.match_counts
     ranking: Json = {}
     places = [
         np.argsort(np.argsort(-fit.beta.round(9), kind="stable")) + 1 for fit in (before, after)

@@ -146,8 +146,8 @@ def _flat_win_rates(
     """Return the win rates as a list: those of all contestants in the first cell, then in the next
     cell, and so on."""
 
-    def codes_by_cell(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
-        return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
+    def codes_by_cell(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
+        return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + contestant
 
     group, total, n = _points_by_group_and_item(rows, names, outcome, codes_by_cell)
     return proportions(total, n, group, cells * len(names), "share", note)
@@ -195,9 +195,9 @@ def head_to_head(
     if len(rows) == 0:
         return {name: {} for name in names}
 
-    def pair_codes(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def pair_codes(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
         both: Ints = row_selection.slot_contestants(part, names)[row].sum(axis=1)
-        return who * len(names) + both - who
+        return contestant * len(names) + both - contestant
 
     group, total, n = _points_by_group_and_item(rows, names, "verdict", pair_codes)
     met, place = unique_codes(group)
@@ -217,9 +217,9 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(rows) == 0:
         return {}
 
-    def codes_by_slot(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def codes_by_slot(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
         first: Ints = row_selection.slot_contestants(part, names)[row, 0]
-        slot: Ints = 2 * who + (first != who)
+        slot: Ints = 2 * contestant + (first != contestant)
         return slot
 
     known = row_selection.select_rows(rows, rows["orders"] > 0)

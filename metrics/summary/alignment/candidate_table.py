@@ -191,7 +191,7 @@ def _count_labelled_answers(own: pd.DataFrame) -> int:
 
 def _build_candidate_line(
     name: str,
-    found: _Agreements,
+    agreements: _Agreements,
     effects: Mapping[str, Estimate],
     changes: Mapping[str, EffectChange],
     looks: int,
@@ -201,11 +201,11 @@ def _build_candidate_line(
     with an interval widened for `looks` (the number of comparisons on the hold-out so far), and the
     status that follows from this difference and from the `changes` of side effects. A candidate
     with too few usable replies has estimates without a value and the status "no replies"."""
-    if name not in found.differences:
+    if name not in agreements.differences:
         unknown = intervals.unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
-    difference = widen_for_looks(found.differences[name], looks)
-    line = CandidateLine(name, "not shown", found.values[name], difference, effects, changes)
+    difference = widen_for_looks(agreements.differences[name], looks)
+    line = CandidateLine(name, "not shown", agreements.values[name], difference, effects, changes)
     low, high = difference.low, difference.high
     status: Status = "not shown"
     if high is not None and high < 0:
@@ -214,7 +214,7 @@ def _build_candidate_line(
         status = "adds bias"
     elif low is not None and low > 0:
         status = "gains"
-    return CandidateLine(name, status, found.values[name], difference, effects, changes)
+    return CandidateLine(name, status, agreements.values[name], difference, effects, changes)
 
 
 def agreement_text(kind: LabelKind) -> str:

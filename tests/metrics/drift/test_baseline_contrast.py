@@ -55,12 +55,12 @@ def test_only_a_single_baseline_night_is_contrasted() -> None:
     assert one.single == {"a": "60"} and one.baseline_nights == 1
     two = one.with_baseline_night({"a": "60"})
     assert two.single == {} and two.baseline_nights == 2
-    night, later = one.compare({"a": "60"})
+    night, later = one.compare_night({"a": "60"})
     assert night.strength == pytest.approx((1 - SHARE) * night.evidence.e_value)
     assert later.with_baseline_night({"a": "60"}).single == {"a": "60"}, (
         "the alarm rate is shared by now"
     )
-    night, _ = two.compare({"a": "60"})
+    night, _ = two.compare_night({"a": "60"})
     assert night.strength == night.evidence.e_value
     assert StreamHistory.from_json(later.to_json()) == later
     old = {name: value for name, value in one.to_json().items() if name != "single"}
@@ -74,7 +74,7 @@ def test_verdicts_that_change_right_after_the_baseline_are_found_without_known_a
     history = StreamHistory("agreement").with_baseline_night(verdicts(rng, varies, []))
     strengths = []
     for _ in range(max(LOOKS)):
-        night, history = history.compare(verdicts(rng, varies, changed))
+        night, history = history.compare_night(verdicts(rng, varies, changed))
         strengths.append(night.strength)
     assert max(strengths) >= STREAMS / ALPHA
 
@@ -129,7 +129,7 @@ def test_the_third_night_after_a_single_baseline_is_contrasted() -> None:
     # Eight items, right on the baseline and wrong on the three nights after it: p = ¼⁸.
     history = StreamHistory("accuracy").with_baseline_night({str(n): "60" for n in range(8)})
     for _ in range(3):
-        night, history = history.compare({str(n): "0" for n in range(8)})
+        night, history = history.compare_night({str(n): "0" for n in range(8)})
     assert night.strength == pytest.approx(
         max(4.0**8 / 9, 2 / 3 * night.evidence.e_value), rel=1e-6
     )

@@ -50,7 +50,7 @@ def test_a_bet_is_fair_and_the_starts_share_one_unit() -> None:
 
 def test_history_survives_its_file() -> None:
     history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0"})
-    night, longer = history.compare({"a": "0", "b": "60", "new": "60"})
+    night, longer = history.compare_night({"a": "0", "b": "60", "new": "60"})
     assert night.difference.items == 2 and night.p == pytest.approx(0.75)
     assert StreamHistory.from_json(longer.to_json()) == longer
 
@@ -111,7 +111,7 @@ def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
     # a: 60, 60, tonight 60. b: 0, 60, tonight 0. Tonight ½; before (60 + 30)/2 = ¾; −¼ on average.
     history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0", "gone": "60"})
     history = history.with_baseline_night({"a": "60", "b": "60"})
-    night, after = history.compare({"a": "60", "b": "0", "new": "60"})
+    night, after = history.compare_night({"a": "60", "b": "0", "new": "60"})
     assert (night.value, night.before, night.difference.value) == (0.5, 0.75, -0.25)
     assert night.p == pytest.approx(2 / 3)  # two of b's three nights are 0
     assert after.bags["a"] == {"60": 3} and after.bags["new"] == {"60": 1}
@@ -122,7 +122,7 @@ def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
 
 
 def test_a_night_without_known_items_says_nothing() -> None:
-    night, after = StreamHistory("accuracy").compare({"a": "60"})
+    night, after = StreamHistory("accuracy").compare_night({"a": "60"})
     assert (night.value, night.before, night.difference.value, night.p) == (None, None, None, 1.0)
     assert night.difference.note and after.bags == {"a": {"60": 1}}
     assert StreamHistory("accuracy").baseline_nights == 0
@@ -172,8 +172,8 @@ def test_a_judge_that_becomes_unreadable_loses_coverage_only() -> None:
     for stream, tonight in bad.items():
         history = StreamHistory(stream.kind).with_baseline_night(good[stream])
         for _ in range(4):
-            history = history.compare(good[stream])[1]
-        p[stream.kind] = history.compare(tonight)[0].p
+            history = history.compare_night(good[stream])[1]
+        p[stream.kind] = history.compare_night(tonight)[0].p
     assert p["agreement"] == 1.0 and p["coverage"] < 0.001
 
 

@@ -412,14 +412,14 @@ def test_first_picks_are_tested_against_the_nearer_of_what_is_expected_and_chanc
     never = _SidePicks(0, 12, 0.3, 1 / 3)
     assert (never.toward_first, never.reference_share) == (False, 0.3)
     assert never.p_value == pytest.approx(2 * 0.7**12)
-    flag = never.flag(0.01)
+    flag = never.flag_if_significant(0.01)
     assert flag is not None and says(flag.reason, "later", "12", "12", "70")
-    assert never.flag(0.05) is None and never.flag(None) is None
+    assert never.flag_if_significant(0.05) is None and never.flag_if_significant(None) is None
     often = _SidePicks(10, 12, 0.9, 0.5)
     assert (often.toward_first, often.reference_share, often.p_value) == (True, 0.9, 1.0)
     # A quarter more than expected is enough, and less is not.
-    assert _SidePicks(9, 12, 0.5, 0.5).flag(0.01) is not None
-    assert _SidePicks(8, 12, 0.5, 0.5).flag(0.01) is None
+    assert _SidePicks(9, 12, 0.5, 0.5).flag_if_significant(0.01) is not None
+    assert _SidePicks(8, 12, 0.5, 0.5).flag_if_significant(0.01) is None
     assert _SidePicks(8, 12, 0.25, 0.5).p_value == pytest.approx(2 * stats.binom.sf(7, 12, 0.5))
 
 
