@@ -99,7 +99,7 @@ class StreamHistory:
         return max(strength, baseline_contrast.strength_of_baseline_p_value(evidence.nights, p))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the history as plain data for a JSON file."""
+        """Return the history as a JSON object, which `from_json` reads."""
         return {
             "kind": self.kind,
             "nights": self.evidence.nights,

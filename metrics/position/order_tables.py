@@ -157,7 +157,8 @@ class OrderTable:
 
 
 def _two_sided_p(hard: int, soft: int, lean: int) -> float:
-    """P(|2·H + S| ≥ lean), with H and S the sums of `hard` and of `soft` random signs (±1)."""
+    """Probability of |2·H + S| ≥ `lean`, with H the sum of `hard` and S that of `soft` random signs
+    (±1)."""
     if lean == 0:
         return 1.0
     k = np.arange(soft + 1)

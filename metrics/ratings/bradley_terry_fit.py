@@ -50,7 +50,8 @@ def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> I
 
 
 def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
-    """P(low beats high) for the two contestants of each pair; `theta` may have further axes."""
+    """Probability that the low contestant of each pair beats the high one; `theta` may have further
+    axes."""
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 

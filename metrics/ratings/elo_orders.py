@@ -113,9 +113,9 @@ def battle_codes_in_item_orders(data: Battles, item_orders: Sequence[ItemOrder])
 
 
 class StreamedOrders:
-    """Several sequences in which the battles are played, one row each, as codes that stand for
-    battles. Like the array of `battle_codes_in_item_orders`, but built about 16,000 steps at a time
-    to save memory. If `plan` is true, the first row is the sequence of the plan."""
+    """Codes of the battles in several orders, one row each, built about 16,000 steps at a time to
+    save memory; otherwise like the array of `battle_codes_in_item_orders`. If `plan` is true, the
+    first row is plan order."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool

@@ -253,7 +253,8 @@ class _TwinVerdictsOfRater:
         return replace(got, value=got.value - 0.5, low=got.low - 0.5, high=got.high - 0.5)
 
     def estimate_effect(self, family: str, contrast: Contrast) -> TwinEffect:
-        """Put all estimates of a family together; `contrast` is the family minus its floor."""
+        """Build the effect of a family with all its estimates; `contrast` is the family minus its
+        floor."""
         floor = FAMILIES[family].floor
         raw, adjusted = contrast.raw, contrast.adjusted
         if floor not in self.planned:

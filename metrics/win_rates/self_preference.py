@@ -45,8 +45,8 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
 
 @dataclass(frozen=True, eq=False)
 class VerdictsVersusPeople:
-    """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that
-    answer."""
+    """Judges' verdicts on pairs of which the people's majority prefers one answer; `agrees` marks
+    the verdicts for that answer."""
 
     rows: pd.DataFrame
     winner: Ints
