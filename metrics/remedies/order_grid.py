@@ -131,8 +131,8 @@ class _PairRows:
 
     @property
     def order_sign(self) -> Floats:
-        """Sign of the order of each row: +1 if the contestant whose name sorts first is shown first,
-        else −1."""
+        """Sign of the order in each row: +1 if the contestant whose name sorts first is shown
+        first, else −1."""
         return np.asarray(1.0 - 2.0 * self.order, np.float64)
 
 
