@@ -11,7 +11,7 @@ import pandas as pd
 
 from evenhand.extras import report_missing_extra
 from evenhand.study_table import as_study
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.summary import remedy_tables, summary
 from metrics.summary.remedy_section import remedy_section
 from studies import errors, terminal
@@ -70,12 +70,12 @@ def _remedy_rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for judge, prompts in section["rules"].items():
         for prompt, rules in prompts.items():
             for rule, line in rules.items():
-                title = rule_words_of_id(rule, [judge]).title
+                title = rule_texts_of_id(rule, [judge]).title
                 yield _remedy_row(line, judge=judge, prompt=prompt, rule=rule, title=title)
     for name, jury in section.get("juries", {}).items():
         for rule, line in jury.items():
             if isinstance(line, dict) and "calls" in line:
-                title = rule_words_of_id(rule, name.split(" + ")).title
+                title = rule_texts_of_id(rule, name.split(" + ")).title
                 yield _remedy_row(line, judge=name, prompt="", rule=rule, title=title)
 
 

@@ -21,7 +21,7 @@ MIN_PRINTED_P = 1e-4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     return run_command(lambda: _print_results(options), ValueError)
 
 
@@ -43,7 +43,7 @@ def _print_results(options: argparse.Namespace) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m metrics", description=__doc__)
     parser.add_argument(
         "results",

@@ -23,7 +23,7 @@ from components.study.plan import demo_studies
 from metrics.estimation.intervals import wilson_bounds
 from metrics.position import order_tables, position_measures
 from metrics.protocols.grade_score import RANDOM_GRADE
-from metrics.remedies.decision_rules import decide_if_both_orders_agree, single_call_in_random_order
+from metrics.remedies.decision_rules import decide_by_one_call, decide_if_both_orders_agree
 from metrics.remedies.order_grid import build_order_grid
 from studies.store.store import Store
 
@@ -77,8 +77,7 @@ def one_and_both_order_rates(frame: pd.DataFrame) -> OneAndBothOrderRates:
     grid = build_order_grid(frame)
     known = grid.select(grid.known_winner != 0)
     rules = [
-        (decide_if_both_orders_agree(cell), single_call_in_random_order(cell))
-        for cell in known.verdicts
+        (decide_if_both_orders_agree(cell), decide_by_one_call(cell)) for cell in known.verdicts
     ]
     decided = np.concatenate([both.probability_decided for both, _ in rules])
     right = np.concatenate([both.probability_right(known.known_winner) for both, _ in rules])

@@ -10,7 +10,7 @@ from components.inspect.html_parts import html
 from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 from studies.domain import STATUSES, USABLE_STATUSES
 from studies.spec.combine_rules import JUDGE_SEPARATOR
 
@@ -76,7 +76,7 @@ def _filter_buttons(selection: Selection, counts: Mapping[str, int]) -> Iterator
         yield words, None, {"checked": ""}, True
     if selection.rule:
         id, *judges = selection.rule.split(JUDGE_SEPARATOR)
-        title = rule_words_of_id(id, judges or [selection.judge]).title
+        title = rule_texts_of_id(id, judges or [selection.judge]).title
         yield f"Changed by: {title}", None, {"rule": ""}, True
     if selection.item:
         yield f"Item {selection.item}", None, {"item": ""}, True

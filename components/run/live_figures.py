@@ -286,7 +286,7 @@ def _first_slot_share(frame: pd.DataFrame) -> Estimate:
 def _pass_rate_or_score(frame: pd.DataFrame) -> tuple[str, Estimate]:
     """Name and estimate of the pass rate; of the mean score if there are only scores."""
     record = RECORDS["point_pass_rate" if pass_fail_mask(frame).any() else "point_level"]
-    return record.name, record.estimator.of(frame)
+    return record.name, record.estimator.estimate(frame)
 
 
 def _order_change_share(frame: pd.DataFrame) -> Estimate:

@@ -61,7 +61,7 @@ def load_baseline(path: Path) -> Baseline:
     try:
         streams = {}
         for entry in data["streams"]:
-            history = StreamHistory.from_data(entry)
+            history = StreamHistory.from_json(entry)
             streams[Stream(str(entry["judge"]), str(entry["prompt"]), history.kind)] = history
         models = {str(judge): tuple(map(str, names)) for judge, names in data["models"].items()}
         return Baseline(str(data["study"]), streams, models)
@@ -87,7 +87,7 @@ def _baseline_to_json(baseline: Baseline) -> dict[str, Any]:
         "study": baseline.study,
         "models": {judge: list(names) for judge, names in baseline.models.items()},
         "streams": [
-            {"judge": stream.judge, "prompt": stream.prompt, **history.to_data()}
+            {"judge": stream.judge, "prompt": stream.prompt, **history.to_json()}
             for stream, history in baseline.streams.items()
         ],
     }

@@ -172,7 +172,7 @@ def check_night(
             why = f"no verdict tonight: {causes.get(stream.judge, 'the judge is not in the run')}"
             checks.append(StreamCheck(stream, "cannot tell", why, failed=True))
             continue
-        night, streams[stream] = history.compare(tonight)
+        night, streams[stream] = history.compare_night(tonight)
         threshold = len(baseline.streams) / alpha
         outcome, reason = _decide_outcome(study, stream, history, night, threshold, drop)
         checks.append(StreamCheck(stream, outcome, reason, night, threshold))

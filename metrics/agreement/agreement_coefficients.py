@@ -46,11 +46,11 @@ def cohen_kappa_from_table(table: ArrayLike) -> CohenKappa:
     return CohenKappa(observed, expected, kappa, _kappa_standard_error(p, kappa, int(n)), int(n))
 
 
-def _kappa_standard_error(p: Floats, kappa: float, n: int) -> float:
-    row, column = p.sum(axis=1), p.sum(axis=0)
+def _kappa_standard_error(shares: Floats, kappa: float, n: int) -> float:
+    row, column = shares.sum(axis=1), shares.sum(axis=0)
     expected = float(row @ column)
-    agree = np.diag(p) * (1 - (row + column) * (1 - kappa)) ** 2
-    cells = p * (row[None, :] + column[:, None]) ** 2
+    agree = np.diag(shares) * (1 - (row + column) * (1 - kappa)) ** 2
+    cells = shares * (row[None, :] + column[:, None]) ** 2
     off = (cells.sum() - np.trace(cells)) * (1 - kappa) ** 2
     middle = (kappa - expected * (1 - kappa)) ** 2
     return math.sqrt(max(float(agree.sum() + off - middle), 0) / n) / (1 - expected)

@@ -105,19 +105,20 @@ def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
 
 
 def _estimate_judge_as_annotator(
-    name: str, own: Floats, person: Floats, item: Ints
+    name: str, judge: Floats, person: Floats, item: Ints
 ) -> JudgeAsAnnotator:
-    """Estimate the mean agreement with people of the judge (`own`) and of a person (`person`), and
-    the difference, from their shares by case (nan: unknown); `item` is the item of each case."""
-    both = np.isfinite(own) & np.isfinite(person)
+    """Estimate the mean agreement with people of the judge and of a person, and the difference,
+    from their shares by case (`judge` and `person`; nan: unknown); `item` is the item of each
+    case."""
+    both = np.isfinite(judge) & np.isfinite(person)
     if not both.any():
         none = unknown_estimate(NO_COMMON_CASES_NOTE, "share")
         return JudgeAsAnnotator(name, none, none, none)
     return JudgeAsAnnotator(
         name,
-        mean_estimate(own[both], item[both], "share", (0, 1)),
+        mean_estimate(judge[both], item[both], "share", (0, 1)),
         mean_estimate(person[both], item[both], "share", (0, 1)),
-        mean_estimate(own[both] - person[both], item[both], "difference of shares", (-1, 1)),
+        mean_estimate(judge[both] - person[both], item[both], "difference of shares", (-1, 1)),
     )
 
 

@@ -64,10 +64,10 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
     return result
 
 
-def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
+def _judge_and_people_picks(grouped: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
     """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
     of the answer that the people's majority prefers; both are TIE for a tie."""
-    data = build_case_verdicts(evidence.frame)
+    data = build_case_verdicts(grouped.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
     selected = ~human & (winner != NO_CHOICE)
@@ -80,14 +80,14 @@ def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints,
 
 
 def _apply_tie_rule(
-    rows: pd.DataFrame, a: Ints, b: Ints, ties: TieRule
+    rows: pd.DataFrame, first: Ints, second: Ints, ties: TieRule
 ) -> tuple[pd.DataFrame, Ints, Ints]:
-    """Return the rows with their picks `a` and `b` by two raters (slot, or TIE): all rows if `ties`
-    is "keep", only those where neither pick is a tie if it is "drop"."""
+    """Return the rows with their picks by two raters (`first` and `second`: slot, or TIE): all rows
+    if `ties` is "keep", only those where neither pick is a tie if it is "drop"."""
     if ties == "keep":
-        return rows, a, b
-    selected = (a >= 0) & (b >= 0)
-    return rows.loc[selected], a[selected], b[selected]
+        return rows, first, second
+    selected = (first >= 0) & (second >= 0)
+    return rows.loc[selected], first[selected], second[selected]
 
 
 def agreement_with_people_measure(ties: TieRule = "keep") -> Measure:
@@ -97,8 +97,8 @@ def agreement_with_people_measure(ties: TieRule = "keep") -> Measure:
     ties as verdicts; "drop" uses only cases where both judge and people are decisive.
     """
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_picks(grouped), ties)
         return build_tally(rows, mine == theirs, 1)
 
     return Measure(
@@ -113,18 +113,19 @@ def kappa_with_people_measure(ties: TieRule = "keep") -> Measure:
     """Define the measure: Cohen's κ of a judge with the people's majority; the categories are the
     slots (first, second) and the tie. `ties` as in `agreement_with_people_measure`."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_picks(grouped), ties)
         return _kappa_tally(rows, mine, theirs)
 
     name = "kappa" if ties == "keep" else "kappa_decisive"
     return Measure(name, "kappa", tally, "other", (-1, 1), NO_PEOPLE_NOTE)
 
 
-def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
-    """Return the tally whose statistic is Cohen's κ of the picks `a` and `b` (slot, or TIE)."""
-    size = int(np.concatenate([a, b]).max(initial=0)) + 2
-    columns = [(a + 1 == i) & (b + 1 == j) for i in range(size) for j in range(size)]
+def _kappa_tally(rows: pd.DataFrame, first: Ints, second: Ints) -> MeasureTally:
+    """Return the tally whose statistic is Cohen's κ of the picks `first` and `second` by two raters
+    (slot, or TIE)."""
+    size = int(np.concatenate([first, second]).max(initial=0)) + 2
+    columns = [(first + 1 == i) & (second + 1 == j) for i in range(size) for j in range(size)]
 
     def kappa(totals: Floats) -> Floats:
         table = totals[..., :-1].reshape(*totals.shape[:-1], size, size)

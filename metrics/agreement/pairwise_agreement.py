@@ -88,24 +88,24 @@ def pair_agreement(
 
 
 def _agreement_coefficients(
-    a: Ints, b: Ints, item: Ints, note: str, weight: Floats | None = None
+    first: Ints, second: Ints, item: Ints, note: str, weight: Floats | None = None
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Estimate the share of equal verdicts, κ and α of two arrays of verdicts (slots or TIE) on the
     same calls."""
-    if len(a) == 0:
+    if len(first) == 0:
         why = note or NOTHING_COMMON_NOTE
         return (
             unknown_estimate(why, "share"),
             unknown_estimate(why, "kappa"),
             unknown_estimate(why, "alpha"),
         )
-    size = int(max(a.max(), b.max())) + 2
-    cell = (a + 1) * size + b + 1
+    size = int(max(first.max(), second.max())) + 2
+    cell = (first + 1) * size + second + 1
     sums = _contingency_tables_by_item(cell, item, size * size, weight)
     return (
-        _share_of_equal_verdicts(sums, size, len(a), note),
-        _estimate_chance_corrected(sums, _kappa_statistic(size), len(a), "kappa", note),
-        _estimate_chance_corrected(sums, _alpha_statistic(size), len(a), "alpha", note),
+        _share_of_equal_verdicts(sums, size, len(first), note),
+        _estimate_chance_corrected(sums, _kappa_statistic(size), len(first), "kappa", note),
+        _estimate_chance_corrected(sums, _alpha_statistic(size), len(first), "alpha", note),
     )
 
 
@@ -133,7 +133,7 @@ def _estimate_chance_corrected(
     """Estimate κ or α (`statistic`) from the tables of `_contingency_tables_by_item`; the interval
     is widened if there are fewer than FEW_DISAGREEMENTS disagreements. Unknown if both raters
     always give the same verdict."""
-    effect = _effect_of_full_disagreement(sums.sum(axis=0))
+    effect = _kappa_range(sums.sum(axis=0))
     got = jackknife_estimate(sums, statistic, n, unit, LIMITS, note, effect)
     if got.value is None:
         return unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
@@ -144,7 +144,7 @@ def _estimate_chance_corrected(
     return got if got.low is None else replace(got, low=max(got.low, LIMITS[0]))
 
 
-def _effect_of_full_disagreement(totals: Floats) -> float:
+def _kappa_range(totals: Floats) -> float:
     """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 − e).
     e is the agreement by chance of raters who both have the mean distribution of the two; if it is
     1, the result is 0. `totals` is the raters' contingency table, flattened."""
@@ -267,8 +267,8 @@ def agreement_matrix(
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
     """Agreement among people: of any two people (`pair`), and of a person with the others' majority
-    (`others`). `one_person` is the agreement of a person as it is defined for a judge: with the
-    majority of at least two others, an undecided vote counts half."""
+    (`others`). `one_person` is the agreement of a person, defined as for a judge: the share of
+    votes for the answer that most of at least two others prefer, with a tie counted half."""
 
     pair: PairAgreement
     others: PairAgreement

@@ -36,7 +36,7 @@ _REPLACED: Final = f"Cases with a verdict of the judge and at least two votes. {
 _WRONG: Final = f"A tie or an unusable reply is wrong; repeats are left out. {SHARE_INTERVAL}"
 
 
-def right_share_at_random(options: int, ties: float) -> float:
+def random_choice_accuracy(options: int, ties: float) -> float:
     """Share of right verdicts of a judge that chooses at random among `options` answers, except for
     a share `ties` of ties."""
     return (1 - ties) / options
@@ -127,7 +127,7 @@ ACCURACY: Final = declare_agreement(
     "level: (1 − share of ties)/N, times k if k options are right. "
     f"{SHARE_INTERVAL}",
     paths=(*position_json_paths("accuracy"), "grade.*.*.accuracy"),
-    neutral=right_share_at_random,
+    neutral=random_choice_accuracy,
     better="high",
     needs=(KNOWN_ANSWERS,),
     measure=position_measures.ACCURACY,
@@ -154,9 +154,9 @@ LEAD: Final = declare_agreement(
 )
 
 
-def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
-    failed = ~evidence.frame["status"].isin(list(USABLE_STATUSES))
-    return build_tally(evidence.frame, failed, 1)
+def _tally_unusable(grouped: GroupedFrame) -> MeasureTally:
+    failed = ~grouped.frame["status"].isin(list(USABLE_STATUSES))
+    return build_tally(grouped.frame, failed, 1)
 
 
 UNUSABLE: Final = declare_agreement(

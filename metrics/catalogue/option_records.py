@@ -13,7 +13,7 @@ _GRADED: Final = (
 )
 
 
-def grade_at_random(options: int, _ties: float) -> float:
+def random_choice_grade(options: int, _ties: float) -> float:
     """Expected Grade Score of random choices among this number of options; nan if not tabulated."""
     return RANDOM_GRADE.get(options, float("nan"))
 
@@ -28,7 +28,7 @@ GRADE: Final = declare(
     paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
     unit="score",
     style="decimal",
-    neutral=grade_at_random,
+    neutral=random_choice_grade,
     better="high",
     needs=(SEVERAL_OPTIONS,),
     measure=grade_measure(),

@@ -96,8 +96,8 @@ TERM_SHARE: Final = declare_of_both_orders(
 )
 
 
-def _tally_primacy_minus_recency(evidence: GroupedFrame) -> MeasureTally:
-    made = position_tallies.fairness_tally(evidence)
+def _tally_primacy_minus_recency(grouped: GroupedFrame) -> MeasureTally:
+    made = position_tallies.fairness_tally(grouped)
     return build_tally(made.rows, -made.sums[:, 0], made.sums[:, -1])
 
 

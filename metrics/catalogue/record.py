@@ -128,9 +128,9 @@ DECLARED: Final[dict[str, MeasureRecord]] = {}
 """Key -> record, in the order of declaration."""
 
 
-def _declaring(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, MeasureRecord]:
-    """Return a function that builds a record, adds it to the catalogue and returns it; it raises
-    ValueError if the catalogue has a record with the same key."""
+def _make_declare(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, MeasureRecord]:
+    """Return the function `declare`, which builds a record with `build`, adds it to the catalogue
+    and returns it; it raises ValueError if the catalogue has a record with the same key."""
 
     def declare(*args: _Facts.args, **facts: _Facts.kwargs) -> MeasureRecord:
         record = build(*args, **facts)
@@ -141,7 +141,7 @@ def _declaring(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, Measu
     return declare
 
 
-declare: Final = _declaring(MeasureRecord)
+declare: Final = _make_declare(MeasureRecord)
 """Add the record with these facts to the catalogue and return it; ValueError if the catalogue has a
 record with the same key."""
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from metrics.drift.exchangeable_tail import Bag, lower_tail_probability
+from metrics.drift.exchangeable_tail import ScoreCounts, lower_tail_probability
 
 LOOKS: Final = (3, 5, 7)
 """Numbers of nights after the baseline at which the test is made. All three tests together raise a
@@ -34,28 +34,28 @@ _STEPS: Final = 20
 the distribution of their sums can be computed exactly."""
 
 
-def baseline_p_value(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
+def baseline_p_value(counts: Sequence[ScoreCounts], baseline: Sequence[int]) -> float:
     """Return the p-value of "the baseline night does not differ from the later nights".
 
     It is the probability that the sum of the items' weights is at least as large as observed if,
-    for each item, a night drawn at random is taken as the baseline. `bags[i]` is score -> number of
-    nights of item i, `baseline[i]` its score on the baseline night.
+    for each item, a night drawn at random is taken as the baseline. `counts[i]` is score -> number
+    of nights of item i, `baseline[i]` its score on the baseline night.
     """
     weighted, observed = [], []
-    for bag, score in zip(bags, baseline, strict=True):
+    for bag, score in zip(counts, baseline, strict=True):
         if len(bag) < 2:
             continue
         middle = (min(bag) + max(bag)) / 2
         high = sum(count for value, count in bag.items() if value > middle)
         nights = sum(bag.values())
-        above, below = item_weight_extremes(high, nights)
+        above, below = weights_if_high_or_low(high, nights)
         weighted.append({-above: high, -below: nights - high})  # equal weights: one entry
         observed.append(-above if score > middle else -below)
     return lower_tail_probability(weighted, observed)
 
 
 @cache
-def item_weight_extremes(high: int, nights: int) -> tuple[int, int]:
+def weights_if_high_or_low(high: int, nights: int) -> tuple[int, int]:
     """Return the weight of an item if its score on the baseline night is high, and its weight if
     that score is low; the item has `high` high scores in `nights` nights.
 
@@ -86,10 +86,10 @@ def _probability_of_slips(slips: int, nights: int) -> float:
     return math.comb(nights, slips) * _SLIP**slips * (1 - _SLIP) ** (nights - slips)
 
 
-def strength_of_baseline_p_value(night: int, p: float) -> float:
+def strength_of_baseline_p_value(night: int, p_value: float) -> float:
     """Convert the p-value of the night number `night` after the baseline to a strength like an
     e-value: an alarm is raised at 1/α, with α the allowed rate of false alarms. 0 on nights that
     are not in `LOOKS`."""
     if night not in LOOKS:
         return 0.0
-    return SHARE / len(LOOKS) / max(p, 1e-300)
+    return SHARE / len(LOOKS) / max(p_value, 1e-300)

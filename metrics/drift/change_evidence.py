@@ -57,11 +57,11 @@ class ChangeEvidence:
     nights: int = 0
     started: tuple[float, ...] = (0.0,) * len(SHIFTS)
 
-    def after(self, p: float) -> ChangeEvidence:
+    def after_night(self, p_value: float) -> ChangeEvidence:
         """Return the evidence after one more night with this p-value."""
         night = self.nights + 1
         fresh = start_night_weight(night)
-        bets = _bet_factors(p)
+        bets = _bet_factors(p_value)
         capital = tuple(
             min(bet * (held + fresh), 1e200) for bet, held in zip(bets, self.started, strict=True)
         )
@@ -74,13 +74,13 @@ class ChangeEvidence:
         return _capital_share_for_later_starts(self.nights) + sum(self.started) / len(self.started)
 
 
-def _bet_factors(p: float) -> Sequence[float]:
+def _bet_factors(p_value: float) -> Sequence[float]:
     """Return, for each assumed size of a change (SHIFTS), the factor by which a night with this
     p-value multiplies the capital bet on that size.
 
     The factor is UNSPENT + (1 − UNSPENT)·(likelihood ratio of "changed by this size" to "no change"
     for the night's z-score).
     """
-    z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
+    z = -float(ndtri(min(max(p_value, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)
     return [UNSPENT + (1 - UNSPENT) * ratio for ratio in ratios]

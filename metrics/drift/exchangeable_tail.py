@@ -13,19 +13,19 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-Bag = Mapping[int, int]
+ScoreCounts = Mapping[int, int]
 """Scores of one item: score -> number of nights with this score, tonight included."""
 
 
-def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
+def lower_tail_probability(counts: Sequence[ScoreCounts], tonight: Sequence[int]) -> float:
     """Return the probability of a sum of scores at most as high as tonight's, if no night differs
     from the others.
 
-    `bags[i]` is score -> number of nights of item i, tonight included; `tonight[i]` its score
+    `counts[i]` is score -> number of nights of item i, tonight included; `tonight[i]` its score
     tonight. Low scores are bad. The p-value is conservative: sums equal to tonight's count in full.
     It is 1 if every item has the same score on all its nights.
     """
-    varied = [(bag, score) for bag, score in zip(bags, tonight, strict=True) if len(bag) > 1]
+    varied = [(bag, score) for bag, score in zip(counts, tonight, strict=True) if len(bag) > 1]
     if not varied:
         return 1.0
     lows = [min(bag) for bag, _ in varied]
@@ -39,15 +39,15 @@ def lower_tail_probability(bags: Sequence[Bag], tonight: Sequence[int]) -> float
 
 
 def _convolve_with_random_score(
-    weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
+    weights: npt.NDArray[np.float64], counts: ScoreCounts, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Return the distribution of a sum of scores after adding a random score from `bag`, whose
+    """Return the distribution of a sum of scores after adding a random score from `counts`, whose
     lowest score is `low`; `weights` is the distribution before. Entry i is the probability of the
     lowest possible sum + i·`unit`."""
-    nights = sum(bag.values())
-    longest = (max(bag) - low) // unit
+    nights = sum(counts.values())
+    longest = (max(counts) - low) // unit
     found = np.zeros(len(weights) + longest)
-    for value, count in bag.items():
+    for value, count in counts.items():
         at = (value - low) // unit
         found[at : at + len(weights)] += weights * (count / nights)
     return found

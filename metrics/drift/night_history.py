@@ -15,7 +15,7 @@ from metrics.drift.night_scores import SCALE, Kind, has_verdicts, outcome_scores
 from metrics.estimation.intervals import mean_estimate, unknown_estimate
 from studies.domain import Estimate
 
-Bags = dict[str, dict[str, int]]
+OutcomeCounts = dict[str, dict[str, int]]
 """Item -> outcome -> number of nights."""
 
 
@@ -39,7 +39,7 @@ class StreamHistory:
     """All nights of one stream: a judge, a prompt and a kind of score, such as accuracy."""
 
     kind: Kind
-    bags: Bags = field(default_factory=dict)
+    bags: OutcomeCounts = field(default_factory=dict)
     evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
     single: Mapping[str, str] = field(default_factory=dict)
     """Outcomes of the baseline night by item; empty if the baseline has several nights."""
@@ -57,16 +57,16 @@ class StreamHistory:
         single = self.single if self.evidence.nights else {} if self.bags else tonight
         return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
-    def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
+    def compare_night(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
         """Compare a night (`tonight`: item -> outcome) with the earlier nights; return the
         comparison and the history with this night added."""
         common = [item for item in tonight if item in self.bags]
         bags = _add_night(self.bags, tonight)
         scores = {item: outcome_scores(self.kind, bags[item]) for item in common}
         ours = [scores[item][tonight[item]] for item in common]
-        counts = [_count_nights_by_score(scores[item], bags[item]) for item in common]
+        counts = [_nights_by_score(scores[item], bags[item]) for item in common]
         p = exchangeable_tail.lower_tail_probability(counts, ours)
-        evidence = self.evidence.after(p)
+        evidence = self.evidence.after_night(p)
         strength = self._strength_of_evidence(bags, evidence)
         earlier = [_mean_score(scores[item], self.bags[item]) for item in common]
         shown = NightComparison(
@@ -79,7 +79,7 @@ class StreamHistory:
         )
         return shown, StreamHistory(self.kind, bags, evidence, self.single)
 
-    def _strength_of_evidence(self, bags: Bags, evidence: ChangeEvidence) -> float:
+    def _strength_of_evidence(self, outcomes: OutcomeCounts, evidence: ChangeEvidence) -> float:
         """Return the evidence for a change. If the baseline is a single night, this is the stronger
         result of two tests, which share the allowed rate of false alarms: each night against all
         others and, on the nights in LOOKS only, the baseline night against all later ones."""
@@ -91,15 +91,15 @@ class StreamHistory:
         counts, baseline = [], []
         sign = -1 if self.kind == "agreement" else 1  # a baseline unlike the others agrees less
         for item, outcome in self.single.items():
-            scores = outcome_scores(self.kind, bags[item])
-            counted = _count_nights_by_score(scores, bags[item])
+            scores = outcome_scores(self.kind, outcomes[item])
+            counted = _nights_by_score(scores, outcomes[item])
             counts.append({sign * score: nights for score, nights in counted.items()})
             baseline.append(sign * scores[outcome])
         p = baseline_contrast.baseline_p_value(counts, baseline)
         return max(strength, baseline_contrast.strength_of_baseline_p_value(evidence.nights, p))
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the history as plain data for a JSON file."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the history as a JSON object, which `from_json` reads."""
         return {
             "kind": self.kind,
             "nights": self.evidence.nights,
@@ -109,7 +109,7 @@ class StreamHistory:
         }
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> StreamHistory:
+    def from_json(data: Mapping[str, Any]) -> StreamHistory:
         evidence = ChangeEvidence(int(data["nights"]), tuple(map(float, data["evidence"])))
         bags = {
             str(item): {str(outcome): int(count) for outcome, count in bag.items()}
@@ -124,32 +124,34 @@ class StreamHistory:
         return StreamHistory(data["kind"], bags, evidence, single)
 
 
-def _add_night(bags: Bags, tonight: Mapping[str, str]) -> Bags:
-    found = dict(bags)
+def _add_night(counts: OutcomeCounts, tonight: Mapping[str, str]) -> OutcomeCounts:
+    found = dict(counts)
     for item, outcome in tonight.items():
         own = found.get(item, {})
         found[item] = {**own, outcome: own.get(outcome, 0) + 1}
     return found
 
 
-def _count_nights_by_score(scores: Mapping[str, int], bag: Mapping[str, int]) -> dict[int, int]:
-    """Return score -> number of nights, from outcome -> score and outcome -> nights (`bag`)."""
+def _nights_by_score(scores: Mapping[str, int], outcomes: Mapping[str, int]) -> dict[int, int]:
+    """Return score -> number of nights, from outcome -> score (`scores`) and outcome -> number of
+    nights (`outcomes`)."""
     counts: dict[int, int] = {}
-    for outcome, nights in bag.items():
+    for outcome, nights in outcomes.items():
         counts[scores[outcome]] = counts.get(scores[outcome], 0) + nights
     return counts
 
 
-def _mean_score(scores: Mapping[str, int], bag: Mapping[str, int]) -> float:
-    """Mean score over nights, from outcome -> score and outcome -> number of nights (`bag`)."""
-    return sum(scores[outcome] * nights for outcome, nights in bag.items()) / sum(bag.values())
+def _mean_score(scores: Mapping[str, int], outcomes: Mapping[str, int]) -> float:
+    """Mean score over nights, from outcome -> score (`scores`) and outcome -> number of nights
+    (`outcomes`)."""
+    return sum(scores[one] * n for one, n in outcomes.items()) / sum(outcomes.values())
 
 
-def _estimate_difference(ours: list[int], earlier: list[float]) -> Estimate:
-    """Estimate the mean over items of tonight's score (`ours`) minus the mean score of earlier
+def _estimate_difference(tonight: list[int], earlier: list[float]) -> Estimate:
+    """Estimate the mean over items of tonight's score (`tonight`) minus the mean score of earlier
     nights, with a t interval. The scores are in sixtieths, the estimate is on the scale from −1 to
     1; unknown without items."""
-    if not ours:
+    if not tonight:
         return unknown_estimate("no item in common with the baseline", "share")
-    gap = (np.array(ours) - np.array(earlier)) / SCALE
+    gap = (np.array(tonight) - np.array(earlier)) / SCALE
     return mean_estimate(gap, np.arange(len(gap)), "share", (-1.0, 1.0))

@@ -131,9 +131,9 @@ def _verdict_as_text(shown: str, pick: int, scores: Sequence[float]) -> str:
     return "tie" if pick == TIE else shown.split(SEP)[pick]
 
 
-def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
-    """Return outcome -> score in sixtieths, for all outcomes of one item (`bag`: outcome -> number
-    of nights).
+def outcome_scores(kind: Kind, outcomes: Mapping[str, int]) -> dict[str, int]:
+    """Return outcome -> score in sixtieths, for all outcomes of one item (`outcomes`: outcome ->
+    number of nights).
 
     For agreement, a night's score is the share of verdicts equal to those of another night, among
     the calls with a verdict on both, averaged over all nights that have such calls; the night
@@ -141,9 +141,9 @@ def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
     score, written as text.
     """
     if kind != "agreement":
-        return {outcome: int(outcome) for outcome in bag}
-    verdicts = {outcome: _verdicts_by_call(outcome) for outcome in bag}
-    return {outcome: _agreement_score(own, verdicts, bag) for outcome, own in verdicts.items()}
+        return {outcome: int(outcome) for outcome in outcomes}
+    verdicts = {outcome: _verdicts_by_call(outcome) for outcome in outcomes}
+    return {outcome: _agreement_score(own, verdicts, outcomes) for outcome, own in verdicts.items()}
 
 
 def has_verdicts(outcome: str) -> bool:
@@ -152,24 +152,24 @@ def has_verdicts(outcome: str) -> bool:
 
 
 def _verdicts_by_call(outcome: str) -> dict[str, str]:
-    """Return call -> verdict, from the text of a night; without calls that have no verdict, which
-    baseline files may name."""
+    """Return call -> verdict, from the text of a night. Calls without a verdict, which baseline
+    files of older versions contain, are left out."""
     parted = (text.rpartition(_VERDICT_MARK) for text in outcome.split(_CALL_SEP))
     return {call: verdict for call, _, verdict in parted if verdict != _NO_VERDICT}
 
 
 def _agreement_score(
-    own: Mapping[str, str], verdicts: Mapping[str, Mapping[str, str]], bag: Mapping[str, int]
+    own: Mapping[str, str], verdicts: Mapping[str, Mapping[str, str]], outcomes: Mapping[str, int]
 ) -> int:
     """Agreement of one night's verdicts on an item with all nights, in sixtieths (60: all equal).
 
     It is the share of calls with the same verdict, averaged over the nights. Only calls with a
     verdict on both nights are compared; nights without such a call are left out; 0 if all are.
-    `own` is call -> verdict of the night, `verdicts` is outcome -> call -> verdict, `bag` is
+    `own` is call -> verdict of the night, `verdicts` is outcome -> call -> verdict, `outcomes` is
     outcome -> number of nights with this outcome.
     """
     total = nights = 0.0
-    for outcome, count in bag.items():
+    for outcome, count in outcomes.items():
         common = own.keys() & verdicts[outcome].keys()
         if common:
             equal = sum(own[call] == verdicts[outcome][call] for call in common)

@@ -65,7 +65,7 @@ class CorrectedRanking:
     left_out: tuple[str, ...] = ()
     """Judges and prompts whose verdicts do not count (MIN_SLOPE)."""
 
-    def data(self) -> Json:
+    def as_json(self) -> Json:
         """JSON object of the ranking; if it was refused, of the reason and the judges' errors."""
         if self.refused:
             return {"refused": self.refused} | ({"errors": self.errors} if self.errors else {})
@@ -241,13 +241,13 @@ def _fit_by_em(
 def _em_iteration(
     counts: _VerdictCounts,
     totals: Floats,
-    more: Floats,
+    extra: Floats,
     theta: Floats,
     rates: Floats,
     pseudo: float,
 ) -> tuple[Floats, Floats]:
     """Run one iteration of EM from the strengths `theta` [round, model] and the error `rates`
-    [round, rate]: return the new error rates, and the step to add to the strengths. `more` are the
+    [round, rate]: return the new error rates, and the step to add to the strengths. `extra` are the
     extra errors and labelled verdicts (see `_fit_by_em`)."""
     for_a, for_b, a_known, a_lost, b_known, b_lost = totals
     gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
@@ -259,7 +259,7 @@ def _em_iteration(
     wins_b = for_b - missed_a + missed_b + b_known
     lost = (missed_a + a_lost) @ counts.to_rate_a + (missed_b + b_lost) @ counts.to_rate_b
     seen = wins_a @ counts.to_rate_a + wins_b @ counts.to_rate_b
-    new = (lost + more[0]) / np.maximum(seen + more[1], 1e-12)
+    new = (lost + extra[0]) / np.maximum(seen + extra[1], 1e-12)
     return np.minimum(new, 0.999), _newton_step(counts, theta, wins_a, wins_b, pseudo)
 
 
@@ -341,7 +341,7 @@ def _build_ranking(
 
 
 def _rank_ranges(
-    names: list[str], theta: Floats, rounds: Floats, t: float, bounded: bool
+    names: list[str], theta: Floats, rounds: Floats, t_quantile: float, bounded: bool
 ) -> dict[str, RankRange]:
     """Return each contestant's rank, with the best and worst rank that the differences allow,
     adjusted for all differences at once (max-t). `theta` has the strengths, best first, `rounds`
@@ -351,7 +351,9 @@ def _rank_ranges(
     gaps = rounds[:, left] - rounds[:, right]
     spread = np.maximum(gaps.std(axis=0, ddof=1), 1e-12)
     largest = np.abs((gaps - gaps.mean(axis=0)) / spread).max(axis=1)
-    quantile = max(float(np.quantile(largest, 0.95)), rare_events.Z95) * t / rare_events.Z95
+    quantile = (
+        max(float(np.quantile(largest, 0.95)), rare_events.Z95) * t_quantile / rare_events.Z95
+    )
     above = np.zeros((size, size), bool)
     above[left, right] = bounded & (theta[left] - theta[right] > quantile * spread)
     best, worst = 1 + above.sum(axis=0), size - above.sum(axis=1)
@@ -366,4 +368,4 @@ def corrected_ranking_section(frame: pd.DataFrame) -> Json:
     if row_selection.people_mask(frame).all():
         return {}
     found = corrected_ranking(frame)
-    return {} if found is None else found.data()
+    return {} if found is None else found.as_json()

@@ -52,7 +52,7 @@ class ErrorPlacement:
 
 
 def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
-    """Measure where the picks of one judge among this number of options go.
+    """Estimate the placement of one judge's right and wrong picks among this number of options.
 
     Readable verdicts in a known order count, without noise-floor repeats. A tie is no pick: it
     counts as a wrong verdict in the accuracy and in no position. Verdicts with several right

@@ -18,7 +18,7 @@ TINY: Final = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Replies:
+class RaterReplies:
     """Replies of all raters as counts [rater, truth, case, pattern].
 
     A truth says which answer is the better one, a category is a complete reply (such as right in
@@ -63,7 +63,7 @@ class LatentFit:
 
 
 def fit_latent_truth(
-    data: Replies,
+    data: RaterReplies,
     weights: Floats,
     posterior: Floats,
     *,
@@ -104,7 +104,7 @@ def fit_latent_truth(
 
 
 def _expectation_step(
-    data: Replies, flat: Floats, rates: Floats, kinds: Floats, truths: Floats
+    data: RaterReplies, flat: Floats, rates: Floats, kinds: Floats, truths: Floats
 ) -> tuple[Floats, Floats]:
     """Return the posterior of the classes, [round, kind, truth, case], and the log-likelihood of
     each case, [round, case]; `flat` is `data.flat_counts`."""
@@ -123,7 +123,7 @@ def _expectation_step(
 
 
 def _maximisation_step(
-    data: Replies, flat: Floats, weighted: Floats, rates: Floats, smoothing: float
+    data: RaterReplies, flat: Floats, weighted: Floats, rates: Floats, smoothing: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the reply probabilities, the shares of the kinds, and the shares of the truths (as in
     LatentFit) that make the replies most probable. `weighted` is the posterior times the weights of

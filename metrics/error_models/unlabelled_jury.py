@@ -6,7 +6,7 @@ probabilities that depend on whether the better answer is shown first or second;
 both orders are one joint reply, because a judge's own errors depend on each other. Given the better
 answer, judges reply independently. Shared errors are modelled by comparisons of two kinds, easy and
 hard, if this explains the verdicts better. Errors that most judges share on one kind of comparison
-look like right answers: without labels nothing can tell them apart.
+look like right answers: without labels the two cannot be distinguished.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.error_models.latent_truth import LatentFit, Replies, fit_latent_truth
+from metrics.error_models.latent_truth import LatentFit, RaterReplies, fit_latent_truth
 from metrics.estimation import integer_codes, row_selection
 from metrics.estimation.intervals import Floats, Ints, draw_item_weights, wilson_bounds
 from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
@@ -48,8 +48,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class UnlabelledJury:
-    """Estimates of a jury without labels. If the verdicts do not suffice, only `refused` (the
-    reason) and, if the models were fitted, `gain` are set.
+    """Estimates of a jury without labels. If none can be computed, only `refused` (the reason) and,
+    if the models were fitted, `gain` are set.
 
     `gain` is the gain of log-likelihood per parameter over a model of independent replies. `better`
     is the probability, by comparison, that the contestant whose name sorts first is better.
@@ -67,7 +67,7 @@ class UnlabelledJury:
     """Share of comparisons whose more probable answer is the better one."""
     better: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def data(self) -> Json:
+    def as_json(self) -> Json:
         """JSON object of the jury without `better`; if it was refused, of the reason alone."""
         if self.refused:
             return {"refused": self.refused}
@@ -138,7 +138,7 @@ class _Cases:
         for truth, codes in enumerate(truths):
             for judge in range(self.judges):
                 counts[judge, truth, np.arange(len(first)), codes[judge, first]] = 1
-        self.replies = Replies(counts, _categories_by_pattern(), group[first])
+        self.replies = RaterReplies(counts, _categories_by_pattern(), group[first])
         self.sign = np.sign(np.nansum(verdicts, axis=1))[:, first]
         both = [bool(np.isfinite(one).all(axis=0).any()) for one in verdicts]
         kinds = [3 if (one == 0).any() else 2 for one in verdicts]
@@ -147,12 +147,11 @@ class _Cases:
         )
         self.groups = int(often.sum())
 
-    def weights(self, items: Floats) -> Floats:
-        """Weight of each case, [round, case], from the weights `items` of the items, [round,
-        item]."""
-        rounds, patterns = len(items), self.patterns
+    def weights(self, item_weights: Floats) -> Floats:
+        """Weight of each case, [round, case], from the weight of each item, [round, item]."""
+        rounds, patterns = len(item_weights), self.patterns
         place = np.arange(rounds)[:, None] * patterns + self.case
-        flat = np.bincount(place.ravel(), items[:, self.item].ravel(), rounds * patterns)
+        flat = np.bincount(place.ravel(), item_weights[:, self.item].ravel(), rounds * patterns)
         return flat.reshape(rounds, patterns).astype(np.float64)
 
     @property
@@ -181,7 +180,7 @@ def _fit_with_best_number_of_kinds(cases: _Cases) -> tuple[LatentFit, float, int
     """Fit one kind of comparisons, then easy and hard ones, which are kept if they gain enough.
     Returns the fit, its gain per parameter over independent replies, and the number of kinds."""
     whole = cases.weights(np.ones((1, cases.item_count)))
-    alone = Replies(cases.replies.counts[:, :1], cases.replies.fits, cases.replies.group)
+    alone = RaterReplies(cases.replies.counts[:, :1], cases.replies.fits, cases.replies.group)
     null = fit_latent_truth(alone, whole, np.ones((1, 1, 1, cases.patterns)), smoothing=SMOOTHING)
     share = 0.5 + 0.45 * cases.sign.mean(axis=0)
     start = np.stack([share, 1 - share])[None, None]

@@ -85,7 +85,7 @@ class PairedTotals:
     """Typical difference between the two cells in a unit (verdict or comparison) on which they
     differ: 1 if a unit is right or wrong, less if it has a fractional credit."""
 
-    def statistic(self, totals: Floats) -> Floats:
+    def difference(self, totals: Floats) -> Floats:
         """Compute the measure in the left cell minus the measure in the right cell; the first half
         of `totals` belongs to the left cell, the second to the right."""
         width = totals.shape[-1] // 2
@@ -163,7 +163,7 @@ def contrast_families(
 
 
 def _estimate_families(
-    evidence: GroupedFrame,
+    grouped: GroupedFrame,
     measures: Iterable[Measure],
     rng: np.random.Generator,
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
@@ -171,8 +171,8 @@ def _estimate_families(
     critical: float = 0.0,
 ) -> list[list[Contrast]]:
     pairs = [pair for group in groups for pair in group]
-    _check_cells_exist(pairs, evidence.cells)
-    columns = [item_totals_of_cell_pairs(evidence, measure, pairs) for measure in measures]
+    _check_cells_exist(pairs, grouped.cells)
+    columns = [item_totals_of_cell_pairs(grouped, measure, pairs) for measure in measures]
     found, start = [], 0
     for group in groups:
         end = start + len(group)
@@ -206,15 +206,15 @@ def _check_cells_exist(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence
 
 
 def item_totals_of_cell_pairs(
-    evidence: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
+    grouped: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
 ) -> list[PairedTotals]:
     """Return the item totals of a measure for pairs of cells, on the items that both have."""
-    tally = measure.tally(evidence)
+    tally = measure.tally(grouped)
     cell, item, sums = sum_by_cell_item(tally)
     filled = sums[:, -1] > 0
     cell, item, sums = cell[filled], item[filled], sums[filled]
-    edges = np.searchsorted(cell, np.arange(evidence.count + 1))
-    slices = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(evidence.cells)}
+    edges = np.searchsorted(cell, np.arange(grouped.count + 1))
+    slices = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(grouped.cells)}
     paired = []
     for left, right in pairs:
         one, two = slices[left], slices[right]
@@ -229,7 +229,7 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
         return unknown_estimate("no items in common", paired.measure.unit)
     raw = jackknife_estimate(
         paired.sums,
-        paired.statistic,
+        paired.difference,
         paired.n,
         paired.measure.unit,
         effect=_change_if_one_side_reversed(paired),
@@ -259,7 +259,7 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     discordance = max(_discordant_share(paired), abs(raw.value))
     n = _effective_pairs(paired, raw, discordance)
     differing = discordance / paired.step * n
-    if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.statistic) >= NO_SPREAD:
+    if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.difference) >= NO_SPREAD:
         return raw
     gained = raw.value / paired.step * n
     low, high = (
@@ -285,7 +285,7 @@ def _effective_pairs(paired: PairedTotals, raw: Estimate, discordance: float) ->
     """Return the sample size for Tango's interval: the number of independent units (such as
     verdicts) that would give the observed standard error. It is the number of items if all items
     have the same difference, or if each item has one unit."""
-    error = jackknife_error(paired.sums, paired.statistic)
+    error = jackknife_error(paired.sums, paired.difference)
     variance = discordance * paired.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or paired.n == raw.items:
         return float(raw.items)
@@ -300,7 +300,7 @@ def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):
         deviations[np.searchsorted(union, one.items), member] = leave_one_out_deviations(
-            one.sums, one.statistic
+            one.sums, one.difference
         )
     return max_t_quantile(deviations, rng, rounds)
 
@@ -316,7 +316,7 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
         most = largest_possible_difference(paired.measure)
         raw = replace(raw, low=max(raw.low, -most), high=min(raw.high, most))
         adjusted = replace(adjusted, low=max(low, -most), high=min(high, most))
-    left, right = _side_values(paired)
+    left, right = _left_and_right_values(paired)
     return Contrast(paired.measure.name, paired.left, paired.right, raw, adjusted, left, right)
 
 
@@ -326,7 +326,7 @@ def largest_possible_difference(measure: PairedMeasure) -> float:
     return 1.0 if measure.kind == "share" else measure.value_range[1] - measure.value_range[0]
 
 
-def _side_values(paired: PairedTotals) -> tuple[float | None, float | None]:
+def _left_and_right_values(paired: PairedTotals) -> tuple[float | None, float | None]:
     """Values of the measure in the left and in the right cell, on the common items; None where
     undefined."""
     if len(paired.items) == 0:

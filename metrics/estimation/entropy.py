@@ -48,7 +48,7 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     fewest = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(fewest, comparison, repeats[order])
     rows = rows.loc[fewest[comparison] > 1]
-    total, within, item = _entropy_parts(rows)
+    total, within, item = _total_and_noise_entropy(rows)
     parts = {"total": total, "noise": within, "order": np.maximum(total - within, 0)}
     most = math.log2(int(rows["options"].max()) + 1) if len(rows) else math.inf
     note = "" if len(rows) else "no comparison was repeated in every order"
@@ -57,7 +57,7 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     }
 
 
-def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
+def _total_and_noise_entropy(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
     """Return, for each comparison, the entropy H(V) of its outcome V in bits, its mean entropy
     within an order E[H(V | order)], and its item code."""
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

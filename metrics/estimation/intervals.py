@@ -137,9 +137,9 @@ def rare_proportion(
 
 
 def modified_wilson_bounds(share: float, n: float) -> tuple[float, float]:
-    """Wilson limits with the correction of Brown, Cai and DasGupta (2001): for at most
-    FEW_EVENTS successes the lower limit is that of a Poisson count, likewise for failures and the
-    upper limit. Wilson's own limit excludes a rare event too often once it has been seen."""
+    """Wilson limits with the correction of Brown, Cai and DasGupta (2001). With 1 to FEW_EVENTS
+    successes, the lower limit is that of a Poisson count if this is lower; likewise for failures
+    and the upper limit. Wilson's own limit excludes the true share of a rare event too often."""
     low, high = (float(limit) for limit in wilson_bounds(share * n, n))
     rare, rest = share * n, (1 - share) * n
     if 0 < rare <= FEW_EVENTS:
@@ -156,10 +156,10 @@ def share_and_effective_sample_size(
     group; p is nan where n is 0. `successes` and `counts` are sums for each (group, item).
 
     The effective sample size is n/deff·(1.96/t)², with corrections for few items:
-    - deff is the design effect a/(1 + a/n), at least MIN_DESIGN_EFFECT; a is the variance clustered
-      by item divided by the variance of independent verdicts. In a, an item is compared with the
-      share of the *other* items. The divisor 1 + a/n is there because p(1−p) is too small by the
-      variance of p. If p is 0 or 1, deff = n/G.
+    - deff, the design effect, is a/(1 + a/n), at least MIN_DESIGN_EFFECT; n/G if p is 0 or 1. a is
+      the variance clustered by item divided by the variance of independent verdicts; in it, each
+      item is compared with the share of the *other* items. The divisor 1 + a/n corrects p(1−p),
+      which is too small by the variance of p.
     - t is Student's 97.5 % quantile. It has (n²/Σn_i² − 1)·m/(m−1) degrees of freedom, with n_i
       verdicts on item i and m = n/G; with equally many verdicts on all items, n²/Σn_i² is G. With m
       = 1, t is thus the normal quantile: the variance of a single 0/1 verdict follows from p. The
@@ -270,7 +270,7 @@ def mean_estimate(
     return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
 
 
-def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
+def _rare_value_margins(values: Floats, items: NDArray[Any]) -> tuple[float, float]:
     """Return the distances of the mean to its lower and to its upper limit if fewer than
     FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
@@ -279,11 +279,11 @@ def _rare_value_margins(y: Floats, items: NDArray[Any]) -> tuple[float, float]:
     larger values, or no smaller ones, as that of the others). The distances to the limits are
     combined as those of independent shares: √(a² + b²).
     """
-    found, counts = np.unique(y, return_counts=True)
-    events = len(y) - int(counts.max())
-    if not 0 < events < min(FEW_DEVIATIONS, len(y) / 2):
+    found, counts = np.unique(values, return_counts=True)
+    events = len(values) - int(counts.max())
+    if not 0 < events < min(FEW_DEVIATIONS, len(values) / 2):
         return 0.0, 0.0
-    deviation = y - found[counts.argmax()]
+    deviation = values - found[counts.argmax()]
     typical = float(np.abs(deviation[np.abs(deviation) > NO_SPREAD]).mean())
     below = above = 0.0
     for sign in (1.0, -1.0):

@@ -143,7 +143,7 @@ class MeasureCube:
         cell, _, sums = _sum_rows_of_equal_cell_and_item(
             code[totals.cell], totals.item, totals.sums
         )
-        found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
+        found = measure.estimate_cells(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
             found = [
                 (replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if one.n else one)
@@ -214,8 +214,8 @@ class MeasureCube:
         return ~several
 
 
-def _sum_tally_by_cell_and_item(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
-    tally = measure.tally(evidence)
+def _sum_tally_by_cell_and_item(measure: Measure, grouped: GroupedFrame) -> _MeasureTotals:
+    tally = measure.tally(grouped)
     return _MeasureTotals(measure, *sum_by_cell_item(tally), tally.statistic)
 
 

@@ -129,7 +129,7 @@ class GroupedFrame:
 
 
 def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
-    """Reduce each complete order set (one row per order) to one row that says whether it flips.
+    """Reduce each complete order set (one row per order) to one row with columns on its flip.
 
     Added columns: consistent (same outcome in every order), hard (two different winners), soft (one
     winner and a tie), tied (number of ties), slot_0, slot_1, … (picks of each slot), lean (slot_0 −
@@ -230,44 +230,44 @@ class Measure:
             return self.effect(totals)
         return finite_distance_to_farther_bound(float(statistic(totals)), self.value_range)
 
-    def of(self, frame: pd.DataFrame) -> Estimate:
+    def estimate(self, frame: pd.DataFrame) -> Estimate:
         """Estimate the measure on all rows of a frame together."""
         return self.by_cell(GroupedFrame(frame))[()]
 
-    def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
+    def by_cell(self, grouped: GroupedFrame) -> dict[CellKey, Estimate]:
         """Estimate the measure in each cell of a grouped frame."""
-        tally = self.tally(evidence)
+        tally = self.tally(grouped)
         cell, _, sums = sum_by_cell_item(tally)
-        estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
+        estimates = self.estimate_cells(sums, cell, grouped.count, tally.statistic)
         if self.notes_one_order:
             estimates = [
                 replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if single and one.n else one
-                for one, single in zip(estimates, evidence.one_order_cells, strict=True)
+                for one, single in zip(estimates, grouped.one_order_cells, strict=True)
             ]
         if self.needs_order:
             estimates = [
                 note_missing_order(one) if orderless else one
-                for one, orderless in zip(estimates, evidence.unknown_order_cells, strict=True)
+                for one, orderless in zip(estimates, grouped.unknown_order_cells, strict=True)
             ]
         # A frame without rows has no cells, yet one (empty) estimate is always made.
-        return dict(zip(evidence.cells, estimates[: len(evidence.cells)], strict=True))
+        return dict(zip(grouped.cells, estimates[: len(grouped.cells)], strict=True))
 
-    def estimates(
-        self, sums: Floats, cell: Ints, count: int, statistic: Statistic
+    def estimate_cells(
+        self, sums: Floats, cell_codes: Ints, count: int, statistic: Statistic
     ) -> list[Estimate]:
         """Return the estimate of each of `count` cells. `sums` has the totals of each item in each
-        cell, sorted by cell; `cell` is the number of the cell of each row of `sums`."""
+        cell, sorted by cell; `cell_codes` is the number of the cell of each row of `sums`."""
         if self.kind == "share":
-            shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
+            shares = proportions(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
-            return _mean_estimates_by_cell(sums, cell, count, self)
+            return _mean_estimates_by_cell(sums, cell_codes, count, self)
         if (
             self.batch_interval
-            and (found := self.batch_interval(sums, cell, count, self)) is not None
+            and (found := self.batch_interval(sums, cell_codes, count, self)) is not None
         ):
             return found
-        edges = np.searchsorted(cell, np.arange(count + 1))
+        edges = np.searchsorted(cell_codes, np.arange(count + 1))
         return [self._estimate_cell(sums[start:end], statistic) for start, end in pairwise(edges)]
 
     def _estimate_cell(self, sums: Floats, statistic: Statistic) -> Estimate:
@@ -311,8 +311,8 @@ def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     share, or mean, of its values over all replies that have one, except noise-floor repeats. The
     tally is empty for frames without the column."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        frame = evidence.frame
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        frame = grouped.frame
         values = (
             frame[column].to_numpy(np.float64) if column in frame else np.full(len(frame), np.nan)
         )
@@ -327,7 +327,7 @@ def _mean_estimates_by_cell(
     sums: Floats, cell: Ints, count: int, measure: Measure
 ) -> list[Estimate]:
     """Estimate a mean in each of `count` cells with a t interval clustered by item; `sums` and
-    `cell` as in `Measure.estimates`."""
+    `cell` as in `Measure.estimate_cells`."""
     filled = sums[:, -1] > 0
     sums, cell = sums[filled], cell[filled]
     n = np.bincount(cell, sums[:, -1], minlength=count)
@@ -348,10 +348,10 @@ def _mean_estimates_by_cell(
 
 
 def _build_mean_estimate(
-    centre: float, half: float, n: int, items: int, measure: Measure
+    centre: float, half_width: float, n: int, items: int, measure: Measure
 ) -> Estimate:
-    """Return the estimate `centre` ± `half`, clipped to the measure's range; without interval for
-    one item, without value if n is 0."""
+    """Return the estimate `centre` ± `half_width`, clipped to the measure's range; without interval
+    for one item, without value if n is 0."""
     if n == 0:
         return unknown_estimate(measure.empty, measure.unit)
     if items < 2:
@@ -359,7 +359,7 @@ def _build_mean_estimate(
             centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T_METHOD, ONE_ITEM_NOTE
         )
     low, high = (
-        max(centre - half, measure.value_range[0]),
-        min(centre + half, measure.value_range[1]),
+        max(centre - half_width, measure.value_range[0]),
+        min(centre + half_width, measure.value_range[1]),
     )
     return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T_METHOD)

@@ -66,16 +66,16 @@ MAX_DRAWN_ITEMS: Final = 2_000
 weights would take eight gigabytes."""
 
 
-def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:
+def _draw_multiplier_sums(columns: Floats, rng: np.random.Generator, rounds: int) -> Floats:
     """Draw, in each round, a standard normal weight for every item and return the weighted sum of
-    each column of `varied` [item, column], as [round, column].
+    each column of `columns` [item, column], as [round, column].
 
     Above MAX_DRAWN_ITEMS the sums are drawn from their own normal distribution.
     """
-    items = len(varied)
+    items = len(columns)
     if items <= MAX_DRAWN_ITEMS:
-        return np.asarray(rng.normal(size=(rounds, items)) @ varied, np.float64)
-    return draw_normal_vectors(varied.T @ varied, rng, rounds)
+        return np.asarray(rng.normal(size=(rounds, items)) @ columns, np.float64)
+    return draw_normal_vectors(columns.T @ columns, rng, rounds)
 
 
 def draw_normal_vectors(covariance: Floats, rng: np.random.Generator, rounds: int) -> Floats:

@@ -31,14 +31,15 @@ def finite_distance_to_farther_bound(value: float, bounds: tuple[float, float]) 
     return distance if math.isfinite(distance) else 0.0
 
 
-def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
-    """Tango's score interval for the difference (more − less)/n of two shares in n matched pairs.
+def tango_bounds(gains: float, losses: float, n: float, z: float = Z95) -> tuple[float, float]:
+    """Tango's score interval for the difference of two shares, (gains − losses)/n, in n matched
+    pairs.
 
-    `more` pairs have the event only in their first member, `less` only in their second; all three
-    numbers may be fractional. If `more` and `less` are 0 the interval is ±z²/(n + z²).
+    `gains` pairs have the event only in their first member, `losses` only in their second; all
+    three numbers may be fractional. If `gains` and `losses` are 0 the interval is ±z²/(n + z²).
     """
-    score = _tango_score(more, less, n)
-    value = (more - less) / n
+    score = _tango_score(gains, losses, n)
+    value = (gains - losses) / n
     low = _find_zero_of_curve(lambda delta: score(delta) - z, -1 + 1e-12, value, -1.0)
     high = _find_zero_of_curve(lambda delta: score(delta) + z, value, 1 - 1e-12, 1.0)
     return low, high
@@ -54,15 +55,15 @@ def _find_zero_of_curve(
     return float(brentq(curve, start, stop))
 
 
-def _tango_score(more: float, less: float, n: float) -> Callable[[float], float]:
+def _tango_score(gains: float, losses: float, n: float) -> Callable[[float], float]:
     """Return Tango's score statistic (1998) as a function of the hypothesised difference."""
 
     def score_statistic_at(delta: float) -> float:
-        linear = -more - less + (2 * n - more + less) * delta
-        constant = -less * delta * (1 - delta)
+        linear = -gains - losses + (2 * n - gains + losses) * delta
+        constant = -losses * delta * (1 - delta)
         root = math.sqrt(max(linear * linear - 8 * n * constant, 0.0))
         share_less = (root - linear) / (4 * n)
         variance = n * (2 * share_less + delta * (1 - delta))
-        return (more - less - n * delta) / math.sqrt(max(variance, 1e-300))
+        return (gains - losses - n * delta) / math.sqrt(max(variance, 1e-300))
 
     return score_statistic_at

@@ -133,12 +133,12 @@ def columns_with_person_and_question(frame: pd.DataFrame, columns: Sequence[str]
 
 
 def add_column_by_item(
-    frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
+    frame: pd.DataFrame, column: str, values: Mapping[str, str], default: str = ""
 ) -> pd.DataFrame:
     """Return the frame with a categorical column to group by (such as the task), from a mapping
-    item -> value; items outside the mapping get the value `rest`."""
+    item -> value; items outside the mapping get the value `default`."""
     item = frame["item"].astype("category")
-    names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
+    names = [str(values.get(str(name), default)) for name in item.cat.categories]
     known = sorted(set(names))
     code_of = {name: code for code, name in enumerate(known)}
     table = np.array([code_of[name] for name in names], np.int64)

@@ -32,9 +32,9 @@ class ScoreScale:
     span: float = 0.0
     step: float = 1.0
 
-    def including(self, *values: Floats) -> ScoreScale:
+    def extended_to(self, *values: Floats) -> ScoreScale:
         """Return the scale, extended where needed to contain these scores and labels (nan:
-        missing)."""
+        missing). On an unknown scale only the span is extended."""
         seen = np.concatenate([one[np.isfinite(one)] for one in values])
         if not len(seen):
             return self

@@ -16,11 +16,11 @@ NO_SCORE_NOTE: Final = "the prompts declare no scale for scores"
 NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
-def single_answer_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
+def single_answer_rows(grouped: GroupedFrame, passes: bool) -> pd.DataFrame:
     """Usable pass/fail verdicts if `passes`, else usable scores, without noise-floor repeats. Added
     columns: `value` (score; 1 for a pass, 0 for a fail) and `right` (label; nan if there is none).
     """
-    frame = evidence.frame
+    frame = grouped.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
     score = usable_scores(frame)
     chosen = single & np.isfinite(score) & (pass_fail_mask(frame) == passes)
@@ -28,19 +28,19 @@ def single_answer_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
     return row_selection.select_rows(frame.assign(value=score, right=label), chosen)
 
 
-def _pass_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = single_answer_rows(evidence, passes=True)
+def _pass_tally(grouped: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(grouped, passes=True)
     return build_tally(rows, rows["value"] >= 0.5, 1)
 
 
-def _right_verdict_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = single_answer_rows(evidence, passes=True)
+def _right_verdict_tally(grouped: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(grouped, passes=True)
     rows = row_selection.select_rows(rows, rows["right"].notna())
     return build_tally(rows, (rows["value"] >= 0.5) == (rows["right"] >= 0.5), 1)
 
 
-def _relative_score_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = single_answer_rows(evidence, passes=False)
+def _relative_score_tally(grouped: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(grouped, passes=False)
     ends = np.asarray([_scale_ends(name) for name in rows["labels"].cat.categories], np.float64)
     ends = ends.reshape(-1, 2)[rows["labels"].cat.codes.to_numpy()]
     known = np.asarray(np.isfinite(ends).all(axis=1), np.bool_)
@@ -55,8 +55,8 @@ def _scale_ends(labels: object) -> tuple[float, float]:
     return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
 
 
-def _within_one_step_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = single_answer_rows(evidence, passes=False)
+def _within_one_step_tally(grouped: GroupedFrame) -> MeasureTally:
+    rows = single_answer_rows(grouped, passes=False)
     rows = row_selection.select_rows(rows, rows["right"].notna())
     steps = np.asarray([arrangement_of(name).step for name in rows["labels"].cat.categories])
     step = steps[rows["labels"].cat.codes.to_numpy()] if len(rows) else 1.0

@@ -58,13 +58,11 @@ def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResu
 
 
 def _build_pass_fail_result(
-    rows: pass_fail.PassFailRows, by_contestant: dict[str, pass_fail.PassFailRows]
+    rows: pass_fail.PassFailRows, contestants: dict[str, pass_fail.PassFailRows]
 ) -> PassFailResult:
     rates = pass_fail.pass_fail_rates(rows)
     errors_p = (
-        pass_fail.equal_errors_p_value(list(by_contestant.values()))
-        if len(by_contestant) > 1
-        else None
+        pass_fail.equal_errors_p_value(list(contestants.values())) if len(contestants) > 1 else None
     )
     return PassFailResult(
         rates, true_pass_rate(rows, rates), prediction_powered_rate(rows), errors_p
@@ -157,11 +155,11 @@ def estimates_by_field(record: Any) -> dict[str, Estimate]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def pass_fail_sentence(found: PassFailResult) -> str:
+def pass_fail_sentence(result: PassFailResult) -> str:
     """Return a sentence: shares of good and bad answers that pass, true pass rate (if known) and
-    observed pass rate; without labels the observed rate only. If there are no usable verdicts, the
-    sentence says so."""
-    rates, true = found.rates, found.true_pass_rate
+    observed pass rate; without labels the observed rate only; "No usable verdicts." if there are
+    none."""
+    rates, true = result.rates, result.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
         return "No usable verdicts."
@@ -177,8 +175,8 @@ def pass_fail_sentence(found: PassFailResult) -> str:
 
 def format_pass_shares(sensitivity: float | None, specificity: float | None) -> str:
     """Return a sentence without full stop: the shares of good and of bad answers that the judge
-    passes. If one share is unknown, the sentence says that no answer has this label; empty if both
-    shares are unknown."""
+    passes. If one share is unknown, the sentence states that no answer has this label; empty if
+    both shares are unknown."""
     if sensitivity is not None and specificity is not None:
         bad = _format_percent(1 - specificity)
         return (

@@ -107,8 +107,8 @@ def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _place_share_as_json(one: PlaceShare) -> dict[str, Estimate]:
-    return {"share": one.share, "expected": one.expected}
+def _place_share_as_json(share: PlaceShare) -> dict[str, Estimate]:
+    return {"share": share.share, "expected": share.expected}
 
 
 def rows_by_rater(table: pd.DataFrame) -> list[tuple[Rater, pd.DataFrame]]:
@@ -121,28 +121,28 @@ def _select_rows_of_rater(table: pd.DataFrame, rater: Rater) -> pd.DataFrame:
     return table[(table["judge"] == rater[0]) & (table["prompt"] == rater[1])]
 
 
-def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
+def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
     """Estimate the effect of the order in the column `order` ("options" or "criteria") on the
-    scores of the same answers, compared only between rows with the same order in the column `same`.
-    `own` are the rows of `point_table` of one judge and prompt."""
-    case = [*ANSWER, same]
-    main = own[~own["noise"]]
+    scores of the same answers. Only rows with the same order in the column `fixed` are compared.
+    `rows` are the rows of `point_table` of one judge and prompt."""
+    case = [*ANSWER, fixed]
+    main = rows[~rows["noise"]]
     means = main.groupby([*case, order])["score"].mean().reset_index()
     cases = means.groupby(case)["score"]
     spread = (cases.max() - cases.min())[cases.size() > 1]
     item = spread.index.get_level_values("item").to_numpy()
     note = "" if len(spread) else ONE_ORDER_NOTE
     changed = proportion((spread > _SAME_SCORE).to_numpy(), item, note=note)
-    shifts = _score_shifts_by_order(means, case, order, table_scale(own))
-    return OrderEffect(changed, _noise_floor(own, main), shifts)
+    shifts = _score_shifts_by_order(means, case, order, table_scale(rows))
+    return OrderEffect(changed, _noise_floor(rows, main), shifts)
 
 
-def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
-    """Estimate the share of noise-floor repeats (in `own`) whose score differs from the first
-    verdict in the same arrangement (in `main`, the rows without these repeats)."""
+def _noise_floor(rows: pd.DataFrame, first_rows: pd.DataFrame) -> Estimate:
+    """Estimate the share of noise-floor repeats (in `rows`) whose score differs from the first
+    verdict in the same arrangement (in `first_rows`, the rows without these repeats)."""
     keys = [*ANSWER, "options", "criteria"]
-    before = main.drop_duplicates(keys)[[*keys, "score"]]
-    pairs = own[own["noise"]].merge(before, on=keys, suffixes=("", "_before"))
+    before = first_rows.drop_duplicates(keys)[[*keys, "score"]]
+    pairs = rows[rows["noise"]].merge(before, on=keys, suffixes=("", "_before"))
     changed = ((pairs["score"] - pairs["score_before"]).abs() > _SAME_SCORE).to_numpy()
     note = "" if len(pairs) else NO_REPEAT_NOTE
     return proportion(changed, pairs["item"].to_numpy(), note=note)

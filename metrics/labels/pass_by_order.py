@@ -109,5 +109,5 @@ def _list_judges_and_prompts(rows: pd.DataFrame) -> list[Rater]:
     return sorted(zip(pairs["judge"], pairs["prompt"], strict=True))
 
 
-def _pass_by_order_as_json(found: PassByOrder) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in ("pass_first", "fail_first", "shift")}
+def _pass_by_order_as_json(rates: PassByOrder) -> dict[str, Any]:
+    return {name: getattr(rates, name) for name in ("pass_first", "fail_first", "shift")}

@@ -79,44 +79,44 @@ def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     return found
 
 
-def _rank_by_score(own: pd.DataFrame) -> PointRanking:
-    scale = table_scale(own)
+def _rank_by_score(rows: pd.DataFrame) -> PointRanking:
+    scale = table_scale(rows)
     values = {
         str(who): scale.mean_score(part["score"].to_numpy(np.float64), part["item"].to_numpy())
-        for who, part in own.groupby("who", sort=True)
+        for who, part in rows.groupby("who", sort=True)
     }
-    gaps = _paired_gaps(own, list(values))
+    gaps = _paired_gaps(rows, list(values))
     return PointRanking("mean score", _rank_models(values, values, gaps))
 
 
 def _rank_by_pass_rate(
-    own: pd.DataFrame, rows: Mapping[str, PassFailRows], whole: label_sections.PassFailResult
+    table: pd.DataFrame, rows: Mapping[str, PassFailRows], overall: label_sections.PassFailResult
 ) -> PointRanking:
     """Rank the models of one judge and prompt by true pass rate, or by observed pass rate if a true
-    rate is unknown. `own` are its rows of `point_table`, `rows` its verdicts by model, `whole` the
-    results for all models together."""
+    rate is unknown. `table` has its rows of `point_table`, `rows` its verdicts by model, `overall`
+    the results for all models together."""
     rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
-    if whole.may_reverse_ranking:
+    if overall.may_reverse_ranking:
         true = {who: _append_note(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates}
     else:
-        true = _correct_with_pooled_labels({who: rows[who] for who in rates}, whole)
+        true = _correct_with_pooled_labels({who: rows[who] for who in rates}, overall)
     if all(one.value is not None for one in true.values()):
         gaps = {
             pair: _independent_gap(true[pair[0]], true[pair[1]]) for pair in _pairs_of_names(true)
         }
         models = _rank_models(true, observed, gaps, true)
-        return PointRanking("true pass rate", models, whole.may_reverse_ranking)
-    models = _rank_models(observed, observed, _paired_gaps(own, list(observed)), true)
-    return PointRanking("observed pass rate", models, whole.may_reverse_ranking)
+        return PointRanking("true pass rate", models, overall.may_reverse_ranking)
+    models = _rank_models(observed, observed, _paired_gaps(table, list(observed)), true)
+    return PointRanking("observed pass rate", models, overall.may_reverse_ranking)
 
 
 def _correct_with_pooled_labels(
-    rows: Mapping[str, PassFailRows], whole: label_sections.PassFailResult
+    rows: Mapping[str, PassFailRows], overall: label_sections.PassFailResult
 ) -> dict[str, Estimate]:
     """Return model -> true pass rate, with the judge's errors estimated on the labels of all models
     together."""
-    reason = why_not_correctable(whole.rates)
+    reason = why_not_correctable(overall.rates)
     labelled = [one.labelled for one in rows.values()]
     together = PassFailRows(
         *(np.concatenate([getattr(one, name) for one in labelled])
@@ -125,12 +125,12 @@ def _correct_with_pooled_labels(
     return {who: _true_pass_rate_of_model(one, together, reason) for who, one in rows.items()}
 
 
-def _true_pass_rate_of_model(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
+def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
     """Estimate the true pass rate of one model. A labelled answer counts by its label; the other
     verdicts are corrected for the judge's errors on `labelled`, which is impossible if `reason` is
     not empty: there is then no value."""
-    unlabelled = own.usable.select(own.usable.label == UNKNOWN)
-    rates = pass_fail_rates(own)
+    unlabelled = rows.usable.select(rows.usable.label == UNKNOWN)
+    rates = pass_fail_rates(rows)
     if not len(unlabelled.verdict):
         return rates.base_rate
     if reason:
@@ -138,7 +138,7 @@ def _true_pass_rate_of_model(own: PassFailRows, labelled: PassFailRows, reason: 
     corrected = corrected_pass_rate(unlabelled, labelled)
     if not rates.confusion.total:
         return _append_note(corrected, SHARED_NOTE)
-    part = rates.confusion.total / len(own.usable.verdict)
+    part = rates.confusion.total / len(rows.usable.verdict)
     pooled = combine_independent(
         [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
     )
@@ -164,12 +164,12 @@ def _pairs_of_names(names: Sequence[str] | Mapping[str, Any]) -> list[tuple[str,
     return list(itertools.combinations(sorted(names), 2))
 
 
-def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
+def _paired_gaps(rows: pd.DataFrame, names: Sequence[str]) -> Gaps:
     """Estimate, for every two models, the difference of their mean scores on the items for which
     both have a score; an estimate without a value if there is no such item."""
-    means = own.groupby(["item", "entry", "who"])["score"].mean().unstack("who")
+    means = rows.groupby(["item", "entry", "who"])["score"].mean().unstack("who")
     item = means.index.get_level_values("item").to_numpy()
-    scale = table_scale(own)
+    scale = table_scale(rows)
     found: Gaps = {}
     for one, other in _pairs_of_names(names):
         first, second = means[one].to_numpy(np.float64), means[other].to_numpy(np.float64)
@@ -205,21 +205,21 @@ def _independent_gap(first: Estimate, second: Estimate) -> Estimate:
 
 
 def _rank_models(
-    by: Mapping[str, Estimate],
+    ranked_by: Mapping[str, Estimate],
     values: Mapping[str, Estimate],
     gaps: Gaps,
-    true: Mapping[str, Estimate] | None = None,
+    true_rates: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Return the models sorted by the estimates `by`, the highest first, each with its observed
-    value (`values`), its true pass rate (`true`), the lead of the first model over it, and its
-    range of ranks; `gaps` are the differences of the estimates `by`."""
-    order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
+    """Return the models sorted by the estimates `ranked_by`, the highest first, each with its
+    observed value (`values`), its true pass rate (`true_rates`), the lead of the first model over
+    it, and its range of ranks. `gaps` are the differences of the estimates `ranked_by`."""
+    order = sorted(ranked_by, key=lambda who: (-(ranked_by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(
         RankedModel(
             who,
             values[who],
-            true[who] if true else None,
+            true_rates[who] if true_rates else None,
             _gap_between(gaps, order[0], who) if place else None,
             _rank_range(wide, who, order),
         )
@@ -240,13 +240,12 @@ def _gap_between(gaps: Gaps, first: str, second: str) -> Estimate:
                     found.note)  # fmt: skip
 
 
-def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
-    """Best and worst rank of the model `who` among the models in `order` that the intervals of the
-    gaps allow."""
-    others = [_gap_between(gaps, other, who) for other in order if other != who]
+def _rank_range(gaps: Gaps, model: str, models: Sequence[str]) -> tuple[int, int]:
+    """Best and worst rank of a model, among `models`, that the intervals of the gaps allow."""
+    others = [_gap_between(gaps, other, model) for other in models if other != model]
     better = sum(gap.low is not None and gap.low > 0 for gap in others)
     worse = sum(gap.high is not None and gap.high < 0 for gap in others)
-    return 1 + better, len(order) - worse
+    return 1 + better, len(models) - worse
 
 
 def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
@@ -267,10 +266,10 @@ def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _ranked_model_as_json(one: RankedModel) -> dict[str, Any]:
-    values: dict[str, Any] = {"value": one.value, "ranks": list(one.ranks)}
-    if one.true_rate is not None:
-        values["true_pass_rate"] = one.true_rate
-    if one.lead is not None:
-        values["behind_first"] = one.lead
+def _ranked_model_as_json(model: RankedModel) -> dict[str, Any]:
+    values: dict[str, Any] = {"value": model.value, "ranks": list(model.ranks)}
+    if model.true_rate is not None:
+        values["true_pass_rate"] = model.true_rate
+    if model.lead is not None:
+        values["behind_first"] = model.lead
     return values

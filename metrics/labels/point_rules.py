@@ -106,12 +106,12 @@ class _RaterVerdicts:
     """Verdicts of one judge and prompt on labelled answers, as one table row per answer and
     arrangement."""
 
-    def __init__(self, own: pd.DataFrame, kind: Kind) -> None:
+    def __init__(self, rows: pd.DataFrame, kind: Kind) -> None:
         self.kind = kind
-        self.rows = own
-        self.scale = table_scale(own)
+        self.rows = rows
+        self.scale = table_scale(rows)
         keys = [*ANSWER, "options", "criteria"]
-        main = own[~own["noise"]]
+        main = rows[~rows["noise"]]
         grouped = main.groupby(keys)
         cells = grouped.agg(
             score=("score", "mean"), expected=("expected", "mean"), label=("label", "first"),
@@ -218,12 +218,12 @@ def _estimate_point_rule(
     rule: str,
     calls: float,
     loss: Floats,
-    single: Floats,
+    one_call: Floats,
     item: Ints,
     tests: int,
 ) -> PointRule:
     """Estimate a rule from its loss on each answer, and its gain over one call, whose losses are
-    `single`; `tests` is the number of rules that the adjusted interval allows for."""
+    `one_call`; `tests` is the number of rules that the adjusted interval allows for."""
     kind = verdicts.kind
     value = (
         rare_proportion(1 - loss, item)
@@ -233,12 +233,12 @@ def _estimate_point_rule(
     if rule == SINGLE:
         return PointRule(rule, calls, value)
     if kind == "score":
-        gain = verdicts.scale.mean_difference(single - loss, item)
+        gain = verdicts.scale.mean_difference(one_call - loss, item)
     else:
         # Two hard verdicts earn on average exactly what one does, so their gain has no error.
         exact = rule == "arrangements" and calls == 2
         bounds = (0.0, 0.0) if exact else (-1.0, 1.0)
-        gain = mean_estimate(single - loss, item, "share", bounds)
+        gain = mean_estimate(one_call - loss, item, "share", bounds)
     limits = (-1.0, 1.0) if kind == "pass" else (-math.inf, math.inf)
     return PointRule(
         rule, calls, value, gain, simultaneous_interval(gain, max(tests, 1), bounds=limits)
@@ -390,8 +390,8 @@ def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _point_rule_as_json(one: PointRule, name: str) -> dict[str, Any]:
-    values: dict[str, Any] = {"calls": round(one.calls, 4), name: one.value}
-    if one.gain is not None and one.adjusted is not None:
-        values |= {"gain": one.gain, "adjusted": one.adjusted}
+def _point_rule_as_json(rule: PointRule, name: str) -> dict[str, Any]:
+    values: dict[str, Any] = {"calls": round(rule.calls, 4), name: rule.value}
+    if rule.gain is not None and rule.adjusted is not None:
+        values |= {"gain": rule.gain, "adjusted": rule.adjusted}
     return values

@@ -88,7 +88,7 @@ def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
     """Return the scale of the scores and labels in rows of `point_table` or `chosen_options`."""
     low, high = float(table["lowest"].min()), float(table["highest"].max())
     scale = score_scale.ScoreScale(low, high, step=float(table["step"].min()))
-    return scale.including(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
+    return scale.extended_to(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
 
 
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:

@@ -46,9 +46,9 @@ def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoin
     return found
 
 
-def _pass_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
-    probability = own["expected"].where(own["expected"].notna(), own["score"])
-    answers = own.assign(value=probability).groupby([*ANSWER])[["value", "label"]].mean()
+def _pass_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
+    probability = rows["expected"].where(rows["expected"].notna(), rows["score"])
+    answers = rows.assign(value=probability).groupby([*ANSWER])[["value", "label"]].mean()
     value = answers["value"].to_numpy(np.float64)
     place = np.minimum((value * BINS).astype(np.int64), BINS - 1)
     item = answers.index.get_level_values("item").to_numpy()
@@ -62,15 +62,15 @@ def _pass_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     )
 
 
-def _score_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
-    score: Floats = np.round(own["score"].to_numpy(np.float64), 6)
-    scale = table_scale(own)
+def _score_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
+    score: Floats = np.round(rows["score"].to_numpy(np.float64), 6)
+    scale = table_scale(rows)
     return tuple(
         ReliabilityPoint(
             float(value),
             scale.mean_score(
-                own["label"].to_numpy(np.float64)[score == value],
-                own["item"].to_numpy()[score == value],
+                rows["label"].to_numpy(np.float64)[score == value],
+                rows["item"].to_numpy()[score == value],
             ),
         )
         for value in np.unique(score)

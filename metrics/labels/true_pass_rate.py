@@ -219,12 +219,12 @@ def _wilson_limits(
     return float(low), float(high)
 
 
-def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:
+def _tuned_weight(labels: Floats, on_labelled: Floats, on_others: Floats) -> float:
     """Compute the weight of the judge's verdicts (0 to 1) that minimises the variance of the
-    prediction-powered estimate, from the labels `y` and the verdicts on labelled and on other
-    answers (1 good or pass, 0 bad or fail)."""
+    prediction-powered estimate, from the labels and the verdicts on labelled and on other answers
+    (1 good or pass, 0 bad or fail)."""
     spread = float(np.var(np.concatenate([on_labelled, on_others])))
     if spread < 1e-12:
         return 0.0
-    covariance = float(np.mean((y - y.mean()) * (on_labelled - on_labelled.mean())))
-    return min(1.0, max(0.0, covariance / ((1 + len(y) / len(on_others)) * spread)))
+    covariance = float(np.mean((labels - labels.mean()) * (on_labelled - on_labelled.mean())))
+    return min(1.0, max(0.0, covariance / ((1 + len(labels) / len(on_others)) * spread)))

@@ -1,8 +1,9 @@
 """Measures of verifications: people's checks of single answers (follows, fault, harmful).
 
 Verifications are stored apart from the judgements. The measures are the shares of verifications
-that say that an answer follows the instruction, has a fault or is harmful; the agreement of the
-verifiers; and whether a judge prefers an answer that follows the instruction to one that does not.
+by which an answer follows the instruction, has a fault or is harmful; the agreement of the
+verifiers; and the share of mixed pairs on which a judge prefers the answer that follows the
+instruction.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ UNVERIFIED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class VerificationShares:
-    """Shares of verifications that say: follows the instruction, kind of fault, harmful.
+    """Shares of verifications with each result: the answer follows the instruction, has a fault of
+    this kind, is harmful.
 
     n is the number of verifications; the resampling unit is the item. The kinds of fault are shares
-    of the verifications that say an answer does not follow the instruction.
+    of the verifications by which the answer does not follow the instruction.
     """
 
     follows: Estimate
@@ -103,13 +105,13 @@ class VerificationArrays:
         )
         return VerificationShares(follows, answer, caption, neither, harmful)
 
-    def _fault_share(self, failed: row_selection.Mask, code: int) -> Estimate:
-        """Estimate the share of one kind of fault among the verifications that the mask `failed`
-        selects, unknown if it selects none; `code` is the index of the fault in FAULTS, or
-        len(FAULTS) for neither of them."""
-        if not failed.any():
+    def _fault_share(self, selected: row_selection.Mask, fault: int) -> Estimate:
+        """Estimate the share of one kind of fault among the `selected` verifications; unknown if
+        none is selected. `fault` is the index of the fault in FAULTS, or len(FAULTS) for neither of
+        them."""
+        if not selected.any():
             return intervals.unknown_estimate(NONE_FAIL_NOTE, "share")
-        return intervals.proportion(self.fault[failed] == code, self.item[failed])
+        return intervals.proportion(self.fault[selected] == fault, self.item[selected])
 
     # ---- verifiers
 
@@ -138,9 +140,9 @@ class VerificationArrays:
     def _krippendorff_alpha(self) -> Estimate:
         """Estimate Krippendorff's α of "follows" (yes or no): 1 − (n − 1)·o / (yes·no).
 
-        `yes` and `no` are the numbers of verifications that say so, n is their sum; only answers
-        with several verifications count. o is the number of pairs of a yes and a no on the same
-        answer, each pair divided by m − 1 if the answer has m verifications.
+        `yes` and `no` are the numbers of verifications with this result, n is their sum; only
+        answers with several verifications count. o is the number of pairs of a yes and a no on the
+        same answer, each pair divided by m − 1 if the answer has m verifications.
         """
         answer, answers = self.answer_codes
         yes = np.bincount(answer, self.follows, answers)
@@ -162,8 +164,8 @@ class VerificationArrays:
 
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
-        """(item, contestant) -> whether most verifiers say that the answer follows the instruction.
-        Answers with as many yes as no are left out."""
+        """Whether an answer follows the instruction by most of its verifications, by (item,
+        contestant). Answers with as many yes as no are left out."""
         answer, answers = self.answer_codes
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {
@@ -213,8 +215,8 @@ class VerificationArrays:
         resampling unit is the item.
         """
 
-        def tally(evidence: GroupedFrame) -> MeasureTally:
-            rows = self.select_mixed_pair_verdicts(evidence.frame)
+        def tally(grouped: GroupedFrame) -> MeasureTally:
+            rows = self.select_mixed_pair_verdicts(grouped.frame)
             rows = row_selection.select_rows(rows, rows["right"] != TIE)
             return build_tally(rows, rows["right"], 1)
 
@@ -225,8 +227,8 @@ class VerificationArrays:
         """Measure: share of ties among verdicts on mixed pairs (only one answer follows the
         instruction)."""
 
-        def tally(evidence: GroupedFrame) -> MeasureTally:
-            rows = self.select_mixed_pair_verdicts(evidence.frame)
+        def tally(grouped: GroupedFrame) -> MeasureTally:
+            rows = self.select_mixed_pair_verdicts(grouped.frame)
             return build_tally(rows, rows["right"] == TIE, 1)
 
         return Measure("ties", "share", tally, empty=NO_MIXED_PAIR_NOTE)
@@ -253,7 +255,7 @@ def verification_summary(
                 measure.name: got[cell] for measure, got in zip(measures, found, strict=True)
             }
     votes = row_selection.select_rows(frame, human)
-    people = {measure.name: measure.of(votes) for measure in measures}
+    people = {measure.name: measure.estimate(votes) for measure in measures}
     return {
         "all": verified.overall,
         "contestants": verified.by_contestant,

@@ -77,13 +77,13 @@ class VotesByPerson:
         )
 
     def _estimate_share_by_person(
-        self, values: Floats, who: Ints, item: Ints, note: str
+        self, values: Floats, person: Ints, item: Ints, note: str
     ) -> list[Estimate]:
-        """Estimate each person's mean of `values`, clustered by item; `who` is the person and
+        """Estimate each person's mean of `values`, clustered by item; `person` is the person and
         `item` the item of each value."""
         many = int(item.max(initial=0)) + 1
         cell, sums = sum_by_item(
-            np.stack([values, np.ones(len(values))], axis=1), who * many + item
+            np.stack([values, np.ones(len(values))], axis=1), person * many + item
         )
         made = proportions(sums[:, 0], sums[:, 1], cell // many, len(self.names))
         return [one if one.value is not None else unknown_estimate(note, "share") for one in made]
@@ -278,8 +278,8 @@ def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
     if share.value is None:
         return replace(share, unit="bias")
 
-    def above_chance(value: float | None) -> float | None:
-        return None if value is None else (value - chance) / (1 - chance)
+    def above_chance(share: float | None) -> float | None:
+        return None if share is None else (share - chance) / (1 - chance)
 
     return replace(
         share,

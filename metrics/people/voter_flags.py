@@ -58,9 +58,9 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "apart", or None, of each person. A person is flagged who agrees with the
-    others less than the others agree with each other: significantly (Fisher's exact test), and by
-    at least MIN_GAP.
+    """Return the flag "apart", or None, of each person. The flag is set if the person agrees with
+    the others less than they agree with each other: significantly (Fisher's exact test), and by at
+    least MIN_GAP.
 
     For the person each comparison counts once. For the others, pairs of voters count, such that no
     voter is in two pairs of the same comparison. Counts are rounded in the person's favour.
@@ -93,8 +93,8 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "unsteady", or None, of each person. A person is flagged whose votes change
-    when the answers are swapped, and more often than those of the others: significantly (Fisher's
+    """Return the flag "unsteady", or None, of each person. The flag is set if the person's votes
+    change when the answers are swapped, more often than the others' votes: significantly (Fisher's
     exact test), and by at least MIN_GAP."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.consistency_by_person]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
@@ -119,19 +119,19 @@ def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _significant_flag(
-    rule: FlagRule, p: float, own: float, others: float, reason: str
+    rule: FlagRule, p_value: float, own: float, others: float, reason: str
 ) -> VoterFlag | None:
     """Return the flag if the person's share `own` is below the others' share by at least MIN_GAP
-    and the adjusted p-value `p` is significant; else None."""
-    if p >= SIGNIFICANCE_LEVEL or others - own < MIN_GAP:
+    and the adjusted p-value is significant; else None."""
+    if p_value >= SIGNIFICANCE_LEVEL or others - own < MIN_GAP:
         return None
-    return VoterFlag(rule, f"{reason} ({_format_p_value(p)})", p)
+    return VoterFlag(rule, f"{reason} ({_format_p_value(p_value)})", p_value)
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "one side", or None, of each person. A person is flagged who prefers a
-    position: whose share of first picks differs from a reference share significantly (exact
-    binomial test), and by at least MIN_LEAN.
+    """Return the flag "one side", or None, of each person. The flag is set if the person prefers a
+    position: the share of first picks differs from a reference share significantly (exact binomial
+    test), and by at least MIN_LEAN.
 
     The reference is the share expected from the others' votes, or chance: the higher of the two for
     a person who picks first more often than by chance, else the lower.
@@ -147,8 +147,8 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
         _SidePicks(int(k), int(m), float(e), float(c))
         for k, m, e, c in zip(hits, n, wanted, people.chance_first_share_by_person, strict=True)
     ]
-    adjusted = holm_adjust([one.p if one.n >= MIN_VOTES else None for one in lines])
-    return [one.flag(p) for one, p in zip(lines, adjusted, strict=True)]
+    adjusted = holm_adjust([one.p_value if one.n >= MIN_VOTES else None for one in lines])
+    return [one.flag_if_significant(p) for one, p in zip(lines, adjusted, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +174,18 @@ class _SidePicks:
         return nearest(self.expected, self.chance)
 
     @property
-    def p(self) -> float:
+    def p_value(self) -> float:
         """Two-sided exact binomial p-value against `reference_share`, not adjusted."""
         law = stats.binom(self.n, self.reference_share)
         tail = law.sf(self.first - 1) if self.toward_first else law.cdf(self.first)
         return min(1.0, 2 * float(tail))
 
-    def flag(self, p: float | None) -> VoterFlag | None:
-        """Return the flag "one side" if the adjusted p-value `p` is significant and the share of
-        first picks is at least MIN_LEAN from `reference_share`; else None."""
+    def flag_if_significant(self, p_value: float | None) -> VoterFlag | None:
+        """Return the flag "one side" if the adjusted p-value is significant and the share of first
+        picks is at least MIN_LEAN from `reference_share`; else None."""
         if (
-            p is None
-            or p >= SIGNIFICANCE_LEVEL
+            p_value is None
+            or p_value >= SIGNIFICANCE_LEVEL
             or abs(self.first / self.n - self.reference_share) < MIN_LEAN
         ):
             return None
@@ -194,14 +194,14 @@ class _SidePicks:
         what = "first" if self.toward_first else "second" if self.chance == 0.5 else "later"
         reason = (
             f"picks the {what} answer in {taken:,} of {self.n:,} decisive votes; expected from the "
-            f"others' votes: {_format_percent(others)} ({_format_p_value(p)})"
+            f"others' votes: {_format_percent(others)} ({_format_p_value(p_value)})"
         )
-        return VoterFlag("one side", reason, p)
+        return VoterFlag("one side", reason, p_value)
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Return the flag "too fast", or None, of each person. A person is flagged who has at least
-    MIN_VOTES timed votes, and cast most of these faster than the answers can be read."""
+    """Return the flag "too fast", or None, of each person. The flag is set if the person has at
+    least MIN_VOTES timed votes, and cast most of these faster than the answers can be read."""
     timed = np.isfinite(people.seconds)
     least = np.where(
         np.isfinite(people.characters_shown),
@@ -225,9 +225,10 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 # -------------------------------------------------------------------------------------- tests
 
 
-def _fisher_p(k: int, n: int, rest: int, m: int) -> float:
-    """One-sided p-value of Fisher's exact test that the share k/n is smaller than rest/m."""
-    return float(stats.hypergeom.cdf(k, n + m, k + rest, n))
+def _fisher_p(own_hits: int, own_n: int, other_hits: int, other_n: int) -> float:
+    """One-sided p-value of Fisher's exact test that the share own_hits/own_n is smaller than
+    other_hits/other_n."""
+    return float(stats.hypergeom.cdf(own_hits, own_n + other_n, own_hits + other_hits, own_n))
 
 
 def _format_percent(share: float) -> str:

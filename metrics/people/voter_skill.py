@@ -53,7 +53,7 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
     MAX_PEOPLE people, and for a person who shares too few comparisons with others."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
-    above, met = _pair_agreements(votes, options, people)
+    above, met = _agreement_sums(votes, options, people)
     near = met.sum(axis=0) > 0
     n = met.sum(axis=(0, 2)).astype(np.int64)
     known = (n >= MIN_SHARED_COMPARISONS) & (
@@ -77,7 +77,7 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
     ]
 
 
-def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
+def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
     """Return, for every two people, the sum of their agreement above chance over their common
     comparisons, and the number of these; both as [group of items, person, person].
 
@@ -93,11 +93,11 @@ def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Fl
     cell = (code % groups * people + votes.voter[a]) * people + votes.voter[b]
     shape = (groups, people, people)
 
-    def table(weights: Floats) -> Floats:
+    def sum_by_pair(weights: Floats) -> Floats:
         one_way = np.bincount(cell, weights, groups * people**2).reshape(shape)
         return np.asarray(one_way + np.swapaxes(one_way, 1, 2), np.float64)
 
-    return table(above), table(np.ones(len(cell)))
+    return sum_by_pair(above), sum_by_pair(np.ones(len(cell)))
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:
@@ -107,14 +107,15 @@ def _leave_one_group_out(tables: Floats) -> Floats:
     return np.concatenate([whole, whole - tables])
 
 
-def _fit_skills(above: Floats, met: Floats) -> Floats:
-    """Fit each person's skill so that, for every two people, the product of their skills is near
-    `above`/`met`, by least squares: `above` is their summed agreement above chance, `met` the
-    number of their common comparisons, both [fit, person, person]; returns [fit, person]."""
-    skill = np.full(above.shape[:2], 0.5)
+def _fit_skills(agreement: Floats, counts: Floats) -> Floats:
+    """Fit each person's skill by least squares, so that for every two people the product of their
+    skills is near `agreement`/`counts`. `agreement` is their summed agreement above chance,
+    `counts` the number of their common comparisons, both [fit, person, person]; returns [fit,
+    person]."""
+    skill = np.full(agreement.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
-        top = (above @ skill[..., None])[..., 0]
-        below = (met @ (skill**2)[..., None])[..., 0]
+        top = (agreement @ skill[..., None])[..., 0]
+        below = (counts @ (skill**2)[..., None])[..., 0]
         moved = np.clip(np.nan_to_num(safe_divide(top, below)), -MAX_SKILL, MAX_SKILL)
         moved = (skill + moved) / 2
         if np.abs(moved - skill).max() < 1e-6:

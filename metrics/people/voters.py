@@ -45,7 +45,7 @@ class Voter:
     flags: tuple[VoterFlag, ...] = ()
 
 
-def measured_voters(frame: pd.DataFrame) -> list[Voter]:
+def measure_voters(frame: pd.DataFrame) -> list[Voter]:
     """Measure all voters of a frame; flagged people first, then by number of votes. Empty without
     votes.
 
@@ -58,16 +58,16 @@ def measured_voters(frame: pd.DataFrame) -> list[Voter]:
     flags = flag_voters(people)
     found = [
         replace(one, flags=found_flags)
-        for one, found_flags in zip(_measure_voters(people), flags, strict=True)
+        for one, found_flags in zip(_voters_without_flags(people), flags, strict=True)
     ]
     return sorted(found, key=_voter_sort_key)
 
 
-def _voter_sort_key(one: Voter) -> tuple[bool, int, float, str]:
+def _voter_sort_key(voter: Voter) -> tuple[bool, int, float, str]:
     """Sort key of a voter: flagged first, then most votes, then least agreement with the others,
     then name."""
-    agreement = 1.0 if one.others.value is None else one.others.value
-    return (not one.flags, -one.votes, agreement, one.name)
+    agreement = 1.0 if voter.others.value is None else voter.others.value
+    return (not voter.flags, -voter.votes, agreement, voter.name)
 
 
 def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
@@ -78,7 +78,7 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     )
 
 
-def _measure_voters(people: VotesByPerson) -> list[Voter]:
+def _voters_without_flags(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
     ties = people.estimate_selected_share_by_person(
         (people.pick < 0).astype(np.float64), everything, ""

@@ -15,7 +15,7 @@ from studies.domain import Estimate
 PAIRS_ONLY_NOTE = "needs pairs in both orders"
 
 
-def count_items_leaning_first(frame: pd.DataFrame) -> tuple[int, int]:
+def count_first_slot_votes(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the number of items that vote for the first slot, and the number of all items that
     vote. An item votes by its first pair that was read in both orders and flipped, for the slot
     toward which the pair flipped.
@@ -50,4 +50,4 @@ def live_first_share(frame: pd.DataFrame) -> Estimate:
     pair flipped. Unknown unless every row shows two answers."""
     if not len(frame) or not (frame["options"] == 2).all():
         return intervals.unknown_estimate(PAIRS_ONLY_NOTE, "share")
-    return confidence_sequence(*count_items_leaning_first(frame))
+    return confidence_sequence(*count_first_slot_votes(frame))

@@ -48,11 +48,9 @@ def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
     if len(rows) == 0 or swapped.all() or not swapped.any():
         return {name: unknown_estimate(NOT_CROSSED_NOTE, "share") for name in ("slot", "label")}
     return {
-        "slot": jackknife_estimate(
-            sums, _slot_statistic, len(rows), "share", (0, 1), "no effect: .5"
-        ),
+        "slot": jackknife_estimate(sums, _slot_effect, len(rows), "share", (0, 1), "no effect: .5"),
         "label": jackknife_estimate(
-            sums, _label_statistic, len(rows), "share", (0, 1), "no effect: .5"
+            sums, _label_effect, len(rows), "share", (0, 1), "no effect: .5"
         ),
     }
 
@@ -65,13 +63,13 @@ def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
     return swapped[labels.cat.codes.to_numpy()] if len(swapped) else np.zeros(len(rows), bool)
 
 
-def _slot_statistic(totals: Floats) -> Floats:
+def _slot_effect(totals: Floats) -> Floats:
     """Position effect (f + g)/2 of `slot_and_label_effects`."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + swapped) / 2
 
 
-def _label_statistic(totals: Floats) -> Floats:
+def _label_effect(totals: Floats) -> Floats:
     """Label effect (f + 1 − g)/2 of `slot_and_label_effects`."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + 1 - swapped) / 2
@@ -87,8 +85,8 @@ def _crossed_label_tally(statistic: Statistic) -> Callable[[GroupedFrame], Measu
     """Return a function that counts verdicts and picks of the first slot, where the labels are A, B
     and where they are B, A; `statistic` computes an effect from these counts."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows = row_selection.select_pairs(evidence.balanced_picks)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        rows = row_selection.select_pairs(grouped.balanced_picks)
         rows = row_selection.select_rows(rows, rows["pick"] >= 0)
         swapped, first = _swapped_labels_mask(rows), (rows["pick"] == 0).to_numpy()
         counted = build_tally(rows, first & ~swapped, ~swapped, first & swapped, swapped, 1)
@@ -111,7 +109,7 @@ def _estimate_effect(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 SLOT_EFFECT = Measure(
     "slot",
     "share",
-    _crossed_label_tally(_slot_statistic),
+    _crossed_label_tally(_slot_effect),
     "other",
     (0, 1),
     NOT_CROSSED_NOTE,
@@ -121,7 +119,7 @@ SLOT_EFFECT = Measure(
 LABEL_EFFECT = Measure(
     "label",
     "share",
-    _crossed_label_tally(_label_statistic),
+    _crossed_label_tally(_label_effect),
     "other",
     (0, 1),
     NOT_CROSSED_NOTE,

@@ -64,17 +64,17 @@ def _calls_planned_in_several_orders(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bounds_by_cell(
-    evidence: GroupedFrame,
+    grouped: GroupedFrame,
     events: NDArray[Any],
     read: NDArray[Any],
     missing: NDArray[Any],
-    what: str,
+    missing_word: str,
 ) -> dict[CellKey, Estimate]:
     """Return, for each cell, events/read as `value` and the bounds events/(read + missing) and
     (events + missing)/(read + missing); unknown if no comparison was planned in several orders.
-    `what` is the word for the missing replies or comparisons in the note."""
+    `missing_word` is the word for the missing replies or comparisons in the note."""
     found = {}
-    for code, key in enumerate(evidence.cells):
+    for code, key in enumerate(grouped.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])
         if n + gone == 0:
             found[key] = intervals.unknown_estimate(NOTHING_PLANNED_NOTE, "share")
@@ -88,6 +88,6 @@ def _bounds_by_cell(
             "share",
             1.0,
             BOUNDS_METHOD,
-            f"{gone} of {n + gone} {what}",
+            f"{gone} of {n + gone} {missing_word}",
         )
     return found

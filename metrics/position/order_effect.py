@@ -25,7 +25,7 @@ NO_REPEATED_SETS_NOTE: Final = (
 )
 
 
-def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
+def _order_effect_tally(grouped: GroupedFrame) -> MeasureTally:
     """Compute the order effect D of each comparison that was read in all its orders and has repeats
     in at least one.
 
@@ -33,7 +33,7 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
     order). For two orders with choice probabilities p₁ and p₂ its mean is ½·‖p₁ − p₂‖², hence 0
     without an order effect.
     """
-    rows = evidence.repeated_picks
+    rows = grouped.repeated_picks
     rows = row_selection.select_rows(rows, row_selection.complete_set_mask(rows))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = _choice_counts(rows, order, orders)
@@ -98,11 +98,11 @@ ORDER_EFFECT: Final = Measure(
 )
 
 
-def _consecutive_repeat_similarity_tally(evidence: GroupedFrame) -> MeasureTally:
+def _consecutive_repeat_similarity_tally(grouped: GroupedFrame) -> MeasureTally:
     """Compute, for each order of each comparison with three repeats or more, the share of differing
     verdicts among repeats at least two apart minus that among consecutive repeats; noise-floor
     repeats left out."""
-    rows = evidence.repeated_picks
+    rows = grouped.repeated_picks
     usable = (rows["orders"] != 0).to_numpy() & ~rows["noise"].to_numpy()
     rows = row_selection.select_rows(rows, usable)
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
@@ -136,11 +136,11 @@ def repeat_similarity(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of differing verdicts among repeats at least two apart minus that among
     consecutive repeats, where a call has three repeats or more (noise-floor repeats left out). It
     is 0 for independent replies, and positive if a reply depends on the one before it."""
-    return REPEAT_MEMORY.of(frame)
+    return REPEAT_MEMORY.estimate(frame)
 
 
 def order_effect(frame: pd.DataFrame) -> Estimate:
     """Estimate the disagreement of single replies between orders minus that of repeats in the same
     order, over comparisons read in all their orders with repeats in at least one; noise-floor
     repeats included."""
-    return ORDER_EFFECT.of(frame)
+    return ORDER_EFFECT.estimate(frame)

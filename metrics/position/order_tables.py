@@ -56,7 +56,7 @@ class OrderTable:
     None stands for zeros."""
 
     @property
-    def item_leans(self) -> Ints:
+    def flip_balances(self) -> Ints:
         """For each item, flips toward the first slot minus flips toward the second; if `leans` is
         None, +1 or −1 for each flip."""
         if self.leans is not None:
@@ -65,10 +65,10 @@ class OrderTable:
 
     @property
     def incomplete_by_item(self) -> Ints:
-        """For each item of `item_leans`, the number of pairs that lack a verdict in an order."""
+        """Number of pairs that lack a verdict in an order, for each item of `flip_balances`."""
         if self.incomplete is not None:
             return self.incomplete
-        return np.zeros(len(self.item_leans), np.int64)
+        return np.zeros(len(self.flip_balances), np.int64)
 
     @property
     def incomplete_pairs(self) -> int:
@@ -102,7 +102,7 @@ class OrderTable:
 
     def __add__(self, other: OrderTable) -> OrderTable:
         """Add two tables that have no items in common, such as those of two categories."""
-        leans = np.concatenate([self.item_leans, other.item_leans])
+        leans = np.concatenate([self.flip_balances, other.flip_balances])
         incomplete = np.concatenate([self.incomplete_by_item, other.incomplete_by_item])
         return OrderTable(self.counts + other.counts, leans, incomplete)
 
@@ -114,20 +114,20 @@ class OrderTable:
         significant in this worst case does not depend on the reason. p is 1 if the worst case
         cancels or reverses the preference.
         """
-        leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
+        leans, sign = self.flip_balances, int(np.sign(self.flip_balances.sum()))
         worst = leans - sign * self.incomplete_by_item
         if sign * int(worst.sum()) <= 0:
             return OrderTest("items, worst case", float(worst.sum()), 1.0, None, len(worst))
         return item_sign_test(worst)
 
-    def tests(self) -> dict[str, OrderTest]:
+    def run_tests(self) -> dict[str, OrderTest]:
         """Run the sign test by items and, by pairs, sign, McNemar, Stuart–Maxwell, Bowker and
         permutation tests. p is None without pairs."""
         if not self.pairs:
             names = ("items", "sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
         return {
-            "items": item_sign_test(self.item_leans),
+            "items": item_sign_test(self.flip_balances),
             "sign": sign_test(self.toward_first, self.toward_second),
             "mcnemar": mcnemar_test(self.toward_first, self.toward_second),
             "stuart_maxwell": stuart_maxwell_test(self.counts),
@@ -157,7 +157,8 @@ class OrderTable:
 
 
 def _two_sided_p(hard: int, soft: int, lean: int) -> float:
-    """P(|2·H + S| ≥ lean), with H and S the sums of `hard` and of `soft` random signs (±1)."""
+    """Probability of |2·H + S| ≥ `lean`, with H the sum of `hard` and S that of `soft` random signs
+    (±1)."""
     if lean == 0:
         return 1.0
     k = np.arange(soft + 1)
@@ -195,9 +196,7 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
     first = rows.iloc[row_selection.first_row_per_group(comparison, count)]
     direction = np.sign(outcomes[1] - outcomes[0])
-    leans, incomplete = _leans_and_incomplete_by_item(
-        evidence.frame, first, direction, evidence.count
-    )
+    leans, incomplete = _balances_and_incomplete(evidence.frame, first, direction, evidence.count)
     cells = evidence.cells if len(frame) else []
     return {
         key: OrderTable(tables[code], leans[code], incomplete[code])
@@ -205,7 +204,7 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     }
 
 
-def _leans_and_incomplete_by_item(
+def _balances_and_incomplete(
     frame: pd.DataFrame, pairs: pd.DataFrame, direction: Ints, cells: int
 ) -> tuple[list[Ints], list[Ints]]:
     """Return two lists with an array for each cell, by item: flips toward the first slot minus

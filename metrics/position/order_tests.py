@@ -100,7 +100,7 @@ def _fair_coin_probabilities(tosses: int) -> Floats:
     return np.asarray(stats.binom.pmf(np.arange(tosses + 1), tosses, 0.5), np.float64)
 
 
-def item_leans(sets: pd.DataFrame) -> Ints:
+def flip_balances(sets: pd.DataFrame) -> Ints:
     """Flips toward the first slot minus flips toward the second, for each item; `sets` has one row
     for each pair in both orders (`two_order_sets`)."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(sets))
@@ -188,7 +188,7 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
         names = ("items", "sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
         return {name: OrderTest(name, None, None, None, 0, empty) for name in names}
     return {
-        "items": item_sign_test(item_leans(sets)),
+        "items": item_sign_test(flip_balances(sets)),
         "sign": sign_test(primacy, recency),
         "mcnemar": mcnemar_test(primacy, recency),
         "mcnemar_corrected": mcnemar_test(primacy, recency, continuity=True),
@@ -293,7 +293,7 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
         return None
     by_set = iter(_histograms_by_set(sets, options))
     first_sets = list(islice(by_set, MAX_FIRST_SETS))
-    if _exceed_states([one for one, _ in first_sets]):
+    if _exceed_exact_limit([one for one, _ in first_sets]):
         return None
     place = base ** np.arange(options, dtype=np.int64)
     keys: Ints = np.zeros(1, np.int64)
@@ -310,9 +310,10 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
     return (keys[:, None] // place % base).astype(np.float64), mass
 
 
-def _exceed_states(histograms: Sequence[Ints]) -> bool:
-    """Whether adding up one row of each table can give more than MAX_EXACT_STATES sums. A sum is a
-    bit of an integer, so that this takes a fraction of the time that the probabilities would."""
+def _exceed_exact_limit(histograms: Sequence[Ints]) -> bool:
+    """Whether adding up one row of each table can give more than MAX_EXACT_STATES sums; False if
+    this is unknown, because it would need too much memory. A sum is a bit of an integer, so that
+    this takes a fraction of the time that the probabilities would."""
     least = np.array([one.min(axis=0) for one in histograms])
     spans = sum(int((one - low).max()) for one, low in zip(histograms, least, strict=True)) + 1
     if spans ** (histograms[0].shape[1] - 1) > MAX_STATE_BITS:
@@ -356,7 +357,7 @@ def permuted_slot_histograms(
     return drawn
 
 
-def tested_slot_entropy(frame: pd.DataFrame, options: int = 2) -> float | None:
+def order_set_entropy(frame: pd.DataFrame, options: int = 2) -> float | None:
     """Normalised slot entropy of the choices that `permutation_test` permutes: complete order sets,
     repeats reduced to the most frequent verdict. None without such sets, or if all are ties."""
     from metrics.estimation.entropy import normalised_entropy

@@ -83,7 +83,7 @@ CONSISTENCY_KAPPA: Final = Measure(
     NO_SETS_NOTE,
     needs_order=True,
     interval=tallies.estimate_kappa,
-    effect=tallies.kappa_unit_effect,
+    effect=tallies.kappa_range,
 )
 NOISE_FLOOR: Final = Measure(
     "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True
@@ -122,20 +122,20 @@ STABILITY: Final = Measure(
 )
 
 
-def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
+def _estimate_overall(measure: Measure, frame: pd.DataFrame) -> Estimate:
     return all_measures.estimate_all([measure], frame)[measure.name][()]
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of the first slot among decisive verdicts of complete order sets. If no
     comparison was planned in several orders, all decisive verdicts count, with a note."""
-    return _estimate(FIRST_SHARE, frame)
+    return _estimate_overall(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of ties among verdicts of complete order sets and verdicts of unknown
     order. If no comparison was planned in several orders, all verdicts count."""
-    return _estimate(TIE_RATE, frame)
+    return _estimate_overall(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
@@ -145,15 +145,15 @@ def slot_entropy(frame: pd.DataFrame) -> Estimate:
     Only decisive verdicts of complete order sets count (all decisive ones, if no comparison was
     planned in several orders).
     """
-    return _estimate(SLOT_ENTROPY, frame)
+    return _estimate_overall(SLOT_ENTROPY, frame)
 
 
-def flip_share_from_consistency(same: Estimate) -> Estimate:
-    """Share of comparisons that flip, from the share that does not (`same`)."""
-    if same.value is None:
-        return same
-    low, high = (None if end is None else 1 - end for end in (same.high, same.low))
-    return replace(same, value=1 - same.value, low=low, high=high)
+def flip_share_from_consistency(consistent: Estimate) -> Estimate:
+    """Share of comparisons that flip, from the share that does not (`consistent`)."""
+    if consistent.value is None:
+        return consistent
+    low, high = (None if end is None else 1 - end for end in (consistent.high, consistent.low))
+    return replace(consistent, value=1 - consistent.value, low=low, high=high)
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:
@@ -162,25 +162,25 @@ def consistency(frame: pd.DataFrame) -> Estimate:
     Repeats are first reduced to their most frequent verdict. A comparison counts only if every
     planned order was read: an unreadable reply lowers n, not the value.
     """
-    return _estimate(CONSISTENCY, frame)
+    return _estimate_overall(CONSISTENCY, frame)
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of pairs of replies to the same call that differ, as the mean over calls
     with repeats, noise-floor repeats included."""
-    return _estimate(NOISE_FLOOR, frame)
+    return _estimate_overall(NOISE_FLOOR, frame)
 
 
 def accuracy(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of verdicts for the truly better answer, among comparisons whose better
     answer is known; a tie is wrong."""
-    return _estimate(ACCURACY, frame)
+    return _estimate_overall(ACCURACY, frame)
 
 
 def accuracy_lead(frame: pd.DataFrame) -> Estimate:
     """Estimate the accuracy minus that of a judge that ties as often and otherwise chooses at
     random."""
-    return _estimate(ACCURACY_LEAD, frame)
+    return _estimate_overall(ACCURACY_LEAD, frame)
 
 
 def chance_accuracy(accuracy: Estimate, lead: Estimate) -> float | None:
@@ -192,25 +192,25 @@ def chance_accuracy(accuracy: Estimate, lead: Estimate) -> float | None:
 def primacy(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of pairs that flip toward the answer shown first. The verdicts in the two
     orders are: first slot twice, or first slot and tie."""
-    return _estimate(PRIMACY, frame)
+    return _estimate_overall(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of pairs that flip toward the answer shown second. The verdicts in the two
     orders are: second slot twice, or second slot and tie."""
-    return _estimate(RECENCY, frame)
+    return _estimate_overall(RECENCY, frame)
 
 
 def fairness(frame: pd.DataFrame) -> Estimate:
     """Estimate preference fairness, recency − primacy: from −1 (all pairs flip toward first) to +1
     (toward second)."""
-    return _estimate(FAIRNESS, frame)
+    return _estimate_overall(FAIRNESS, frame)
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
     """Estimate the mean share of the most frequent verdict among repeats of one order; noise-floor
     repeats left out."""
-    return _estimate(STABILITY, frame)
+    return _estimate_overall(STABILITY, frame)
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:

@@ -35,62 +35,62 @@ from studies.domain import Estimate
 from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN, TIE
 
 
-def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
+def first_slot_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count picks of the first slot, out of decisive verdicts of complete order sets (in cells
     judged in one order only: out of all decisive verdicts)."""
-    rows = evidence.balanced_picks
+    rows = grouped.balanced_picks
     pick = rows["pick"].to_numpy()
     return build_tally(rows, pick == 0, pick >= 0)
 
 
-def tie_tally(evidence: GroupedFrame) -> MeasureTally:
+def tie_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count ties, out of the verdicts of complete order sets or of unknown order (in cells judged
     in one order only: out of all verdicts)."""
-    rows = evidence.comparable_picks
+    rows = grouped.comparable_picks
     return build_tally(rows, rows["pick"] == TIE, 1)
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     """Return a function that counts, of all order sets, those for which `column` is true."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        return build_tally(grouped.order_sets, grouped.order_sets[column], 1)
 
     return tally
 
 
-def flip_tally(evidence: GroupedFrame) -> MeasureTally:
+def flip_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the order sets whose outcome differs between orders, out of all order sets."""
-    return build_tally(evidence.order_sets, ~evidence.order_sets["consistent"], 1)
+    return build_tally(grouped.order_sets, ~grouped.order_sets["consistent"], 1)
 
 
-def two_order_sets(evidence: GroupedFrame) -> pd.DataFrame:
+def two_order_sets(grouped: GroupedFrame) -> pd.DataFrame:
     """Complete order sets of pairs in exactly two orders: `lean` is 0 exactly without a flip."""
-    sets = evidence.order_sets
+    sets = grouped.order_sets
     return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
 
 
-def primacy_tally(evidence: GroupedFrame) -> MeasureTally:
+def primacy_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the pairs that flip toward the first slot, out of all pairs in two orders."""
-    sets = two_order_sets(evidence)
+    sets = two_order_sets(grouped)
     return build_tally(sets, sets["lean"] > 0, 1)
 
 
-def recency_tally(evidence: GroupedFrame) -> MeasureTally:
+def recency_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the pairs that flip toward the second slot, out of all pairs in two orders."""
-    sets = two_order_sets(evidence)
+    sets = two_order_sets(grouped)
     return build_tally(sets, sets["lean"] < 0, 1)
 
 
-def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
+def fairness_tally(grouped: GroupedFrame) -> MeasureTally:
     """Score each pair: +1 for a flip toward the second slot, −1 toward the first, 0 for no flip."""
-    sets = two_order_sets(evidence)
+    sets = two_order_sets(grouped)
     return build_tally(sets, -np.sign(sets["lean"]), 1)
 
 
-def picks_with_known_answer(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
+def picks_with_known_answer(grouped: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
     """Verdicts on comparisons whose better answer is known, and whether each names it."""
-    rows = evidence.picks
+    rows = grouped.picks
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
         return rows, (rows[RIGHT_COLUMN] == 1).to_numpy(bool)
@@ -98,37 +98,37 @@ def picks_with_known_answer(evidence: GroupedFrame) -> tuple[pd.DataFrame, row_s
     return rows, (rows["pick"] == rows["known_answer"]).to_numpy(bool)
 
 
-def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
+def accuracy_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the picks of the truly better answer, out of verdicts on comparisons whose better
     answer is known; a tie is wrong."""
-    rows, right = picks_with_known_answer(evidence)
+    rows, right = picks_with_known_answer(grouped)
     return build_tally(rows, right, 1)
 
 
-def accuracy_lead_tally(evidence: GroupedFrame) -> MeasureTally:
+def accuracy_lead_tally(grouped: GroupedFrame) -> MeasureTally:
     """Score each verdict on a comparison whose better answer is known by how far it exceeds a
     random choice among the N options: right 1 − 1/N, wrong −1/N, a tie 0. If k options are right,
     k/N takes the place of 1/N."""
-    rows, right = picks_with_known_answer(evidence)
+    rows, right = picks_with_known_answer(grouped)
     good = rows[RIGHT_OPTIONS_COLUMN].clip(lower=1) if RIGHT_OPTIONS_COLUMN in rows else 1
     by_chance = np.asarray(good / rows["options"], np.float64)
     return build_tally(rows, right - (rows["pick"] != TIE).to_numpy() * by_chance, 1)
 
 
-def _fully_rotated_sets(evidence: GroupedFrame) -> pd.DataFrame:
+def _fully_rotated_sets(grouped: GroupedFrame) -> pd.DataFrame:
     """Select complete order sets of N options in N orders; if N differs within a cell, only those
     with the smallest N."""
-    sets = evidence.order_sets
+    sets = grouped.order_sets
     sets = row_selection.select_rows(sets, sets["options"] == sets["orders"])
     cell, options = sets["cell"].to_numpy(), sets["options"].to_numpy()
-    smallest = np.full(evidence.count, np.iinfo(options.dtype).max)
+    smallest = np.full(grouped.count, np.iinfo(options.dtype).max)
     np.minimum.at(smallest, cell, options)
     return row_selection.select_rows(sets, options == smallest[cell])
 
 
-def _tally_fully_rotated_sets(evidence: GroupedFrame) -> MeasureTally:
+def _tally_fully_rotated_sets(grouped: GroupedFrame) -> MeasureTally:
     """Return the counts that `chance_consistency` needs, in its columns, of fully rotated sets."""
-    sets = _fully_rotated_sets(evidence)
+    sets = _fully_rotated_sets(grouped)
     slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
     return build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
 
@@ -149,10 +149,10 @@ def chance_consistency(totals: Floats) -> Floats:
     return chance
 
 
-def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
+def expected_consistency_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return the counts from which the consistency expected by chance is computed
     (`chance_consistency`), of complete order sets of N options in N orders."""
-    return replace(_tally_fully_rotated_sets(evidence), statistic=chance_consistency)
+    return replace(_tally_fully_rotated_sets(grouped), statistic=chance_consistency)
 
 
 def _consistency_kappa(totals: Floats) -> Floats:
@@ -161,7 +161,7 @@ def _consistency_kappa(totals: Floats) -> Floats:
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
-def kappa_unit_effect(totals: Floats) -> float:
+def kappa_range(totals: Floats) -> float:
     """Difference of κ between full consistency and none: 1/(1 − chance), from the totals of
     `chance_consistency`."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
@@ -177,19 +177,19 @@ def estimate_kappa(sums: Floats, statistic: Statistic, measure: Measure) -> Esti
     return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
-def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
+def kappa_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return the counts from which the chance-corrected consistency κ is computed, of complete
     order sets of N options in N orders."""
-    return replace(_tally_fully_rotated_sets(evidence), statistic=_consistency_kappa)
+    return replace(_tally_fully_rotated_sets(grouped), statistic=_consistency_kappa)
 
 
-def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
+def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
     """Return one row for each order of a comparison that was read at least twice, and for each the
     share of pairs of repeats that differ and the share of repeats with the most frequent verdict.
 
     With `noise`, noise-floor repeats are included.
     """
-    rows = evidence.repeated_picks
+    rows = grouped.repeated_picks
     usable = (rows["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
     if not noise:
         usable = usable & ~rows["noise"].to_numpy()
@@ -203,24 +203,24 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
     return rows.iloc[first], 1 - agreeing / (total * (total - 1)), counts.max(axis=1) / total
 
 
-def noise_tally(evidence: GroupedFrame) -> MeasureTally:
+def noise_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return, for each order of each comparison with repeats, the share of pairs of repeats that
     differ; noise-floor repeats included."""
-    rows, differing, _ = _compare_repeats(evidence, noise=True)
+    rows, differing, _ = _compare_repeats(grouped, noise=True)
     return build_tally(rows, differing, 1)
 
 
-def stability_tally(evidence: GroupedFrame) -> MeasureTally:
+def stability_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return, for each order of each comparison with repeats, the share of repeats with the most
     frequent verdict; noise-floor repeats left out."""
-    rows, _, mode_share = _compare_repeats(evidence, noise=False)
+    rows, _, mode_share = _compare_repeats(grouped, noise=False)
     return build_tally(rows, mode_share, 1)
 
 
-def slot_tally(evidence: GroupedFrame) -> MeasureTally:
+def slot_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the picks of each slot, separately for each number of options, in complete order sets
     (in cells judged in one order only: in all verdicts)."""
-    rows = evidence.balanced_picks
+    rows = grouped.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
     columns = [(options == n) & (pick == slot) for n in sizes for slot in range(n)]
@@ -261,8 +261,9 @@ def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) 
 
     For pairs the interval is the Wilson interval of the first-slot share, converted to entropy. For
     more slots it is a jackknife t interval over items for √(1 − H), converted to H. Its standard
-    error is at least √(1/(2·n·ln N)), that of n random picks: equal counts do not prove that the
-    judge has no preference.
+    error is at least √(1/(2·n·ln N)), that of n random picks (of as many picks as items if H is 0):
+    equal counts do not prove that the judge has no preference. N is the number of slots, summed
+    over the numbers of options that occur.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _numbers_of_options(sums, statistic)
@@ -270,7 +271,7 @@ def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) 
     if sizes == [2]:
         share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
         ends = np.array([share.value, share.low, share.high], np.float64)
-        return _entropy_estimate(share, measure, *_share_entropy(ends).tolist())
+        return _entropy_estimate(share, measure, *_pair_entropy(ends).tolist())
     distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
     floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(sum(sizes))))
     error = jackknife_error(sums, distance)
@@ -303,11 +304,11 @@ def pair_entropy_estimates(
     ends = np.array([(one.value, one.low, one.high) for one in shares], np.float64)
     return [
         _entropy_estimate(share, measure, *bits)
-        for share, bits in zip(shares, _share_entropy(ends).tolist(), strict=True)
+        for share, bits in zip(shares, _pair_entropy(ends).tolist(), strict=True)
     ]
 
 
-def _share_entropy(share: Floats) -> Floats:
+def _pair_entropy(share: Floats) -> Floats:
     """Entropy, from 0 to 1, of the picks of two slots with this first-slot share."""
     return entropy.normalised_entropy(np.stack([share, 1 - share], axis=-1))
 

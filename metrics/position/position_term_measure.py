@@ -19,8 +19,8 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[intervals.Floats, intervals.Floats] | None:
-    """Return the pseudo-values of the position term γ and of σ(γ) for each row of a cell: numbers
-    whose mean is γ (or σ(γ)), each with the row's influence on it. None if γ has no interval."""
+    """Return the pseudo-values of the position term γ and of σ(γ), one for each of n rows of a
+    cell: γ (or σ(γ)) plus n times the row's influence on it. None if γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))
@@ -47,16 +47,16 @@ def _value_or_zero(estimate: Estimate | None) -> float:
     return 0.0 if estimate is None or estimate.value is None else estimate.value
 
 
-def _pseudo_value_tally(which: int, evidence: GroupedFrame) -> MeasureTally:
-    """Tally the pseudo-values of γ (`which` is 0) or of σ(γ) (1); cells in which γ has no interval
+def _pseudo_value_tally(index: int, grouped: GroupedFrame) -> MeasureTally:
+    """Tally the pseudo-values of γ (`index` is 0) or of σ(γ) (1); cells in which γ has no interval
     are left out."""
-    rows = row_selection.select_known_order(row_selection.select_pairs(evidence.picks))
+    rows = row_selection.select_known_order(row_selection.select_pairs(grouped.picks))
     parts = []
-    for cell in range(evidence.count):
+    for cell in range(grouped.count):
         part = row_selection.select_rows(rows, rows["cell"] == cell)
         values = _pseudo_values(part) if len(part) else None
         if values is not None:
-            parts.append(part.assign(pseudo=values[which]))
+            parts.append(part.assign(pseudo=values[index]))
     counted = pd.concat(parts) if parts else rows.iloc[:0].assign(pseudo=0.0)
     return build_tally(counted, counted["pseudo"], 1)
 

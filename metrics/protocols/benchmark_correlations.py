@@ -93,12 +93,12 @@ def correlate_all_benchmarks(
 
 
 def add_study_scores(
-    study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
+    study: Mapping[str, Estimate], benchmarks: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Return the benchmarks `others`, preceded by the study's numbers (ratings, rewards or win
+    """Return the benchmarks `benchmarks`, preceded by the study's numbers (ratings, rewards or win
     rates) as a benchmark `name`."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
-    return {name: own, **{other: dict(scores) for other, scores in others.items()}}
+    return {name: own, **{other: dict(scores) for other, scores in benchmarks.items()}}
 
 
 def correlate_benchmarks(
@@ -108,10 +108,11 @@ def correlate_benchmarks(
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> dict[str, Estimate]:
     """Estimate "spearman" (Spearman's ρ) and "r2" (squared Pearson correlation) of two benchmarks
-    over the models they share; unknown below MIN_MODELS models, or if all scores are equal.
+    over the models they share; unknown below MIN_MODELS models, or if all scores of a benchmark are
+    equal.
 
-    The bootstrap resamples models; rounds in which all drawn scores are equal are left out. Below
-    ten models a note marks the interval as rough.
+    The bootstrap resamples models; rounds in which all drawn scores of a benchmark are equal are
+    left out. Below ten models a note marks the interval as rough.
     """
     models = sorted(set(first) & set(second))
     a = np.array([first[name] for name in models], np.float64)
@@ -144,15 +145,15 @@ def _row_ranks(values: Floats) -> Floats:
     return np.asarray(stats.rankdata(values, axis=1), np.float64)
 
 
-def _row_correlations(a: Floats, b: Floats) -> Floats:
-    """Pearson's correlation of each row of a and b (bootstrap rounds); rows without variation are
-    left out."""
-    a = a - a.mean(axis=1, keepdims=True)
-    b = b - b.mean(axis=1, keepdims=True)
-    spread = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    scale = np.abs(a).max(initial=0.0) * np.abs(b).max(initial=0.0)
+def _row_correlations(first: Floats, second: Floats) -> Floats:
+    """Pearson's correlation of each row of `first` with the same row of `second` (a bootstrap
+    round); rows without variation are left out."""
+    first = first - first.mean(axis=1, keepdims=True)
+    second = second - second.mean(axis=1, keepdims=True)
+    spread = np.sqrt((first * first).sum(axis=1) * (second * second).sum(axis=1))
+    scale = np.abs(first).max(initial=0.0) * np.abs(second).max(initial=0.0)
     varied = spread > 1e-12 * max(scale, 1e-300)
-    return np.asarray((a * b).sum(axis=1)[varied] / spread[varied])
+    return np.asarray((first * second).sum(axis=1)[varied] / spread[varied])
 
 
 def _correlation_estimate(

@@ -97,18 +97,18 @@ class SignedScores:
         """Sum and number of the people's scores, for each case."""
         return self._sums_by_case(self.human)
 
-    def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
+    def gaps(self, judge: str, run: RunMode = "dual", judge_input: str | None = None) -> ScoreGaps:
         """Return the absolute differences of a judge's scores from people's mean, in the cases that
         people judged; for a person, from the mean of the *other* people.
 
         `run`: "dual" takes the mean of both orders of a case and leaves out cases read in one order
         only, "single" takes each verdict, "first" each verdict that shows the baseline first. With
-        `sees`, only the judge's rows with this value in the column `sees` (the judge's input) are
-        used, if the frame has that column.
+        `judge_input`, only the judge's rows with this value in the column `sees` are used, if the
+        frame has that column.
         """
         mine = self.judge == judge
-        if sees is not None and self.sees is not None:
-            mine = mine & (self.sees == sees)
+        if judge_input is not None and self.sees is not None:
+            mine = mine & (self.sees == judge_input)
         total, n = self.people_sums_by_case
         if (mine & self.human).any():
             own, times = self._sums_by_case(mine)
@@ -116,7 +116,7 @@ class SignedScores:
         score, case, item = self._select_scores(mine, run)
         gap = np.abs(score - intervals.safe_divide(total, n)[case])
         known = np.isfinite(gap)
-        one_order = run == "dual" and bool(mine.any()) and not self.asked_both_orders(mine)
+        one_order = run == "dual" and bool(mine.any()) and not self.planned_in_both_orders(mine)
         return ScoreGaps(
             gap[known],
             case[known],
@@ -125,20 +125,20 @@ class SignedScores:
             self.most,
         )
 
-    def asked_both_orders(self, rows: row_selection.Mask) -> bool:
+    def planned_in_both_orders(self, rows: row_selection.Mask) -> bool:
         """Whether any of the selected verdicts was planned in both orders."""
         return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
 
     def _select_scores(
-        self, mine: row_selection.Mask, run: RunMode
+        self, selected: row_selection.Mask, run: RunMode
     ) -> tuple[intervals.Floats, intervals.Ints, intervals.Ints]:
         """Return score, case and item of the selected verdicts; with the `run` "first", of those
         that show the baseline first; with "dual", of each case read in both orders, with the mean
         score."""
         if run == "first":
-            mine = mine & (self.rows["first"] == self.baseline).to_numpy(bool)
-        rows, case = self.rows.loc[mine], self.case[mine]
-        score, item = self.score[mine], self.item[mine]
+            selected = selected & (self.rows["first"] == self.baseline).to_numpy(bool)
+        rows, case = self.rows.loc[selected], self.case[selected]
+        score, item = self.score[selected], self.item[selected]
         if run != "dual":
             return score, case, item
         whole = row_selection.complete_set_mask(rows)
@@ -177,7 +177,7 @@ def judge_alignment_with_people(frame: pd.DataFrame, judge: str, dual: bool = Tr
     out).
     """
     scores = SignedScores(frame)
-    both = dual and scores.asked_both_orders(scores.judge == judge)
+    both = dual and scores.planned_in_both_orders(scores.judge == judge)
     return scores.gaps(judge, "dual" if both else "single").alignment
 
 

@@ -133,7 +133,7 @@ def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
 
 
 def _alignment_rows(
-    scores: SignedScores, gaps: ScoreGaps, judge: str, sees: str, run: RunMode
+    scores: SignedScores, gaps: ScoreGaps, judge: str, judge_input: str, run: RunMode
 ) -> list[AlignmentRow]:
     """Return the rows of one judge for each model and for all models, from its differences from
     people."""
@@ -142,7 +142,7 @@ def _alignment_rows(
         own = cases[gaps.case]
         own_gaps = replace(gaps, gap=gaps.gap[own], case=gaps.case[own], item=gaps.item[own])
         got = own_gaps.alignment
-        lines.append(AlignmentRow(judge, sees, run, model, got.mae, got.consistency))
+        lines.append(AlignmentRow(judge, judge_input, run, model, got.mae, got.consistency))
     return lines
 
 
@@ -162,12 +162,12 @@ def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[A
         yield contrast_of_alignment_with_people(judge, ("dual", "single"), a, b, scores.cases)
 
 
-def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
+def _input_contrasts(scores: SignedScores, inputs: Sequence[str]) -> Iterator[AlignmentContrast]:
     """Yield the contrasts of each judge between two inputs (such as images and descriptions), both
     orders averaged."""
     known = set(_judges_and_inputs(scores))
     for judge in sorted({judge for judge, _ in known}):
-        for left, right in combinations(named, 2):
+        for left, right in combinations(inputs, 2):
             if {(judge, left), (judge, right)} <= known:
                 a, b = (scores.gaps(judge, "dual", sees) for sees in (left, right))
                 yield contrast_of_alignment_with_people(judge, (left, right), a, b, scores.cases)

@@ -146,7 +146,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
         return {}
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)[:, :2]
-    key = _names_of_scores(placed, names, baseline)
+    key = _owners_of_scores(placed, names, baseline)
     score = rows[columns[:2]].to_numpy(np.float64)
     twice = rows.iloc[np.repeat(np.arange(len(rows)), 2)]
     return {
@@ -155,7 +155,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     }
 
 
-def _names_of_scores(placed: intervals.Ints, names: list[str], baseline: str | None) -> np.ndarray:
+def _owners_of_scores(placed: intervals.Ints, names: list[str], baseline: str | None) -> np.ndarray:
     """Return the name that each score belongs to: a contestant, or "baseline (vs opponent)"."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
@@ -165,11 +165,11 @@ def _names_of_scores(placed: intervals.Ints, names: list[str], baseline: str | N
 
 
 def _mean_score_over_items(
-    rows: pd.DataFrame, score: intervals.Floats, mine: np.ndarray, scale: ScoreScale
+    rows: pd.DataFrame, score: intervals.Floats, selected: np.ndarray, scale: ScoreScale
 ) -> Estimate:
-    """Estimate the mean over items of the mean of the scores that `mine` selects, unknown if it
+    """Estimate the mean over items of the mean of the scores that `selected` selects, unknown if it
     selects none; `score` has one for each of the `rows`."""
-    scored = mine & np.isfinite(score)
+    scored = selected & np.isfinite(score)
     if not scored.any():
         return intervals.unknown_estimate("no scores", scale.unit)
     rows = row_selection.select_rows(rows, scored)
@@ -191,7 +191,7 @@ class PromptRatings:
 def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
     """Return prompt -> ratings of single answers (MT-Bench): mean over items of each contestant's
     mean score; empty without ratings. Pass/fail verdicts are not ratings; their rates are in a
-    separate section. If several judges gave the ratings, a note says that they are pooled."""
+    separate section. If several judges gave the ratings, a note states that they are pooled."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:
@@ -206,7 +206,7 @@ def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
 def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     score = rows["score_0"].to_numpy(np.float64)
     known = MT_BENCH_SCALE if prompt.startswith(MT_BENCH_PREFIXES) else frame_scale(rows)
-    scale, who = known.including(score), rows["first"].astype(str).to_numpy()
+    scale, who = known.extended_to(score), rows["first"].astype(str).to_numpy()
     judge = rows["judge"].cat.codes.to_numpy()
     means = {}
     for name in sorted(set(who)):

@@ -78,13 +78,13 @@ def _select_rows_with_baseline(rows: pd.DataFrame, baseline: str | None) -> pd.D
 
 
 def _creation_rows(
-    judged: pd.DataFrame, scored: pd.DataFrame, baseline: str | None
+    compared: pd.DataFrame, scored: pd.DataFrame, baseline: str | None
 ) -> list[CreationRow]:
     """Return the row of each model, the highest Reward first, from the rows of comparing prompts
-    (`judged`) and of scoring prompts (`scored`)."""
-    counts = creation_levels.five_level_counts(judged, baseline)
-    reward = creation_levels.reward_table(judged, baseline)
-    rate = creation_levels.creation_win_rates(judged, baseline)
+    (`compared`) and of scoring prompts (`scored`)."""
+    counts = creation_levels.five_level_counts(compared, baseline)
+    reward = creation_levels.reward_table(compared, baseline)
+    rate = creation_levels.creation_win_rates(compared, baseline)
     vfs = creation_levels.visual_factuality(scored, baseline)
     names = {*counts, *row_selection.contestants(scored)} - {baseline}
     rows = [

@@ -185,8 +185,8 @@ def grade_estimates_by_cell(
 def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Measure:
     """Define one part of the Grade Score as a measure, so that it can enter contrasts."""
 
-    def tally(evidence: GroupedFrame) -> MeasureTally:
-        table = grade_table(evidence.frame)
+    def tally(grouped: GroupedFrame) -> MeasureTally:
+        table = grade_table(grouped.frame)
         return build_tally(table, table[part], 1)
 
     empty = "no item has a readable choice in all its rotations"
@@ -221,18 +221,18 @@ def simulated_slot_probabilities(
     return place + (1 - first - last) * rest
 
 
-def expected_grade_scores(judge: Floats) -> dict[str, float]:
+def expected_grade_scores(probabilities: Floats) -> dict[str, float]:
     """Compute the exact expected "grade", "entropy" and "choice" share of one item, for a judge
-    with the probabilities `judge` [trial, slot]. "pooled" is the entropy of the slots picked over
-    many items."""
-    n = len(judge)
+    that picks slots with these probabilities, [trial, slot]. "pooled" is the entropy of the slots
+    picked over many items."""
+    n = len(probabilities)
     outcomes = np.indices((n,) * n).reshape(n, -1)
-    weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)
+    weight = np.prod([probabilities[k][outcomes[k]] for k in range(n)], axis=0)
     shown = rotated_options(n)
     options = np.stack([shown[k][outcomes[k]] for k in range(n)])
     evenness = entropy(_count_values(outcomes, n)) / math.log(n)
     choice = _count_values(options, n).max(axis=1) / n
-    pooled = float(entropy(judge.sum(axis=0)) / math.log(n))
+    pooled = float(entropy(probabilities.sum(axis=0)) / math.log(n))
     return {
         "grade": float(weight @ harmonic_mean(evenness, choice)),
         "entropy": float(weight @ evenness),

@@ -204,15 +204,15 @@ def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare_readings(
-    a: row_selection.Ints, b: row_selection.Ints, item: row_selection.Ints
+    first: row_selection.Ints, second: row_selection.Ints, item: row_selection.Ints
 ) -> ReadingDifference:
     """Count the differences between two readings (slot, tie or NO_PICK) of the same calls."""
-    different = a != b
-    both = (a != NO_PICK) & (b != NO_PICK)
+    different = first != second
+    both = (first != NO_PICK) & (second != NO_PICK)
     return ReadingDifference(
         share=proportion(different, item),
         differ=int(different.sum()),
         both_read=int((different & both).sum()),
-        only_first=int((different & (b == NO_PICK)).sum()),
-        only_second=int((different & (a == NO_PICK)).sum()),
+        only_first=int((different & (second == NO_PICK)).sum()),
+        only_second=int((different & (first == NO_PICK)).sum()),
     )

@@ -104,12 +104,12 @@ def _build_leaderboard_row(
     name: str,
     rating: EloRating,
     counts: dict[str, dict[str, int]],
-    met: dict[str, tuple[Estimate, int]],
+    reference_shares: dict[str, tuple[Estimate, int]],
     reference: str,
 ) -> VisitLeaderboardRow:
-    reason = NO_REFERENCE_NOTE if not met else NEVER_MET_NOTE
+    reason = NO_REFERENCE_NOTE if not reference_shares else NEVER_MET_NOTE
     missing = unknown_estimate(IS_REFERENCE_NOTE if name == reference else reason, "share"), 0
-    against, games = met.get(name, missing)
+    against, games = reference_shares.get(name, missing)
     own = counts.get(name, {"matches": 0, "wins": 0, "losses": 0, "ties": 0})
     return VisitLeaderboardRow(
         category=category,

@@ -47,7 +47,7 @@ class Battles:
         return len(self.first)
 
     @property
-    def matches(self) -> Ints:
+    def match_counts(self) -> Ints:
         """Number of readable verdicts on each contestant."""
         each = np.concatenate([self.first, self.second])
         return np.bincount(each, minlength=len(self.names))
@@ -181,7 +181,7 @@ class PairCounts:
         return int(self.multiplicity.sum())
 
     @property
-    def total(self) -> Floats:
+    def total_wins(self) -> Floats:
         """Number of wins of both contestants together, in each pair."""
         return self.wins_low + self.wins_high
 
@@ -217,7 +217,7 @@ def count_pairs(data: Battles) -> PairCounts:
         wins_high=losses,
         verdicts=times[seen],
         multiplicity=multiplicity,
-        **_kind_pair_entries(kind, pair, won, lost, len(seen)),
+        **_sum_wins_by_kind(kind, pair, won, lost, len(seen)),
     )
 
 
@@ -239,7 +239,7 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
     return cell
 
 
-def _kind_pair_entries(
+def _sum_wins_by_kind(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
     """Return the arrays `kind`, `pair`, `won` and `lost` of `PairCounts`: wins summed for each kind

@@ -154,11 +154,9 @@ class Leaderboard:
         if self.covariance is not None and not self.regularised:
             error = math.sqrt(max(float(self.covariance[row, row]), 0.0))
         value = START_RATING + ELO_PER_LOGIT * float(self.theta[row])
-        return self._estimate(value, error, int(self.matches[row]), regularised=self.regularised)
+        return self._to_elo(value, error, int(self.matches[row]), regularised=self.regularised)
 
-    def _estimate(
-        self, value: float, error: float | None, n: int, *, regularised: bool
-    ) -> Estimate:
+    def _to_elo(self, value: float, error: float | None, n: int, *, regularised: bool) -> Estimate:
         """Build an estimate in Elo from a value, with the t interval of its standard error (in
         logits) if that is known and not zero."""
         flat = error is not None and error < NO_SPREAD_LOGITS and len(self.names) > 1
@@ -186,9 +184,9 @@ class Leaderboard:
             return self._one_sided_gap(i, j, n)
         value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
         error = None if self._gap_errors is None else float(self._gap_errors[i, j])
-        return self._estimate(value, error, n, regularised=False)
+        return self._to_elo(value, error, n, regularised=False)
 
-    def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
+    def _one_sided_gap(self, above: int, below: int, n: int) -> Estimate:
         """Estimate a gap that has only one limit, because a chain of wins leads from one contestant
         to the other but not back. Unknown if there is no such chain, or if there are too many
         contestants. `n` is the number of verdicts on either contestant."""
@@ -204,13 +202,13 @@ class Leaderboard:
                 LIMIT_METHOD,
                 TOO_MANY_CONTESTANTS_NOTE,
             )
-        limit = self._unbounded_gap_limits.lower_limit(i, j)
+        limit = self._unbounded_gap_limits.lower_limit(above, below)
         if limit is not None:
             least = ELO_PER_LOGIT * limit
             return Estimate(
                 least, least, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, LOWER_BOUND_NOTE
             )
-        limit = self._unbounded_gap_limits.lower_limit(j, i)
+        limit = self._unbounded_gap_limits.lower_limit(below, above)
         if limit is not None:
             most = -ELO_PER_LOGIT * limit
             return Estimate(
@@ -220,11 +218,11 @@ class Leaderboard:
             None, None, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, NO_WIN_CHAIN_NOTE
         )
 
-    def _direct_verdicts(self, i: int, j: int) -> int:
+    def _direct_verdicts(self, above: int, below: int) -> int:
         """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
         a gap subtracts them once."""
         counts = self.counts
-        here = (counts.low == min(i, j)) & (counts.high == max(i, j))
+        here = (counts.low == min(above, below)) & (counts.high == max(above, below))
         return int(counts.verdicts[here].sum())
 
     def gaps(self) -> dict[str, dict[str, Estimate]]:
@@ -349,7 +347,7 @@ def _fit_leaderboard(counts: PairCounts, data: Battles) -> Leaderboard:
     order = np.argsort(-theta.round(12), kind="stable")
     counts, theta, strong = restrict_counts(counts, order), theta[order], strong[order]
     several = counts.items > 1
-    matches = dict(zip(data.names, data.matches.tolist(), strict=True))
+    matches = dict(zip(data.names, data.match_counts.tolist(), strict=True))
     return Leaderboard(
         names=counts.names,
         theta=theta,

@@ -50,7 +50,8 @@ def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> I
 
 
 def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
-    """P(low beats high) for the two contestants of each pair; `theta` may have further axes."""
+    """Probability that the low contestant of each pair beats the high one; `theta` may have further
+    axes."""
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 
@@ -59,7 +60,7 @@ def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) ->
     pair. N is the number of wins in the pair, with `pseudo` added to both sides; p is the win
     probability."""
     p = win_probabilities(counts, theta)
-    return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
+    return _weighted_laplacian(counts, (counts.total_wins + 2 * pseudo) * p * (1 - p))
 
 
 def _weighted_laplacian(counts: PairCounts, weight: Floats) -> Floats:
@@ -119,14 +120,14 @@ def _line_search(
     theta: Floats,
     step: Floats,
     best: float,
-    terms: tuple[Floats, Floats, float],
+    wins_and_penalty: tuple[Floats, Floats, float],
 ) -> tuple[Floats, float]:
     """Take a Newton step, halved until the log-likelihood is not below `best`; return the new
-    strengths and their log-likelihood. `terms` are the wins of the low and of the high contestant
-    of each pair, and the weight `l2` of the penalty l2/2·Σθ²."""
+    strengths and their log-likelihood. `wins_and_penalty` has the wins of the low and of the high
+    contestant of each pair, and the weight `l2` of the penalty l2/2·Σθ²."""
     for halvings in range(40):
         trial = theta + step * 0.5**halvings
-        value = _log_likelihood(counts, trial, *terms)
+        value = _log_likelihood(counts, trial, *wins_and_penalty)
         if value >= best - 1e-12 * abs(best):
             return trial, value
     return theta, best

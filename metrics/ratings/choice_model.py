@@ -110,7 +110,7 @@ class _ChoiceTable:
         self.sizes = self.available.sum(axis=1)
 
     @property
-    def matches(self) -> Ints:
+    def match_counts(self) -> Ints:
         """Number of choices in which each option was shown."""
         times = np.bincount(self.setting, minlength=len(self.options))
         seen = np.where(self.available, self.options, len(self.names))
@@ -206,7 +206,7 @@ class _ChoiceDesign:
             start += width
         return np.zeros(0, np.int64)
 
-    def weights(self, kind: str, block: Floats) -> Floats:
+    def pad_weights(self, kind: str, block: Floats) -> Floats:
         """Return linear combinations of all parameters: `block` has the weights of one kind
         (strength, slot or label), all other parameters have weight zero."""
         spread = np.zeros((len(block), sum(self.width.values())))
@@ -214,35 +214,35 @@ class _ChoiceDesign:
         return spread
 
 
-def _fit_choice_design(layout: _ChoiceDesign, note: str) -> ChoiceModel:
-    fitted = conditional_logit.fit_conditional_logit(layout.problem)
-    effects, shares = _slot_effects(layout, fitted)
+def _fit_choice_design(design: _ChoiceDesign, note: str) -> ChoiceModel:
+    fitted = conditional_logit.fit_conditional_logit(design.problem)
+    effects, shares = _slot_effects(design, fitted)
     return ChoiceModel(
-        strength=_strengths(layout, fitted),
+        strength=_strengths(design, fitted),
         slots=effects,
         share_if_equal=shares,
-        labels=_label_effects(layout, fitted),
+        labels=_label_effects(design, fitted),
         log_likelihood=fitted.log_likelihood,
         regularised=fitted.regularised,
         note=note,
     )
 
 
-def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
+def _strengths(design: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
     """Return option -> strength in logits, the strongest first."""
-    table = layout.table
-    first = {int(code): place for place, code in _option_positions(table.options)}
+    table = design.table
+    first = {int(code): place for place, code in _place_of_each_option(table.options)}
     columns = table.strength_columns()
-    matches = table.matches
+    matches = table.match_counts
     found = {}
     for code, name in enumerate(table.names):
         row, slot = first[code]
-        weights = layout.weights("strength", columns[row, slot][None, :])[0]
+        weights = design.pad_weights("strength", columns[row, slot][None, :])[0]
         found[name] = fitted.estimate(weights, int(matches[code]), unit="logit", method=METHOD)
     return dict(sorted(found.items(), key=largest_first_sort_key))
 
 
-def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
+def _place_of_each_option(options: Ints) -> list[tuple[tuple[int, int], int]]:
     """List ((setting, slot), option) for each option: one of the places where the option was shown.
     A setting is a list of options in the order shown, with their labels."""
     codes, places = np.unique(options, return_index=True)
@@ -255,20 +255,20 @@ def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
 
 
 def _slot_effects(
-    layout: _ChoiceDesign, fitted: LogitFit
+    design: _ChoiceDesign, fitted: LogitFit
 ) -> tuple[dict[int, tuple[Estimate, ...]], dict[int, tuple[Estimate, ...]]]:
     """Return number of options -> position effects in logits, and number of options -> share of
     each position among equal options; both empty without position effects."""
-    table = layout.table
+    table = design.table
     effects: dict[int, tuple[Estimate, ...]] = {}
     shares: dict[int, tuple[Estimate, ...]] = {}
-    if not len(layout.columns("slot")):
+    if not len(design.columns("slot")):
         return effects, shares
     columns = table.slot_columns()
     for size in np.unique(table.sizes):
         row = int(np.flatnonzero(table.sizes == size)[0])
         n = int((table.sizes[table.setting] == size).sum())
-        weights = layout.weights("slot", columns[row, :size])
+        weights = design.pad_weights("slot", columns[row, :size])
         effects[int(size)] = tuple(
             fitted.estimate(each, n, unit="logit", method=METHOD) for each in weights
         )
@@ -289,7 +289,7 @@ def _equal_option_shares(
         slope = (np.eye(len(share))[place] - share) @ weights / (1 - share[place])
         error = fitted.clustered_standard_error(slope) if own.low is not None else None
         centre = float(log_odds(share[place]))
-        half = None if error is None else error * fitted.quantile
+        half = None if error is None else error * fitted.t_quantile
         found.append(
             Estimate(
                 float(share[place]),
@@ -306,12 +306,12 @@ def _equal_option_shares(
     return tuple(found)
 
 
-def _label_effects(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
+def _label_effects(design: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
     """Return label -> effect in logits; empty if label effects are not fitted."""
-    if not len(layout.columns("label")):
+    if not len(design.columns("label")):
         return {}
-    table = layout.table
-    weights = layout.weights("label", conditional_logit.zero_sum_basis(len(table.labels)))
+    table = design.table
+    weights = design.pad_weights("label", conditional_logit.zero_sum_basis(len(table.labels)))
     times = np.bincount(table.setting, minlength=len(table.options))
     found = {}
     for code, label in enumerate(table.labels):

@@ -76,7 +76,7 @@ class LogitFit:
     verdicts: float = math.inf
 
     @property
-    def quantile(self) -> float:
+    def t_quantile(self) -> float:
         """Student's t quantile for the number of items and verdicts of the fit."""
         return verdict_t_quantile(self.items, self.verdicts)
 
@@ -99,7 +99,7 @@ class LogitFit:
         )
         low = high = None
         if error is not None and not flat and not infinite:
-            half = error * self.quantile
+            half = error * self.t_quantile
             low, high = value - half, value + half
         return Estimate(
             value, low, high, n, self.items, unit, 0.95, f"{method}, {SANDWICH_METHOD}", note

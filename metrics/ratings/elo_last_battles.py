@@ -53,20 +53,22 @@ def ratings_from_last_battles(
     begin = np.concatenate([np.zeros_like(other), other], axis=1)
     both = np.concatenate([orders, orders])
     none = np.zeros(1, np.int64)
-    final, _ = elo_orders.play_orders(data, both, k=k, slope=slope, at=none, watched=1, begin=begin)
+    final, _ = elo_orders.play_orders(
+        data, both, k=k, slope=slope, steps=none, curves=1, initial=begin
+    )
     one, two = np.split(final, 2, axis=1)
     return one if np.abs(one - two).max() < MAX_END_DIFFERENCE else None
 
 
 def _last_battles(
-    battles: elo_orders.BattlesByItem, item_order: elo_orders.ItemOrder, tail: int
+    battles: elo_orders.BattlesByItem, item_order: elo_orders.ItemOrder, count: int
 ) -> elo_orders.BattleCodes:
-    """Return the last `tail` battles of an item order, or all battles if the order has fewer."""
-    items = item_order[-tail:]  # every item has at least one battle
+    """Return the last `count` battles of an item order, or all battles if the order has fewer."""
+    items = item_order[-count:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length
-    items, length = items[later < tail], length[later < tail]
+    items, length = items[later < count], length[later < count]
     offset = battles.starts[items] - (np.cumsum(length) - length)
     places = np.repeat(offset, length) + np.arange(length.sum())
     played: elo_orders.BattleCodes = battles.grouped[places]
-    return played[-tail:]
+    return played[-count:]

@@ -113,9 +113,9 @@ def battle_codes_in_item_orders(data: Battles, item_orders: Sequence[ItemOrder])
 
 
 class StreamedOrders:
-    """Several sequences in which the battles are played, one row each, as codes that stand for
-    battles. Like the array of `battle_codes_in_item_orders`, but built about 16,000 steps at a time
-    to save memory. If `plan` is true, the first row is the sequence of the plan."""
+    """Codes of the battles in several orders, one row each, built about 16,000 steps at a time to
+    save memory; otherwise like the array of `battle_codes_in_item_orders`. If `plan` is true, the
+    first row is plan order."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
@@ -132,7 +132,7 @@ class StreamedOrders:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def steps(self, start: int, stop: int) -> BattleCodes:
+    def codes(self, start: int, stop: int) -> BattleCodes:
         """Return the battle codes of the steps from `start` to `stop`, within one block of
         `_BLOCK_STEPS`."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
@@ -172,7 +172,7 @@ class StreamedOrders:
 
 def _slice_steps(orders: BattleCodes | StreamedOrders, start: int, stop: int) -> BattleCodes:
     return (
-        orders.steps(start, stop) if isinstance(orders, StreamedOrders) else orders[:, start:stop]
+        orders.codes(start, stop) if isinstance(orders, StreamedOrders) else orders[:, start:stop]
     )
 
 
@@ -182,16 +182,16 @@ def play_orders(
     *,
     k: float,
     slope: float,
-    at: Ints,
-    watched: int,
-    begin: Floats | None = None,
+    steps: Ints,
+    curves: int,
+    initial: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Compute Elo ratings for each order of the battles; return the final ratings, [contestant,
-    order], and the ratings after each number of battles in `at`, [point, contestant, order], for
-    the first `watched` orders.
+    order], and the ratings after each number of battles in `steps`, [point, contestant, order], for
+    the first `curves` orders.
 
     `k` is the K-factor, `slope` the logits per rating point. Ratings are relative to the rating at
-    which all contestants start: they begin at 0, or at `begin`. While they are computed they are
+    which all contestants start: they begin at 0, or at `initial`. While they are computed they are
     kept as h = slope/2 · rating, because the expected score of a against b is then
     (1 + tanh(h_a − h_b))/2.
     """
@@ -202,51 +202,51 @@ def play_orders(
     second = np.append(code // 3 % max(1, models), models) * width
     gain = 0.25 * slope * k * (np.append(code % 3, 1) - 1.0)
     state = np.zeros((models + 1) * width)
-    if begin is not None:
-        state[: models * width] = begin.ravel() * (slope / 2)
-    snapshots = np.zeros((len(at), models, watched))
+    if initial is not None:
+        state[: models * width] = initial.ravel() * (slope / 2)
+    snapshots = np.zeros((len(steps), models, curves))
     column = np.arange(width)
     taken = 0
-    for start, stop in _step_blocks(orders.shape[1], at):
-        while taken < len(at) and at[taken] == start:
-            snapshots[taken] = state.reshape(models + 1, width)[:models, :watched]
+    for start, stop in _step_blocks(orders.shape[1], steps):
+        while taken < len(steps) and steps[taken] == start:
+            snapshots[taken] = state.reshape(models + 1, width)[:models, :curves]
             taken += 1
         block = np.ascontiguousarray(_slice_steps(orders, start, stop).T)
         places = np.empty((stop - start, 2, width), np.int64)
         np.add(first[block], column, out=places[:, 0])
         np.add(second[block], column, out=places[:, 1])
         _play_block(state, places, gain[block], 0.25 * slope * k)
-    while taken < len(at):
-        snapshots[taken] = state.reshape(models + 1, width)[:models, :watched]
+    while taken < len(steps):
+        snapshots[taken] = state.reshape(models + 1, width)[:models, :curves]
         taken += 1
     points = 2.0 / slope
     return state.reshape(models + 1, width)[:models] * points, snapshots * points
 
 
-def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
+def _step_blocks(steps: int, snapshots: Ints) -> list[tuple[int, int]]:
     """Split the steps into blocks of at most `_BLOCK_STEPS`. A block also ends at each number of
-    steps in `at`, because the ratings are stored there."""
-    inside = at[(at > 0) & (at < steps)]
+    steps in `snapshots`, because the ratings are stored there."""
+    inside = snapshots[(snapshots > 0) & (snapshots < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
-def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps: add `gain` − `half`·tanh(h_a − h_b) to h_a and subtract it from h_b.
-    `state` has the ratings h (see `play_orders`) and is changed, `places` has the indices of a and
-    b.
+def _play_block(ratings: Floats, places: Ints, gain: Floats, half_gain: float) -> None:
+    """Play one block of steps: add `gain` − `half_gain`·tanh(h_a − h_b) to h_a and subtract it from
+    h_b. `ratings` has the ratings h (see `play_orders`) and is changed; `places` has the indices of
+    a and b.
 
     This loop takes most of the time, so it creates no arrays and avoids numpy's wrappers and
     scalars.
     """
     if places.shape[2] == 1:
-        _play_block_of_one_order(state, places[:, :, 0], gain[:, 0], half)
+        _play_block_of_one_order(ratings, places[:, :, 0], gain[:, 0], half_gain)
         return
     both = np.empty(places.shape[1:])
     ours, theirs = both
     step = np.empty(places.shape[2])
-    halves = np.full(places.shape[2], half)
-    take, subtract, tanh, multiply, add = state.take, np.subtract, np.tanh, np.multiply, np.add
+    halves = np.full(places.shape[2], half_gain)
+    take, subtract, tanh, multiply, add = ratings.take, np.subtract, np.tanh, np.multiply, np.add
     for place, won in zip(places, gain, strict=True):
         take(place, None, both, "clip")
         subtract(ours, theirs, step)
@@ -255,15 +255,15 @@ def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
         subtract(won, step, step)
         add(ours, step, ours)
         subtract(theirs, step, theirs)
-        state[place] = both
+        ratings[place] = both
 
 
-def _play_block_of_one_order(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps of a single order, like `_play_block`: `state` is changed. Python's
+def _play_block_of_one_order(ratings: Floats, places: Ints, gain: Floats, half_gain: float) -> None:
+    """Play one block of steps of a single order, like `_play_block`: `ratings` is changed. Python's
     own numbers are several times as fast as arrays of length one."""
-    rating, tanh = state.tolist(), math.tanh
+    rating, tanh = ratings.tolist(), math.tanh
     for (ours, theirs), won in zip(places.tolist(), gain.tolist(), strict=True):
-        step = won - half * tanh(rating[ours] - rating[theirs])
+        step = won - half_gain * tanh(rating[ours] - rating[theirs])
         rating[ours] += step
         rating[theirs] -= step
-    state[:] = rating
+    ratings[:] = rating

@@ -145,15 +145,15 @@ def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> 
     return _Outcomes(item[kept], (low * len(names) + high)[kept], points[kept].astype(np.float64))
 
 
-def _item_totals(found: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:
+def _item_totals(outcomes: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:
     """Return the points and the numbers of verdicts of these items and pairs, each [item, pair]."""
-    kept = np.isin(found.pair, pairs)
-    row = np.searchsorted(items, found.item[kept])
-    code = row * len(pairs) + np.searchsorted(pairs, found.pair[kept])
+    kept = np.isin(outcomes.pair, pairs)
+    row = np.searchsorted(items, outcomes.item[kept])
+    code = row * len(pairs) + np.searchsorted(pairs, outcomes.pair[kept])
     size, shape = len(items) * len(pairs), (len(items), len(pairs))
     total, n = (
         np.bincount(code, value, minlength=size).reshape(shape).astype(np.float64)
-        for value in (found.points[kept], np.ones(len(code)))
+        for value in (outcomes.points[kept], np.ones(len(code)))
     )
     return total, n
 
@@ -179,7 +179,7 @@ class _PairTable:
             safe_divide(weights @ t, weights @ n) for t, n in (self.mine, self.reference)
         )
         n = int(self.mine[1].sum())
-        taus = kendall_tau_rows(self._strengths(mine), self._strengths(reference))
+        taus = kendall_tau_by_row(self._strengths(mine), self._strengths(reference))
         inside = not np.isin(reference[0], (0.0, 0.5, 1.0)).all()
         if not inside:
             note = "every pair has a reference win rate of 0, ½ or 1"
@@ -228,25 +228,25 @@ def symmetric_beta_cdf(share: Floats, alpha: Floats | float) -> Floats:
     return np.asarray(betainc(alpha, alpha, np.clip(share, 0.0, 1.0)))
 
 
-def fit_decisiveness(reference: Floats, mine: Floats) -> Floats:
+def fit_decisiveness(reference: Floats, judge: Floats) -> Floats:
     """Fit the decisiveness α of each round (the sample, then each bootstrap sample):
-    `symmetric_beta_cdf` with this α maps the win rates of the `reference` to the judge's (`mine`),
+    `symmetric_beta_cdf` with this α maps the win rates of the `reference` to the judge's (`judge`),
     both [round, pair], with the least squared error. α is found by a grid and a golden-section
     search of log α within ALPHA_BOUNDS; unknown win rates (nan) are left out."""
-    known = np.isfinite(reference) & np.isfinite(mine)
-    x, y = np.where(known, reference, 0.5), np.where(known, mine, 0.5)
+    known = np.isfinite(reference) & np.isfinite(judge)
+    x, y = np.where(known, reference, 0.5), np.where(known, judge, 0.5)
 
-    def loss(log_alpha: Floats) -> Floats:
+    def squared_error(log_alpha: Floats) -> Floats:
         fitted = symmetric_beta_cdf(x, np.exp(log_alpha)[:, None])
         return np.asarray(np.where(known, (fitted - y) ** 2, 0.0).sum(axis=1))
 
     grid = np.linspace(math.log(ALPHA_BOUNDS[0]), math.log(ALPHA_BOUNDS[1]), 40)
-    losses = np.stack([loss(np.full(len(x), one)) for one in grid], axis=1)
+    losses = np.stack([squared_error(np.full(len(x), one)) for one in grid], axis=1)
     best = losses.argmin(axis=1)
     left, right = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
     for _ in range(40):
         gap = _GOLDEN * (right - left)
-        lower = loss(right - gap) < loss(left + gap)
+        lower = squared_error(right - gap) < squared_error(left + gap)
         left, right = np.where(lower, left, right - gap), np.where(lower, left + gap, right)
     return np.asarray(np.exp((left + right) / 2))
 
@@ -271,14 +271,14 @@ def bradley_terry_of_rates(rates: Floats, low: Ints, high: Ints, models: int) ->
     return np.asarray(np.log(strength))
 
 
-def kendall_tau_rows(mine: Floats, reference: Floats) -> Floats:
-    """Kendall's τ-b, for each row, of the two rankings of models by the strengths `mine` and
-    `reference`, both [row, model]; strengths that differ by less than 5·10⁻⁷ are equal. nan where
+def kendall_tau_by_row(first: Floats, second: Floats) -> Floats:
+    """Kendall's τ-b, for each row, of the two rankings of models by the strengths `first` and
+    `second`, both [row, model]; strengths that differ by less than 5·10⁻⁷ are equal. nan where
     all models of a ranking are equal."""
-    above, below = np.triu_indices(mine.shape[1], 1)
+    above, below = np.triu_indices(first.shape[1], 1)
     signs = [
         np.sign(np.round(one[:, above] - one[:, below], 6))
-        for one in (np.asarray(mine, np.float64), np.asarray(reference, np.float64))
+        for one in (np.asarray(first, np.float64), np.asarray(second, np.float64))
     ]
     ordered = np.sqrt((signs[0] ** 2).sum(axis=1) * (signs[1] ** 2).sum(axis=1))
     return safe_divide((signs[0] * signs[1]).sum(axis=1), ordered)

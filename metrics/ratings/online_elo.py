@@ -133,17 +133,19 @@ def _shuffle_then_resample_items(
 
 
 def _play_all(
-    data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
+    data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, steps: Ints, curves: int
 ) -> tuple[Floats, Floats]:
     """Play the battles in plan order and in each item order; return the final ratings of every
-    order, and for the first `watched` orders the ratings after each number of battles in `at`."""
+    order, and for the first `curves` orders the ratings after each number of battles in `steps`."""
     finals, paths = [], []
     for rows in batches_of_orders(data, item_orders):
-        seen = min(watched, len(rows))
-        final, path = play_orders(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=seen)
+        seen = min(curves, len(rows))
+        final, path = play_orders(
+            data, rows, k=chosen.k, slope=chosen.slope, steps=steps, curves=seen
+        )
         finals.append(final)
         paths.append(path)
-        watched -= seen
+        curves -= seen
     return np.concatenate(finals, axis=1), np.concatenate(paths, axis=2)
 
 
@@ -202,13 +204,13 @@ def _central_band(values: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _build_curve(names: tuple[str, ...], at: Ints, path: Floats) -> EloCurve:
+def _build_curve(names: tuple[str, ...], steps: Ints, path: Floats) -> EloCurve:
     """Build the curve from the ratings `path` [point, contestant, order] after the numbers of
-    battles `at`: the first order is the plan's, the others give the band."""
+    battles `steps`: the first order is the plan's, the others give the band."""
     shuffled = path[:, :, 1:]
     if not shuffled.shape[2]:
-        return EloCurve(names, at, path[:, :, 0])
-    return EloCurve(names, at, path[:, :, 0], *_central_band(shuffled))
+        return EloCurve(names, steps, path[:, :, 0])
+    return EloCurve(names, steps, path[:, :, 0], *_central_band(shuffled))
 
 
 def _rating_table(
@@ -223,7 +225,7 @@ def _rating_table(
     rounds = f", item bootstrap, {resampled.shape[1]} rounds" if sampling else ""
     table = {}
     for row in np.argsort(-final[:, 0], kind="stable"):
-        played = int(data.matches[row])
+        played = int(data.match_counts[row])
         inside = sampling if played else None
         estimate = Estimate(
             value=float(final[row, 0]),
@@ -303,7 +305,7 @@ def advance_elo(
         rating[theirs] -= gain
         path[step] = rating
     matches = {name: state.matches.get(name, 0) for name in names}
-    for name, more in zip(data.names, data.matches.tolist(), strict=True):
+    for name, more in zip(data.names, data.match_counts.tolist(), strict=True):
         matches[name] += more
     total = state.battles + len(data)
     ratings = dict(zip(names, rating, strict=True))

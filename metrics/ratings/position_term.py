@@ -78,14 +78,14 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
     unknown = {name: unknown_estimate(RUN_BOTH_ORDERS_NOTE, "logit") for name in data.judges}
     if layout is None:
         return _unidentified_model(unknown, RUN_BOTH_ORDERS_NOTE if len(data) else NO_VERDICTS_NOTE)
-    identified, problem = layout.data, layout.problem
+    known, problem = layout.data, layout.problem
     fitted = conditional_logit.fit_conditional_logit(problem)
-    gamma = unknown | {name: layout.gamma(fitted, g) for g, name in enumerate(identified.judges)}
+    gamma = unknown | {name: layout.position_term(fitted, g) for g, name in enumerate(known.judges)}
     return PositionModel(
         gamma=gamma,
         first_if_equal={name: first_share_if_equal(term) for name, term in gamma.items()},
         strength=layout.strengths(fitted),
-        nu=layout.nu(fitted),
+        nu=layout.tie_parameters(fitted),
         log_likelihood=fitted.log_likelihood,
         regularised=fitted.regularised,
         note=join_notes(*sorted({term.note for term in gamma.values()})),
@@ -179,13 +179,13 @@ class PositionDesign:
         counts, multiplicity = conditional_logit.tally_by_item_kind(
             data.item, data.items, setting, outcome, (len(present), 3)
         )
-        design, available, shares = self._alternatives(judge, first, second)
+        design, available, shares = self._outcome_design(judge, first, second)
         pseudo = np.full(len(available[0]), PSEUDO_COUNT)
         if self.ties == "davidson":
             pseudo[1] = 0.0
         return LogitProblem(design, available, counts, multiplicity, shares, pseudo)
 
-    def _alternatives(
+    def _outcome_design(
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
         """Return, for battles between i (shown first) and j: the regressors of each outcome,
@@ -214,7 +214,7 @@ class PositionDesign:
     def _unit_vector(self, column: int) -> Floats:
         return np.asarray(np.eye(self.problem.design.shape[2])[column])
 
-    def gamma(self, fitted: LogitFit, judge: int) -> Estimate:
+    def position_term(self, fitted: LogitFit, judge: int) -> Estimate:
         """Estimate the position term γ, in logits, of judge number `judge`."""
         n = int((self.data.judge == judge).sum())
         term = fitted.estimate(
@@ -226,7 +226,7 @@ class PositionDesign:
         note = "" if _has_both_orders(self.data, judge) else TRANSITIVITY_NOTE
         return replace(term, note=join_notes(term.note, note))
 
-    def nu(self, fitted: LogitFit) -> dict[str, Estimate]:
+    def tie_parameters(self, fitted: LogitFit) -> dict[str, Estimate]:
         """Return judge -> Davidson's ν, with the interval computed on its logarithm; ν = 0 for a
         judge without ties. Empty if a tie counts as half a win each."""
         if self.ties == "half":
@@ -244,7 +244,7 @@ class PositionDesign:
         """Return contestant -> strength θ in logits, strongest first, for contestants with a
         battle."""
         pad = self.problem.design.shape[2] - self.basis.shape[1]
-        matches = self.data.matches
+        matches = self.data.match_counts
         table = {
             name: fitted.estimate(
                 np.concatenate([self.basis[row], np.zeros(pad)]),

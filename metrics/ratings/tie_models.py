@@ -91,7 +91,7 @@ def _connected_battles_or_reason(frame: pd.DataFrame) -> Battles | str:
     if not len(data):
         return NO_BATTLES_NOTE
     label = bradley_terry_fit.connected_component_codes(count_pairs(data), strong=False)
-    played = label[data.matches > 0]
+    played = label[data.match_counts > 0]
     return data if len(set(played.tolist())) == 1 else SEVERAL_GROUPS_NOTE
 
 
@@ -107,7 +107,7 @@ def _empty_model(model: TieModelName, note: str) -> TieModel:
 def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
     zero = {
         name: Estimate(0.0, n=int(n), items=data.items, unit="logit", note=ALL_TIES_NOTE)
-        for name, n in zip(data.names, data.matches, strict=True)
+        for name, n in zip(data.names, data.match_counts, strict=True)
         if n
     }
     return TieModel(model, zero, Estimate(None, note=ALL_TIES_NOTE), 0.0, note=ALL_TIES_NOTE)
@@ -116,12 +116,12 @@ def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
 def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
     """Build the result from a fit whose parameters are contrasts of θ, then ln ν or ln κ."""
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
-    played = np.flatnonzero(data.matches)
+    played = np.flatnonzero(data.match_counts)
     basis = np.zeros((len(played), len(fitted.beta)))
     basis[:, : len(played) - 1] = conditional_logit.zero_sum_basis(len(played))
     strength = {
         data.names[code]: fitted.estimate(
-            basis[row], int(data.matches[code]), unit="logit", method=method
+            basis[row], int(data.match_counts[code]), unit="logit", method=method
         )
         for row, code in enumerate(played)
     }
@@ -146,7 +146,7 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
     """Return four arrays: by pair, the design rows of θ of its low and of its high contestant (by
     code); by battle, its pair and its outcome (0: the low one won, 1: tie, 2: the high one won)."""
-    played = np.flatnonzero(data.matches)
+    played = np.flatnonzero(data.match_counts)
     place = np.zeros(len(data.names), np.int64)
     place[played] = np.arange(len(played))
     low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)

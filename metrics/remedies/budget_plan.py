@@ -177,12 +177,12 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_PlanOption]) -> list[_P
     return steps
 
 
-def _is_next_step(study: RemedyStudy, option: _PlanOption, last: _PlanOption) -> bool:
+def _is_next_step(study: RemedyStudy, option: _PlanOption, previous: _PlanOption) -> bool:
     """Whether an option becomes the next step: it is significantly better than the last step, or it
     is the rule recommended for the judge whose single call is the last step."""
-    if option.advised is not None and option.advised == _rater_of_single_call(study, last):
+    if option.advised is not None and option.advised == _rater_of_single_call(study, previous):
         return True
-    return is_above_zero(_mean_credit(study, option.credits - last.credits))
+    return is_above_zero(_mean_credit(study, option.credits - previous.credits))
 
 
 def _rater_of_single_call(study: RemedyStudy, option: _PlanOption) -> int | None:

@@ -78,7 +78,7 @@ def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
 # -- one judge, hard verdicts: verdicts are [order, comparison] -----------------------------------
 
 
-def single_call_in_random_order(verdicts: Values) -> Decisions:
+def decide_by_one_call(verdicts: Values) -> Decisions:
     """Decide by one call, in an order chosen at random. `verdicts` [order, comparison] are +1 for
     the contestant whose name sorts first, −1 for the other, 0 for a tie, nan if missing."""
     return mean_decisions([decide_by_sign(verdicts[0]), decide_by_sign(verdicts[1])])
@@ -86,27 +86,27 @@ def single_call_in_random_order(verdicts: Values) -> Decisions:
 
 def decide_if_both_orders_agree(verdicts: Values) -> Decisions:
     """Decide by two calls, one in each order; undecided unless both have the same winner.
-    `verdicts` as in `single_call_in_random_order`."""
+    `verdicts` as in `decide_by_one_call`."""
     same = np.where(verdicts[0] == verdicts[1], verdicts[0], 0 * (verdicts[0] + verdicts[1]))
     return decide_by_sign(same)
 
 
 def decide_by_sum_of_orders(verdicts: Values) -> Decisions:
     """Decide by the sum of both orders: a win and a tie is a win, a win and a loss is undecided.
-    `verdicts` as in `single_call_in_random_order`."""
+    `verdicts` as in `decide_by_one_call`."""
     return decide_by_sign(verdicts[0] + verdicts[1])
 
 
-def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of k calls in the same order, which is chosen at random. `repeats` is
-    [order, repeat, comparison]. Equally many calls for both answers are undecided."""
-    return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
+def majority_in_one_order(repeats: Values, calls: int) -> Decisions:
+    """Decide by the majority of this number of calls in the same order, which is chosen at random.
+    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided."""
+    return mean_decisions([decide_by_sign(order[:calls].sum(axis=0)) for order in repeats])
 
 
-def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of 2k calls: k calls in each of the two orders. `repeats` is [order,
-    repeat, comparison]. Equally many calls for both answers are undecided."""
-    return decide_by_sign(repeats[:, :k].sum(axis=(0, 1)))
+def majority_in_both_orders(repeats: Values, calls: int) -> Decisions:
+    """Decide by the majority of all calls: this number of calls in each of the two orders.
+    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided."""
+    return decide_by_sign(repeats[:, :calls].sum(axis=(0, 1)))
 
 
 # -- one judge, graded replies ---------------------------------------------------------------------
@@ -118,14 +118,14 @@ def decide_by_mean_graded_score(graded: Values) -> Decisions:
     return decide_by_sign(graded[0] + graded[1])
 
 
-def graded_with_margin(graded: Values, margin: float) -> Decisions:
+def decide_by_margin(graded: Values, margin: float) -> Decisions:
     """Decide by the sign of the mean graded score of both orders; undecided if the mean is closer
     to zero than the margin."""
     score = (graded[0].astype(np.float64) + graded[1]) / 2
     return decide_by_sign(np.where(np.abs(score) < margin - ZERO, 0 * score, score))
 
 
-def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
+def decide_by_calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
     """Decide by one graded call in a random order, corrected for the judge's position and label
     effect (`calibrated_scores`)."""
     return mean_decisions(
@@ -168,7 +168,7 @@ def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) 
 # -- several judges: a list of verdicts [order, comparison] ----------------------------------------
 
 
-def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
+def decide_by_jury(verdicts: Sequence[Values]) -> Decisions:
     """Decide by the sum of one call of each judge, with orders alternating from judge to judge. The
     first order is chosen at random. Two judges are thus called in opposite orders."""
     starts = (alternating_calls(verdicts, start) for start in range(2))
@@ -181,9 +181,9 @@ def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
     return [one[(place + start) % 2] for place, one in enumerate(verdicts)]
 
 
-def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
+def decide_by_full_jury(verdicts: Sequence[Values]) -> Decisions:
     """Decide by the sum of all verdicts of all judges in both orders; each array of `verdicts` as
-    in `single_call_in_random_order`."""
+    in `decide_by_one_call`."""
     return decide_by_sign(sum_of_jury_verdicts(verdicts))
 
 
@@ -193,10 +193,10 @@ def sum_of_jury_verdicts(verdicts: Sequence[Values]) -> Floats:
     return np.asarray(reduce(np.add, [one[0] + one[1] for one in verdicts]), np.float64)
 
 
-def round_robin(verdicts: Sequence[Values]) -> Decisions:
+def decide_by_judge_in_turn(verdicts: Sequence[Values]) -> Decisions:
     """Decide by one call, in a random order, of a judge that changes from item to item: the mean
     over the judges."""
-    return mean_decisions([single_call_in_random_order(one) for one in verdicts])
+    return mean_decisions([decide_by_one_call(one) for one in verdicts])
 
 
 # -- judges and people -----------------------------------------------------------------------------

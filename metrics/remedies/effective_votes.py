@@ -35,11 +35,11 @@ def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
 def _estimate_from_errors(
     grid: order_grid.OrderGrid,
     raters: Sequence[int],
-    of_correlation: Callable[[Floats], Floats],
+    convert: Callable[[Floats], Floats],
     unit: str,
     bounds: tuple[float, float],
 ) -> Estimate:
-    """Estimate a function (`of_correlation`) of the mean correlation between the errors of two
+    """Estimate a function (`convert`) of the mean correlation between the errors of two
     raters, with a jackknife interval over items."""
     errors = [
         1 - decision_rules.decide_by_sum_of_orders(grid.verdicts[rater]).credit(grid.known_winner)
@@ -51,7 +51,7 @@ def _estimate_from_errors(
     sums = grid.sum_by_item([*errors, *squares, *products, np.ones(grid.size)])
 
     def statistic(totals: Floats) -> Floats:
-        return np.asarray(of_correlation(mean_error_correlation(totals, len(raters))))
+        return np.asarray(convert(mean_error_correlation(totals, len(raters))))
 
     return jackknife_estimate(sums, statistic, grid.size, unit, bounds)
 

@@ -130,8 +130,9 @@ class _PairRows:
     people: row_selection.Mask
 
     @property
-    def side(self) -> Floats:
-        """+1 if the contestant whose name sorts first is shown first, else −1."""
+    def order_sign(self) -> Floats:
+        """Sign of the order in each row: +1 if the contestant whose name sorts first is shown
+        first, else −1."""
         return np.asarray(1.0 - 2.0 * self.order, np.float64)
 
 
@@ -153,7 +154,7 @@ def build_order_grid(
         rows.cases,
         signs,
         rows.people if source == PEOPLE else np.zeros_like(rows.people),
-        _recorded_winners(rows, use=source == DESIGN or not rows.people.any()),
+        _recorded_winners(rows, recorded=source == DESIGN or not rows.people.any()),
     )
     graded = _graded_signs(rows)
     usable = row_selection.usable_status_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
@@ -216,21 +217,21 @@ def _verdict_signs(rows: _PairRows) -> Floats:
     pick = rows.frame["pick"].to_numpy()
     usable = row_selection.usable_status_mask(rows.frame) & (pick != NO_PICK)
     slot = np.where(pick == 0, 1.0, np.where(pick == 1, -1.0, 0.0))
-    return np.where(usable, slot * rows.side, np.nan)
+    return np.where(usable, slot * rows.order_sign, np.nan)
 
 
-def _recorded_winners(rows: _PairRows, *, use: bool) -> Floats:
+def _recorded_winners(rows: _PairRows, *, recorded: bool) -> Floats:
     """Recorded better answer in each judge's row: +1 the contestant whose name sorts first, −1 the
-    other, 0 if none is recorded; 0 everywhere unless `use`, and in people's rows."""
+    other, 0 if none is recorded. 0 in people's rows, and in all rows unless `recorded`."""
     known_winner = rows.frame["known_answer"].to_numpy()
     slot = np.where(known_winner == 0, 1.0, np.where(known_winner == 1, -1.0, 0.0))
-    return np.where(use & ~rows.people, slot * rows.side, 0.0)
+    return np.where(recorded & ~rows.people, slot * rows.order_sign, 0.0)
 
 
 def _graded_signs(rows: _PairRows) -> Floats:
     """Graded score of each row, positive for the contestant whose name sorts first; nan without a
     graded reply."""
-    return graded_scores.first_slot_scores(rows.frame) * rows.side
+    return graded_scores.first_slot_scores(rows.frame) * rows.order_sign
 
 
 def _raters_and_row_indices(
@@ -294,7 +295,7 @@ def _repeat_grid(
     frame: pd.DataFrame,
     signs: Floats,
     judged: Ints,
-    plain: row_selection.Mask,
+    first_calls: row_selection.Mask,
 ) -> Singles | None:
     """Arrange the verdicts of repeated calls as [rater, order, repeat, comparison]; None without
     repeats.
@@ -302,7 +303,7 @@ def _repeat_grid(
     Noise-floor repeats are included. Calls with other labels are different calls, so only calls
     with the same labels as the first call count.
     """
-    labels = _label_grid(shape, where, frame, judged, plain)
+    labels = _label_grid(shape, where, frame, judged, first_calls)
     mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
     same = labels[where] == mine
     key = (where[0] * 2 + where[1]) * shape[2] + where[2]

@@ -48,14 +48,14 @@ def count_order_patterns(grid: OrderGrid, rater: int) -> OrderPatterns:
     one, two = grid.verdicts[rater] * grid.known_winner
     total, once = one + two, (one == 0) != (two == 0)
 
-    def count(mask: NDArray[np.bool_]) -> int:
+    def count_true(mask: NDArray[np.bool_]) -> int:
         return int(np.count_nonzero(mask))
 
     return OrderPatterns(
-        count(total == 2),
-        count(total == -2),
-        count((total == 0) & (one != 0)),
-        count((one == 0) & (two == 0)),
-        count(once & (total > 0)),
-        count(once & (total < 0)),
+        count_true(total == 2),
+        count_true(total == -2),
+        count_true((total == 0) & (one != 0)),
+        count_true((one == 0) & (two == 0)),
+        count_true(once & (total > 0)),
+        count_true(once & (total < 0)),
     )

@@ -21,7 +21,7 @@ from metrics.estimation.intervals import (
 )
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.rule_names import rater_words, rule_instruction, rule_words
+from metrics.remedies.rule_names import rater_text, rule_instruction, rule_texts
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, credit_totals
 from studies.domain import Estimate, Rater
@@ -66,7 +66,7 @@ class Recommendation:
 def recommend(
     grid: OrderGrid,
     table: Sequence[RuleEstimate],
-    further: Sequence[Rule],
+    more_rules: Sequence[Rule],
     rng: np.random.Generator,
 ) -> Recommendation:
     """Recommend the cheapest rule whose held-out gain (on items not used to choose it) is
@@ -75,11 +75,11 @@ def recommend(
     `table` has the estimates of a judge's rules, first "one call"; rules that ask people, or lack
     replies on some comparisons, are not recommended. `chosen` is None unless at least one rule of
     `table` that can be recommended has an adjusted interval of its difference from one call above
-    zero. `further` are rules outside `table` that can be recommended too.
+    zero. `more_rules` are rules outside `table` that can be recommended too.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
-    prices = held_out_gains(grid, [*candidates, *further], rng)
+    prices = held_out_gains(grid, [*candidates, *more_rules], rng)
     helped = any(
         is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
     )
@@ -89,19 +89,19 @@ def recommend(
     sentence = (
         _advice_text(chosen, grid.raters)
         if chosen
-        else _no_advice_text(rater_words((judge, prompt), grid.raters), coin, table)
+        else _no_advice_text(rater_text((judge, prompt), grid.raters), coin, table)
     )
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
-def is_above_zero(got: Estimate | None) -> bool:
+def is_above_zero(estimate: Estimate | None) -> bool:
     """Whether the whole interval of an estimate lies above zero."""
-    return got is not None and got.low is not None and got.low > 0
+    return estimate is not None and estimate.low is not None and estimate.low > 0
 
 
-def _interval_covers(got: Estimate, value: float) -> bool:
+def _interval_covers(estimate: Estimate, value: float) -> bool:
     """Whether the interval contains the value; true without an interval."""
-    return got.low is None or got.high is None or got.low <= value <= got.high
+    return estimate.low is None or estimate.high is None or estimate.low <= value <= estimate.high
 
 
 def _advice_text(chosen: PriceGain, raters: Sequence[Rater]) -> str:
@@ -126,7 +126,7 @@ def power_text(table: Sequence[RuleEstimate]) -> str:
     not count. Empty if none of the others has intervals and decides differently from one call."""
     lines = [one for one in table if one.complete and one.changed and not one.rule.votes]
     found = [
-        (one.difference.value or 0.0, rate, rule_words(one.rule).title.lower())
+        (one.difference.value or 0.0, rate, rule_texts(one.rule).title.lower())
         for one in lines
         if one.difference
         and one.adjusted
@@ -137,13 +137,13 @@ def power_text(table: Sequence[RuleEstimate]) -> str:
     _, rate, title = max(found)
     return (
         f" If “{title}” gained {100 * SMALL_GAIN:g} points, this would have been found in "
-        f"{_estimated_percent(rate)} of such studies."
+        f"{_format_rate(rate)} of such studies."
     )
 
 
-def _estimated_percent(rate: float) -> str:
-    """An estimated probability in percent, which is never certain: "over 99 %" and "under 1 %" are
-    the ends."""
+def _format_rate(rate: float) -> str:
+    """Format an estimated probability in percent: "over 99 %" if it rounds to 100, "under 1 %" if
+    it rounds to 0."""
     rounded = round(100 * rate)
     return "over 99 %" if rounded > 99 else "under 1 %" if rounded < 1 else f"{rounded} %"
 

@@ -138,11 +138,11 @@ class RemedyStudy:
         graded = graded_curve(self.grid, rater)
         return graded or votes_curve(self.grid, self.jury_of_risk_curve(rater))
 
-    def _is_significantly_better(self, other: int, rater: int) -> bool:
-        """Whether one call of rater `other` agrees significantly more often than one call of
+    def _is_significantly_better(self, challenger: int, rater: int) -> bool:
+        """Whether one call of rater `challenger` agrees significantly more often than one call of
         `rater`."""
         credit = self._single_call_credits_by_item
-        sums = np.stack([credit[:, other] - credit[:, rater], credit[:, -1]], axis=1)
+        sums = np.stack([credit[:, challenger] - credit[:, rater], credit[:, -1]], axis=1)
         got = jackknife_estimate(sums, measures.first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
@@ -281,10 +281,10 @@ def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> p
     return frame.assign(**{CREDIT: credit})
 
 
-def _tally_call_credits(evidence: measures.GroupedFrame) -> measures.MeasureTally:
+def _tally_call_credits(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Tally the credit of single calls, with weights such that the calls of a judge with a prompt
     on one comparison count as one."""
-    frame = add_call_credits(evidence.frame)
+    frame = add_call_credits(grouped.frame)
     rows = row_selection.select_rows(frame, frame[CREDIT].notna().to_numpy())
     code, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     weight = 1 / np.bincount(code, minlength=count)[code]
@@ -309,9 +309,9 @@ def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
     return {(judge, prompt): one for (judge, prompt), one in found.items()}
 
 
-def _share_among(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
-    """Share of true entries of `mask` (last axis) among the comparisons that `among` selects."""
-    return np.asarray(mask[..., among].sum(axis=-1) / max(int(among.sum()), 1), np.float64)
+def _share_among(mask: row_selection.Mask, selected: row_selection.Mask) -> Floats:
+    """Share of true entries of `mask` (last axis) among the comparisons that `selected` selects."""
+    return np.asarray(mask[..., selected].sum(axis=-1) / max(int(selected.sum()), 1), np.float64)
 
 
 def _select_raters(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:

@@ -12,7 +12,7 @@ NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seve
 
 
 @dataclass(frozen=True)
-class RuleWords:
+class RuleTexts:
     """Title of a rule, its explanation in one line, and the instruction to apply it."""
 
     title: str
@@ -21,32 +21,32 @@ class RuleWords:
 
 
 _FIXED: Final = {
-    "single": RuleWords(
+    "single": RuleTexts(
         "One call",
         "in a random order; the other rules are compared with this one",
         "Ask {judge} once",
     ),
-    "agree": RuleWords(
+    "agree": RuleTexts(
         "Both orders must agree",
         "undecided unless both name the same winner",
         "Ask {judge} in both orders and decide only if both agree",
     ),
-    "pool": RuleWords(
+    "pool": RuleTexts(
         "Both orders, added up",
         "a win and a tie count as a win; a win and a loss are undecided",
         "Ask {judge} in both orders and add up the two verdicts",
     ),
-    "graded": RuleWords(
+    "graded": RuleTexts(
         "Both orders, graded",
         "the mean score of both orders decides (from probabilities, margins or points)",
         "Ask {judge} in both orders and average the graded replies",
     ),
-    "calibrated": RuleWords(
+    "calibrated": RuleTexts(
         "One call, calibrated",
         "the score minus the position effect measured on other items decides",
         "Ask {judge} once and subtract its position effect",
     ),
-    "rotations": RuleWords(
+    "rotations": RuleTexts(
         "All rotations",
         "the option chosen most often; ties are undecided",
         "Ask {judge} in all rotations and take the option chosen most often",
@@ -54,54 +54,54 @@ _FIXED: Final = {
 }
 
 
-def rule_words(rule: Rule) -> RuleWords:
+def rule_texts(rule: Rule) -> RuleTexts:
     """Return the texts of a rule; its instruction may contain `{judge}`, which `rule_instruction`
     replaces by the name of the judge."""
-    return rule_words_of_id(rule.id, [judge for judge, _ in rule.members])
+    return rule_texts_of_id(rule.id, [judge for judge, _ in rule.members])
 
 
-def rule_words_of_id(rule_id: str, judges: Sequence[str]) -> RuleWords:
+def rule_texts_of_id(rule_id: str, judges: Sequence[str]) -> RuleTexts:
     """Return title, explanation and instruction of the rule with this id, applied to these
     judges."""
     if rule_id in _FIXED:
         return _FIXED[rule_id]
     if rule_id.startswith("prompt:"):
-        return _prompt_words(rule_id.removeprefix("prompt:"))
+        return _prompt_texts(rule_id.removeprefix("prompt:"))
     kind, value = _parse_id(rule_id)
     if kind == "margin":
-        return RuleWords(
+        return RuleTexts(
             f"Both orders, graded, margin {value}",
             f"undecided where the mean score is below {value}",
             f"Ask {{judge}} in both orders and decide only if the mean score is at least {value}",
         )
     if kind.startswith("repeats"):
-        return _repeat_words(int(float(value)), both=kind.endswith("-both"))
+        return _repeat_texts(int(float(value)), both=kind.endswith("-both"))
     if kind == "ask-people":
         percent = f"{100 * float(value):g} %"
-        return RuleWords(
+        return RuleTexts(
             f"Both orders, and people for {percent}",
             "one vote decides where the orders differ",
             f"Ask {{judge}} in both orders and send {percent} of the comparisons to people",
         )
-    return _jury_words(rule_id, judges)
+    return _jury_texts(rule_id, judges)
 
 
 def rule_instruction(rule: Rule, raters: Sequence[Rater]) -> str:
     """Return the rule as an instruction: "Ask gpt-4 in both orders and …". It names its prompt if
     the `raters` of the study have several, because a rule is measured with one prompt only."""
     judge, prompt = rule.members[0]
-    text = rule_words(rule).imperative.format(judge=judge)
+    text = rule_texts(rule).imperative.format(judge=judge)
     if rule.id.startswith("prompt:") or not has_several_prompts(raters):
         return text
     return f"With the prompt {prompt}, {text[0].lower()}{text[1:]}"
 
 
-def member_words(rule: Rule, raters: Sequence[Rater]) -> str:
+def judges_text(rule: Rule, raters: Sequence[Rater]) -> str:
     """Return the judges of a rule, joined; with their prompt if the `raters` of the study have
     several and the title of the rule does not name it."""
     named = rule.id.startswith("prompt:")
     judges = join_names([judge for judge, _ in rule.members])
-    return judges if named else rater_words((judges, rule.members[0][1]), raters)
+    return judges if named else rater_text((judges, rule.members[0][1]), raters)
 
 
 def has_several_prompts(raters: Sequence[Rater]) -> bool:
@@ -109,7 +109,7 @@ def has_several_prompts(raters: Sequence[Rater]) -> bool:
     return len({prompt for _, prompt in raters}) > 1
 
 
-def rater_words(rater: Rater, raters: Sequence[Rater]) -> str:
+def rater_text(rater: Rater, raters: Sequence[Rater]) -> str:
     """Return the name of a judge in a sentence, with its prompt if the `raters` have several."""
     judge, prompt = rater
     return f"{judge} with the prompt {prompt}" if has_several_prompts(raters) else judge
@@ -127,56 +127,56 @@ def _parse_id(rule_id: str) -> tuple[str, str]:
     return (found[1] + (found[3] or ""), found[2]) if found else (rule_id, "")
 
 
-def _prompt_words(name: str) -> RuleWords:
+def _prompt_texts(name: str) -> RuleTexts:
     if name.endswith("+pool"):
         name = name.removesuffix("+pool")
-        return RuleWords(
+        return RuleTexts(
             f"Prompt {name}, both orders",
             "another prompt of this study; both verdicts added up",
             f"Ask {{judge}} with the prompt {name} in both orders and add up the two verdicts",
         )
-    return RuleWords(
+    return RuleTexts(
         f"Prompt {name}, one call",
         "another prompt of this study",
         f"Ask {{judge}} once with the prompt {name}",
     )
 
 
-def _repeat_words(k: int, *, both: bool) -> RuleWords:
-    times = number_word(k)
+def _repeat_texts(calls: int, *, both: bool) -> RuleTexts:
+    times = number_word(calls)
     if both:
-        return RuleWords(
+        return RuleTexts(
             f"{times.capitalize()} calls in each order",
-            f"majority of {number_word(2 * k)} calls",
+            f"majority of {number_word(2 * calls)} calls",
             f"Ask {{judge}} {times} times in each order and take the majority",
         )
-    return RuleWords(
+    return RuleTexts(
         f"{times.capitalize()} calls in one order",
         f"majority of {times} calls",
         f"Ask {{judge}} {times} times in one order and take the majority",
     )
 
 
-def _jury_words(rule_id: str, judges: Sequence[str]) -> RuleWords:
+def _jury_texts(rule_id: str, judges: Sequence[str]) -> RuleTexts:
     panel, count = join_names(judges), number_word(len(judges))
     title = f"{count.capitalize()} judges"
     if rule_id == "round-robin":
-        return RuleWords(
+        return RuleTexts(
             f"{title} take turns",
             f"{panel}, one judge per item",
             f"Let {panel} judge in turn, one judge per item",
         )
     if rule_id == "opposite":
-        return RuleWords(
+        return RuleTexts(
             f"{title}, opposite orders",
             f"{judges[0]} sees one order, {judges[1]} the other",
             f"Ask {panel} once each, in opposite orders, and add up the verdicts",
         )
     if rule_id == "jury":
-        return RuleWords(
+        return RuleTexts(
             f"{title}, one order each", panel, f"Ask {panel} once each and add up the verdicts"
         )
-    return RuleWords(
+    return RuleTexts(
         f"{title}, both orders",
         f"{panel}; {number_word(2 * len(judges))} verdicts added up",
         f"Ask {panel} in both orders and add up the {number_word(2 * len(judges))} verdicts",

@@ -49,7 +49,7 @@ def rules_of_rater(grid: OrderGrid, rater: int) -> list[Rule]:
 def one_call_rule(grid: OrderGrid, rater: int) -> Rule:
     """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
     return _rule_of_one_judge(
-        grid, rater, SINGLE, decision_rules.single_call_in_random_order(grid.verdicts[rater]), 1
+        grid, rater, SINGLE, decision_rules.decide_by_one_call(grid.verdicts[rater]), 1
     )
 
 
@@ -92,7 +92,7 @@ def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     if grid.graded is None or not np.isfinite(grid.graded[rater]).any():
         return []
     graded = grid.graded[rater]
-    calibrated = decision_rules.calibrated_call(graded, grid.labels[rater], grid.items)
+    calibrated = decision_rules.decide_by_calibrated_call(graded, grid.labels[rater], grid.items)
     rules = [
         _rule_of_one_judge(
             grid, rater, "calibrated", calibrated, 1, "position effect from the other items"
@@ -102,7 +102,7 @@ def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
         ),
     ]
     for margin in SHOWN_MARGINS:
-        decisions = decision_rules.graded_with_margin(graded, margin)
+        decisions = decision_rules.decide_by_margin(graded, margin)
         rules.append(_rule_of_one_judge(grid, rater, f"margin({margin:g})", decisions, 2))
     return rules
 
@@ -114,8 +114,8 @@ def _repeat_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     repeats, rules = grid.repeats[rater], []
     for k in REPEAT_COUNTS:
         if repeats.shape[1] >= k and np.isfinite(repeats[:, k - 1]).any():
-            one = decision_rules.repeated_in_one_order(repeats, k)
-            both = decision_rules.repeated_in_both_orders(repeats, k)
+            one = decision_rules.majority_in_one_order(repeats, k)
+            both = decision_rules.majority_in_both_orders(repeats, k)
             rules.append(_rule_of_one_judge(grid, rater, f"repeats({k})", one, k))
             rules.append(_rule_of_one_judge(grid, rater, f"repeats({k})-both", both, 2 * k))
     return rules
@@ -136,7 +136,7 @@ def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     for other, (name, words) in enumerate(grid.raters):
         if name == judge and words != prompt:
             verdicts = grid.verdicts[other]
-            single = decision_rules.single_call_in_random_order(verdicts)
+            single = decision_rules.decide_by_one_call(verdicts)
             pool = decision_rules.decide_by_sum_of_orders(verdicts)
             rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}", single, 1))
             rules.append(_rule_of_one_judge(grid, other, f"prompt:{words}+pool", pool, 2))
@@ -150,9 +150,9 @@ def jury_rules(grid: OrderGrid, raters: Sequence[int], picked: bool = False) -> 
     verdicts = [grid.verdicts[rater] for rater in raters]
     members = tuple(grid.raters[rater] for rater in raters)
     found = {
-        "round-robin": (decision_rules.round_robin(verdicts), 1 / len(raters)),
-        "opposite" if len(raters) == 2 else "jury": (decision_rules.jury_one_order(verdicts), 1.0),
-        "jury-both": (decision_rules.jury_both_orders(verdicts), 2.0),
+        "round-robin": (decision_rules.decide_by_judge_in_turn(verdicts), 1 / len(raters)),
+        "opposite" if len(raters) == 2 else "jury": (decision_rules.decide_by_jury(verdicts), 1.0),
+        "jury-both": (decision_rules.decide_by_full_jury(verdicts), 2.0),
     }
     return [
         Rule(id, members, decisions, dict.fromkeys(members, calls), picked=picked)

@@ -67,9 +67,9 @@ def estimate_rules(
 ) -> list[RuleEstimate]:
     """Estimate rules on the comparisons of an order grid; the first must be the rule "one call".
 
-    A rule that lacks replies on some comparisons is compared with one call on the others, and a
-    note says how many these are; it is left out if these are of fewer than MIN_ITEMS items. Such
-    rules, and rules that ask people, are not in the family for which intervals are adjusted.
+    A rule that lacks replies on some comparisons is compared with one call on the others, with
+    their number in a note; it is left out if these are of fewer than MIN_ITEMS items. Such rules,
+    and rules that ask people, are not in the family for which intervals are adjusted.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.known_winner)
@@ -104,12 +104,12 @@ class _RuleTotals:
     changed: int
 
 
-def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
-    """Sum a rule's results by item; `base` is the credit of one call on each comparison."""
+def _rule_totals(grid: OrderGrid, rule: Rule, one_call: Floats) -> _RuleTotals:
+    """Sum a rule's results by item; `one_call` is the credit of one call on each comparison."""
     right = rule.decisions.probability_right(grid.known_winner)
     decided = rule.decisions.probability_decided
     credit = right + (1 - decided) * rule.decisions.chance
-    gap = np.abs(credit - base)
+    gap = np.abs(credit - one_call)
     size = float(gap.sum())
     sums = grid.sum_by_item([credit, decided, right, np.ones(grid.size)])
     step = float(gap @ gap) / size if size else 1.0

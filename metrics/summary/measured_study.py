@@ -100,7 +100,7 @@ def read_results(
         raise ValueError(f"{path} is a folder; name a store or a CSV of battles")
     if is_store(path):
         return read_stored_study(path, study, juries)
-    if _holds_labels(path):
+    if _has_label_columns(path):
         return _read_verdicts_and_labels(path)
     frame = _read_battles(path, words)
     source = DESIGN if (frame["known_answer"] >= 0).any() else None
@@ -152,7 +152,7 @@ def read_stored_study(
         store.close()
 
 
-def _holds_labels(path: Path) -> bool:
+def _has_label_columns(path: Path) -> bool:
     """Whether the header of a file has the columns `verdict` and `label` but not `winner` (a column
     of battles)."""
     with path.open("rb") as file:

@@ -16,7 +16,7 @@ from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
 from metrics.labels.scores import criteria_order, score_contradictions, score_distribution
-from metrics.people.voters import measured_voters
+from metrics.people.voters import measure_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
 from metrics.protocols.creation_alignment_table import human_alignment_table
@@ -66,8 +66,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
     answer to another question), and the result of `_gradelab_scores`.
     """
     found = {
-        "pooled_entropy": SLOT_ENTROPY.of(rows),
-        "accuracy": ACCURACY.of(rows),
+        "pooled_entropy": SLOT_ENTROPY.estimate(rows),
+        "accuracy": ACCURACY.estimate(rows),
         "contradictions": grade_table.contradiction_share(rows),
         "unrelated_share": grade_table.unrelated_share(rows),
         **_gradelab_scores(rows),
@@ -150,7 +150,7 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
             for (judge,), parts in majority_agreement.agreement_with_people_table(frame).items()
         }
         result["always_tie"] = asdict(creation_alignment.always_tie_alignment_with_people(frame))
-        result["voters"] = {one.name: asdict(one) for one in measured_voters(frame)}
+        result["voters"] = {one.name: asdict(one) for one in measure_voters(frame)}
         result |= people_sections(frame)
         judged, voted = (row_selection.select_rows(frame, mask) for mask in (~human, human))
         merged = agreement_of_merged_orders(merge_both_orders(judged), voted)
@@ -231,7 +231,7 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
     """Return the share of wins of the longer answer ("longer"; "longer_of_equal" among equally good
     answers), win rates at equal length ("controlled": against the baseline, without one against
     the model with the highest win rate) and the length effect of the judges ("judges"); empty
-    without known lengths."""
+    without a decisive verdict on answers of known, different lengths."""
     longer = length_effects.length_preference(frame)
     if longer.value is None:
         return {}
@@ -299,7 +299,7 @@ def _jury_section(frame: pd.DataFrame) -> Mapping[str, Any]:
         "bounds": got.bounds,
         "effective_judges": worth.value if (worth := jury.effective_judges(machine)) else None,
         "verdict_correlation": jury.verdict_correlation(machine),
-        "without_labels": unlabelled_jury.jury_without_labels(machine).data(),
+        "without_labels": unlabelled_jury.jury_without_labels(machine).as_json(),
     }
 
 

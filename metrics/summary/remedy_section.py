@@ -28,8 +28,8 @@ Json = dict[str, Any]
 class RemedyInputs:
     """Facts that the remedies of a study need and its frame does not contain.
 
-    `judges` lists the judges in their order, `source` says whether the better answers come from the
-    design or from people. `juries` lists juries to compute besides the default ones. `prices` has
+    `judges` lists the judges in their order, `source` is the source of the better answers (by
+    design, or people). `juries` lists juries to compute besides the default ones. `prices` has
     dollars and `tokens` has tokens per call, by judge and prompt.
     """
 
@@ -108,21 +108,21 @@ def _rater_rules_as_json(study: RemedyStudy, inputs: RemedyInputs, rater: int) -
     return {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
 
 
-def _rule_estimate_as_json(one: RuleEstimate, inputs: RemedyInputs) -> Json:
+def _rule_estimate_as_json(line: RuleEstimate, inputs: RemedyInputs) -> Json:
     """Convert the estimates of one rule (a line of the table of remedies) to a JSON object."""
     found: Json = {
-        "calls": round(one.rule.calls_per_comparison, 4),
-        "agreement": one.agreement,
-        "decided": one.decided,
-        "right_when_decided": one.right_when_decided,
-        "difference": one.difference or unknown_estimate("the baseline", "share"),
-        "adjusted": one.adjusted or unknown_estimate("the baseline", "share"),
-        "changed": one.changed,
+        "calls": round(line.rule.calls_per_comparison, 4),
+        "agreement": line.agreement,
+        "decided": line.decided,
+        "right_when_decided": line.right_when_decided,
+        "difference": line.difference or unknown_estimate("the baseline", "share"),
+        "adjusted": line.adjusted or unknown_estimate("the baseline", "share"),
+        "changed": line.changed,
     }
-    if one.rule.votes:
-        found["votes"] = one.rule.votes
+    if line.rule.votes:
+        found["votes"] = line.rule.votes
     for name, costs in (("dollars", inputs.prices), ("tokens", inputs.tokens)):
-        cost = rule_cost(one, costs)
+        cost = rule_cost(line, costs)
         if cost is not None:
             found[name] = cost
     return found
@@ -136,11 +136,11 @@ def rule_cost(estimate: RuleEstimate, costs: Mapping[Rater, float]) -> float | N
     return sum(costs[rater] * calls for rater, calls in estimate.rule.calls.items())
 
 
-def _by_rater(study: RemedyStudy, make: Callable[[int], Any]) -> Json:
-    """Return judge -> prompt -> `make` of the rater's index, for all raters of a study."""
+def _by_rater(study: RemedyStudy, build: Callable[[int], Any]) -> Json:
+    """Return judge -> prompt -> `build` of the rater's index, for all raters of a study."""
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
-        found.setdefault(judge, {})[prompt] = make(rater)
+        found.setdefault(judge, {})[prompt] = build(rater)
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 
 Json = dict[str, Any]
 
@@ -64,7 +64,7 @@ def _budget_plan_lines(plan: Json) -> Iterator[str]:
     comparison, the cheapest first."""
     yield f"\nbest rule by {plan['currency']} per comparison, on items not used to choose it"
     for step in plan["steps"]:
-        title = rule_words_of_id(step["rule"], step["judges"]).title
+        title = rule_texts_of_id(step["rule"], step["judges"]).title
         cost = f"{step[plan['currency']]:g}"
         agreement = _format_estimate(step["agreement"])
         yield f"{cost:>10}  {agreement}  {title}: {', '.join(step['judges'])}"
@@ -74,7 +74,7 @@ def _budget_plan_lines(plan: Json) -> Iterator[str]:
 
 def _format_rule_row(rule_id: str, judges: list[str], line: Json) -> str:
     cells = (
-        rule_words_of_id(rule_id, judges).title,
+        rule_texts_of_id(rule_id, judges).title,
         f"{line['calls']:g}",
         _format_estimate(line["agreement"]),
         _format_estimate(line["adjusted"], signed=True)
@@ -94,12 +94,12 @@ def _pad_cells(cells: tuple[str, ...]) -> str:
 
 
 def _format_estimate(
-    got: Json, digits: int = 3, *, signed: bool = False, interval: bool = True
+    estimate: Json, digits: int = 3, *, signed: bool = False, interval: bool = True
 ) -> str:
-    if got["value"] is None:
+    if estimate["value"] is None:
         return "–"
     sign = "+" if signed else ""
-    text = f"{got['value']:{sign}.{digits}f}"
-    if interval and got["low"] is not None:
-        text += f" [{got['low']:{sign}.{digits}f}, {got['high']:{sign}.{digits}f}]"
+    text = f"{estimate['value']:{sign}.{digits}f}"
+    if interval and estimate["low"] is not None:
+        text += f" [{estimate['low']:{sign}.{digits}f}, {estimate['high']:{sign}.{digits}f}]"
     return text.replace("-", MINUS)

@@ -331,15 +331,15 @@ def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Co
     return [one for one in found if one.raw.value is not None]
 
 
-def _contrast_as_json(one: Contrast) -> Json:
+def _contrast_as_json(contrast: Contrast) -> Json:
     return {
-        "measure": one.measure,
-        "left": "/".join(one.left),
-        "right": "/".join(one.right),
-        "left_value": to_plain_data(one.left_value),
-        "right_value": to_plain_data(one.right_value),
-        "raw": to_plain_data(one.raw),
-        "adjusted": to_plain_data(one.adjusted),
+        "measure": contrast.measure,
+        "left": "/".join(contrast.left),
+        "right": "/".join(contrast.right),
+        "left_value": to_plain_data(contrast.left_value),
+        "right_value": to_plain_data(contrast.right_value),
+        "raw": to_plain_data(contrast.raw),
+        "adjusted": to_plain_data(contrast.adjusted),
     }
 
 

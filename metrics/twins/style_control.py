@@ -257,7 +257,7 @@ def _smallest_item_codes(data: StyleData, fit: StyleFit) -> Ints:
 def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFit) -> Json:
     """Rating and place of each model before and after style control, and the number of places it
     moved up (negative: down)."""
-    n = data.battles.matches
+    n = data.battles.match_counts
     ranking: Json = {}
     places = [
         np.argsort(np.argsort(-fit.beta.round(9), kind="stable")) + 1 for fit in (before, after)
@@ -279,9 +279,9 @@ def _style_share(before: StyleFit, after: StyleFit, n: int) -> Estimate:
     before and s = β minus the strengths after control. It may be negative; unknown if all models
     are equally strong."""
 
-    def share(one: Floats, two: Floats) -> Floats:
-        centred = one - one.mean(axis=-1, keepdims=True)
-        return np.asarray(((one - two) * centred).sum(axis=-1) / (centred**2).sum(axis=-1))
+    def share(before: Floats, after: Floats) -> Floats:
+        centred = before - before.mean(axis=-1, keepdims=True)
+        return np.asarray(((before - after) * centred).sum(axis=-1) / (centred**2).sum(axis=-1))
 
     models = len(before.beta)
     if float(np.var(before.beta)) < 1e-12:

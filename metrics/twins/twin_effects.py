@@ -101,7 +101,7 @@ class TwinEffect:
         width = max((one.high - one.low) / 2, error * t)
         return width + float(stats.norm.ppf(POWER)) * error
 
-    def data(self) -> Json:
+    def as_json(self) -> Json:
         """Return the effect as a JSON object, without judge, prompt and family."""
         return {
             "design": self.design,
@@ -153,7 +153,7 @@ def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
     """Set the finding of each effect: shown, not shown, or indifferent if the same judge has
     controls of the same design, none of which loses."""
     controls = [one for one in effects if one.family in CONTROLS]
-    seeing = {(one.judge, one.design) for one in controls if loses(one)}
+    seeing = {(one.judge, one.design) for one in controls if twins_lose(one)}
     blind = {(one.judge, one.design) for one in controls} - seeing
     found = []
     for one in effects:
@@ -167,7 +167,7 @@ def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
     return found
 
 
-def loses(effect: TwinEffect) -> bool:
+def twins_lose(effect: TwinEffect) -> bool:
     """Whether the twins of the family lose: the adjusted interval of the effect is below zero."""
     return effect.adjusted.high is not None and effect.adjusted.high < 0
 
@@ -253,7 +253,8 @@ class _TwinVerdictsOfRater:
         return replace(got, value=got.value - 0.5, low=got.low - 0.5, high=got.high - 0.5)
 
     def estimate_effect(self, family: str, contrast: Contrast) -> TwinEffect:
-        """Put all estimates of a family together; `contrast` is the family minus its floor."""
+        """Build the effect of a family with all its estimates; `contrast` is the family minus its
+        floor."""
         floor = FAMILIES[family].floor
         raw, adjusted = contrast.raw, contrast.adjusted
         if floor not in self.planned:
@@ -288,7 +289,7 @@ class _TwinVerdictsOfRater:
         return found
 
 
-def compare_twins_of_sides(
+def paired_twin_totals(
     twins: pd.DataFrame, frame: pd.DataFrame, left: tuple[str, str], right: tuple[str, str]
 ) -> dict[str, PairedTotals]:
     """Return family -> totals by item, from which the difference of the effects beyond the floor on
@@ -341,5 +342,5 @@ def twins_section(twins: pd.DataFrame, frame: pd.DataFrame) -> Json:
     for one in twin_effects(twins, frame):
         place = nested.setdefault(one.judge, {}).setdefault(one.prompt or "controls", {})
         name = one.family if one.family not in place else f"{one.family}, {one.design}"
-        place[name] = one.data()
+        place[name] = one.as_json()
     return nested

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect, loses
+from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect, twins_lose
 from studies.domain import Estimate
 from studies.texts.twin_families import CONTROLS, FAMILIES
 
@@ -51,8 +51,9 @@ def irrelevant_effects_by_size(effects: Sequence[TwinEffect]) -> list[TwinEffect
 
 def twin_headline(effects: Sequence[TwinEffect]) -> str:
     """One sentence on the largest effect shown for one judge and prompt, with its adjusted
-    interval. If none is shown, it names the size below which effects may have been missed, or says
-    that there are no verdicts yet; if no control loses, it says that nothing can be said."""
+    interval. If none is shown, the sentence names the size below which effects may have been
+    missed, or states that there are no verdicts yet. If no control loses, it states that nothing is
+    known about robustness."""
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
     shown = [one for one in irrelevant_effects_by_size(effects) if one.finding == SHOWN]
@@ -73,7 +74,7 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
 
 
 def chance_sentence(effects: Sequence[TwinEffect]) -> str:
-    """The sentence that the largest effect is more than chance, with the number of changes tested;
+    """One sentence: the largest effect is more than chance, with the number of changes tested;
     empty if no effect is shown."""
     if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
         return ""
@@ -83,10 +84,10 @@ def chance_sentence(effects: Sequence[TwinEffect]) -> str:
 
 
 def control_sentence(effects: Sequence[TwinEffect]) -> str:
-    """One sentence on the controls: which of them lose, and which were not shown to lose; or that
-    there are no controls."""
+    """One sentence on the controls: those that lose, and those that were not shown to lose. Without
+    controls, the sentence states this."""
     controls = [one for one in effects if one.family in CONTROLS]
-    lost = [one.family for one in controls if loses(one)]
+    lost = [one.family for one in controls if twins_lose(one)]
     if not controls:
         return "There are no controls, so robustness is not claimed."
     if len(lost) == len(controls):

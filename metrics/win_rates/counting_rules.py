@@ -9,7 +9,7 @@ import pandas as pd
 from metrics.estimation import graded_scores, intervals, row_selection
 from metrics.estimation.measures import build_order_sets
 from metrics.estimation.prompt_kinds import scoring_mask
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.win_rates.remedy_outcomes import applicable_rule, remedy_outcomes
 from studies.frames.frame import TIE
 from studies.spec.combine_rules import parse_remedy
@@ -103,9 +103,9 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
     return sets.assign(pick=pick.astype(np.int8))
 
 
-def _graded_picks(rows: pd.DataFrame, otherwise: intervals.Ints) -> intervals.Ints:
+def _graded_picks(rows: pd.DataFrame, default: intervals.Ints) -> intervals.Ints:
     """Return, for each comparison, the answer that the mean graded score of its orders favours, as
-    a slot in the comparison's first row; `otherwise` if a reply is not graded."""
+    a slot in the comparison's first row; `default` if a reply is not graded."""
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
     same = shown == shown[row_selection.first_row_per_group(group, groups)][group]
@@ -117,7 +117,7 @@ def _graded_picks(rows: pd.DataFrame, otherwise: intervals.Ints) -> intervals.In
     once = np.bincount(group[~same], minlength=groups) == 0  # only one order was requested
     mean = by_order[0] + np.where(once, 0.0, by_order[1])
     graded = np.where(mean > ZERO_SCORE, 0, np.where(mean < -ZERO_SCORE, 1, TIE))
-    return np.where(np.isnan(mean), otherwise, graded)
+    return np.where(np.isnan(mean), default, graded)
 
 
 ZERO_SCORE: Final = 1e-6
@@ -144,5 +144,5 @@ def remedy_text(combine: CombineRule) -> str:
     """Describe the remedy that `combine` names, in words for the middle of a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
-    words = rule_words_of_id(remedy.id, remedy.judges)
+    words = rule_texts_of_id(remedy.id, remedy.judges)
     return f"{words.title[0].lower()}{words.title[1:]} ({words.explanation})"

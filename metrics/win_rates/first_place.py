@@ -47,7 +47,7 @@ class PairVerdicts:
     points: Floats
 
     @property
-    def baseline(self) -> int:
+    def baseline_code(self) -> int:
         """Code of the model that is in every pair, if there are three or more models; −1 if no
         model is."""
         if len(self.names) < 3 or not len(self.low):
@@ -80,8 +80,8 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
 
 def model_scores(data: PairVerdicts, weight: Floats | None = None) -> Floats:
     """Scores of the models as an array [round, model]: the win rate, or ½ for the baseline; nan
-    without a verdict. `weight` [round, item code] says how often an item counts in a round
-    (default: one round, every item once)."""
+    without a verdict. `weight` [round, item code] is the number of times that an item counts in a
+    round (default: one round, every item once)."""
     models = len(data.names)
     items = int(data.item.max(initial=-1)) + 1
     if weight is None:
@@ -94,8 +94,8 @@ def model_scores(data: PairVerdicts, weight: Floats | None = None) -> Floats:
         for value in (points, np.ones(len(points)))
     )
     scores = safe_divide(weight @ won, weight @ n)
-    if data.baseline >= 0:
-        scores[:, data.baseline] = 0.5
+    if data.baseline_code >= 0:
+        scores[:, data.baseline_code] = 0.5
     return scores
 
 
@@ -171,19 +171,19 @@ def first_place(data: PairVerdicts, halves: int = HALVES, seed: int = SEED) -> F
     )
 
 
-def _changes_needed(data: PairVerdicts, scores: Floats, leader: int, other: int) -> int | None:
-    """Fewest verdicts whose change puts `other` above `leader`; None if no change does.
+def _changes_needed(data: PairVerdicts, scores: Floats, leader: int, challenger: int) -> int | None:
+    """Fewest verdicts whose change puts `challenger` above `leader`; None if no change does.
 
     Changing a verdict closes a part of the gap that does not depend on the other verdicts, so the
     verdicts that close the largest parts are changed first.
     """
     gain = np.zeros(len(data.low))
     for side, points in ((data.low, data.points), (data.high, 1 - data.points)):
-        for code, lost in ((leader, points), (other, 1 - points)):
-            if code != data.baseline:
+        for code, lost in ((leader, points), (challenger, 1 - points)):
+            if code != data.baseline_code:
                 mine = ((data.low == code) | (data.high == code)).sum()
                 gain += np.where(side == code, lost / mine, 0.0)
-    reached = np.cumsum(np.sort(gain)[::-1]) > scores[leader] - scores[other] + _EQUAL
+    reached = np.cumsum(np.sort(gain)[::-1]) > scores[leader] - scores[challenger] + _EQUAL
     return int(reached.argmax()) + 1 if reached.any() else None
 
 
@@ -209,7 +209,7 @@ def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
     if not 2 < len(pooled.names) <= MAX_MODELS:
         return []
     prompts = _prompt_codes_if_several(frame)
-    opponents = [EVERY] if pooled.baseline >= 0 else [EVERY, *pooled.names]
+    opponents = [EVERY] if pooled.baseline_code >= 0 else [EVERY, *pooled.names]
     tables = {one: strict if one == ORDER_CHOICES[-1] else pooled for one in ORDER_CHOICES}
     counted = {id(one): _CountedPairs.from_verdicts(one) for one in (pooled, strict)}
     chosen = product(TIE_CHOICES, ORDER_CHOICES, [EVERY, *prompts], opponents)
@@ -217,7 +217,7 @@ def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
     for ties, order, prompt, baseline in chosen:
         table = counted[id(tables[order])]
         code = prompts.get(prompt, -1)
-        places = table.places(ties, ORDER_CHOICES.index(order), code, baseline)
+        places = table.places_of_models(ties, ORDER_CHOICES.index(order), code, baseline)
         if places and len(places) == len(pooled.names):
             found.append(Analysis(ties, order, prompt, baseline, places))
     return found
@@ -253,14 +253,14 @@ class _CountedPairs:
         sides = (pair // models, pair % models)
         return cls(data, rest // 2, rest % 2, *sides, counts.astype(np.float64))
 
-    def places(self, ties: str, order: int, prompt: int, baseline: str) -> dict[str, int]:
+    def places_of_models(self, ties: str, order: int, prompt: int, baseline: str) -> dict[str, int]:
         """Place of each model under these choices; empty if a model has no verdict left. `ties` is
         one of TIE_CHOICES, `order` an index of ORDER_CHOICES, `prompt` a code (−1: all prompts),
         `baseline` the only opponent that counts, or EVERY."""
         names = self.data.names
         if baseline not in (EVERY, *names):
             return {}
-        only = names.index(baseline) if baseline != EVERY else self.data.baseline
+        only = names.index(baseline) if baseline != EVERY else self.data.baseline_code
         kept = np.ones(len(self.low), bool)
         if order in (1, 2):
             kept &= self.listed_first == (order == 1)
@@ -284,9 +284,9 @@ class _CountedPairs:
 
 
 def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
-    """Model -> its place by default (the first of the `analyses`), its best and worst place, the
-    number of analyses that put it first, and the number of all; models in the order of the default
-    places. Empty without analyses."""
+    """Return model -> its place by default (in the first of the `analyses`), its best and worst
+    place, the number of analyses that put it first, and the number of all analyses; models in the
+    order of the default places. Empty without analyses."""
     if not analyses:
         return {}
     default = analyses[0].places

@@ -40,8 +40,8 @@ def decide_jury(
     """Decide each case (two answers to one item, with one prompt) for one of the answers or a tie,
     if more than half of all judges (the panel) chose it.
 
-    `combine`, a rule that merges orders, and `unreadable` say how a judge's verdicts in two orders
-    become one (`outcome_rows`). A judge without a verdict counts in the size of the panel.
+    `combine`, a rule that merges orders, and `unreadable` determine how a judge's verdicts in two
+    orders become one (`outcome_rows`). A judge without a verdict counts in the size of the panel.
     Undecided cases are not ties: they lower the coverage and widen the bounds.
     """
     frame = row_selection.select_rows(frame, ~prompt_kinds.scoring_mask(frame))
@@ -127,8 +127,8 @@ def effective_judges(frame: pd.DataFrame) -> Estimate | None:
     """Estimate the number of independent judges that the judges are worth (`effective_votes`), from
     the correlation of their errors; with several prompts, for the prompt that most judges have.
 
-    None if the better answers are unknown or fewer than two judges can be compared: the correlation
-    of verdicts says nothing about errors, because judges that are mostly right agree.
+    None if the better answers are unknown or fewer than two judges can be compared. The correlation
+    of verdicts cannot replace that of errors, because judges that are mostly right agree.
     """
     study = build_remedy_study(frame)
     prompts = dict.fromkeys(name for _, name in study.raters)

@@ -1,6 +1,6 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-Neither is causal: a longer answer may be better because it says more. A causal effect of length is
+Neither is causal: a longer answer may be better because it has more content. A causal effect is
 measured by twins with padding (metrics/twins), and by the probe set: its "padded" answers have the
 content of its "precise" ones in more words.
 """
@@ -44,8 +44,8 @@ def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_rows(rows, (rows["length_0"] >= 0) & (rows["length_1"] >= 0))
 
 
-def _tally_wins_of_longer(evidence: GroupedFrame) -> MeasureTally:
-    rows = _pairs_with_lengths(evidence.comparable_picks)
+def _tally_wins_of_longer(grouped: GroupedFrame) -> MeasureTally:
+    rows = _pairs_with_lengths(grouped.comparable_picks)
     if len(rows) == 0:
         return build_tally(rows, 0, 0)
     gap = rows["length_0"].to_numpy().astype(np.int64) - rows["length_1"].to_numpy()
@@ -86,10 +86,10 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
         rows, (rows["first"] == baseline) | (rows["second"] == baseline)
     )
     others = [name for name in row_selection.contestants(rows) if name != baseline]
-    return {name: _controlled_win_rate(_outcomes_and_gaps(rows, name)) for name in others}
+    return {name: _controlled_win_rate(_outcomes_and_length_gaps(rows, name)) for name in others}
 
 
-def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
+def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
     """Return, for each verdict on a contestant: the contestant's outcome, the length of its answer
     minus that of the other answer, and the item."""
     rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
@@ -103,7 +103,7 @@ def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, I
 
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
-    """Estimate the win rate at equal length from the result of `_outcomes_and_gaps`; unknown
+    """Estimate the win rate at equal length from the result of `_outcomes_and_length_gaps`; unknown
     without verdicts, the plain win rate if all verdicts are the same."""
     outcome, gap, item = data
     if len(outcome) == 0:
@@ -146,11 +146,11 @@ def _design_matrix(gap: Floats) -> tuple[Floats, str]:
 
 
 def fit_logit(
-    design: Floats, outcome: Floats, item: Ints, shrink: Floats
+    design: Floats, outcome: Floats, item: Ints, penalty: Floats
 ) -> tuple[Floats, Floats, int]:
     """Fit a logistic regression (outcomes may be ½); return coefficients, covariance clustered by
-    item, and number of items. `shrink` is the ridge penalty of each coefficient."""
-    ridge = np.diag(shrink)
+    item, and number of items. `penalty` is the ridge penalty of each coefficient."""
+    ridge = np.diag(penalty)
     beta = np.zeros(design.shape[1])
     for _ in range(MAX_STEPS):
         p = expit(design @ beta)

@@ -25,7 +25,7 @@ from metrics.estimation.intervals import (
     sum_by_item,
     unknown_estimate,
 )
-from metrics.win_rates.self_preference import VerdictsBesidePeople, verdicts_beside_people
+from metrics.win_rates.self_preference import VerdictsVersusPeople, verdicts_versus_people
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, TIE
 
@@ -68,7 +68,7 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
     rows = row_selection.select_pairs(row_selection.select_rows(rows, ~rows["noise"]))
     judge, family = (rows[name].astype(str).to_numpy() for name in ("judge", "family"))
     slots = [rows[name].astype(str).to_numpy() for name in ("family_0", "family_1")]
-    people = verdicts_beside_people(frame)
+    people = verdicts_versus_people(frame)
     found = {}
     for name in sorted(set(judge)):
         own = family[judge == name][0]
@@ -79,7 +79,7 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
     return found
 
 
-def _excess_relative_to_people(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
+def _excess_relative_to_people(people: VerdictsVersusPeople, name: str, own: str) -> Estimate:
     """Estimate the preference of the judge `name` for its family `own` relative to people
     (`self_preference`), minus the mean over outsiders (judges of another family) of their
     preference for the same family, on the same items; unknown without an outsider there."""
@@ -128,7 +128,7 @@ def _estimate_excess(
     `own`, `own_first` those that show it first.
     """
     item = row_selection.item_codes(rows)
-    points, read = _points_for_own(rows, own_first)
+    points, read = _points_of_family(rows, own_first)
     beside = counted & (family != own) & np.isin(item, item[counted & (judge == name)])
     outsiders = sorted(set(judge[beside & read]))
     panel = [name, *outsiders]
@@ -154,12 +154,12 @@ def _estimate_excess(
             lambda totals: _win_rates_by_judge(totals)[..., 1:].mean(axis=-1), "share", 0.0
         ),
         excess=estimate(_own_judge_minus_outsiders, UNIT, -1.0),
-        bounds=_missing_bounds(sums),
+        bounds=_excess_bounds(sums),
         people_excess=unknown_estimate(NO_PEOPLE_NOTE, UNIT),
     )
 
 
-def _points_for_own(
+def _points_of_family(
     rows: pd.DataFrame, own_first: row_selection.Mask
 ) -> tuple[Floats, row_selection.Mask]:
     """Return the points of the family's answer in each row (win 1, tie ½, loss 0; 0 if unread), and
@@ -171,15 +171,15 @@ def _points_for_own(
 
 
 def _sums_by_judge_column(
-    points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
+    points: Floats, read: row_selection.Mask, column: Ints, judges: int, item: Ints
 ) -> Floats:
     """Return sums by item, in three blocks with a column for each judge: points, verdicts, missing
-    verdicts. `seat` is the column of each row's judge."""
+    verdicts. `column` is the column of each row's judge."""
     line = np.arange(len(points))
-    columns = np.zeros((len(points), 3 * seats))
-    columns[line, seat] = points
-    columns[line, seats + seat] = read
-    columns[line, 2 * seats + seat] = ~read
+    columns = np.zeros((len(points), 3 * judges))
+    columns[line, column] = points
+    columns[line, judges + column] = read
+    columns[line, 2 * judges + column] = ~read
     return sum_by_item(columns, item)[1]
 
 
@@ -196,7 +196,7 @@ def _own_judge_minus_outsiders(totals: Floats) -> Floats:
     return gap
 
 
-def _missing_bounds(sums: Floats) -> Estimate:
+def _excess_bounds(sums: Floats) -> Estimate:
     """Compute the smallest and largest difference (win rate of the family by its own judge − by
     outsiders) over all possible values of the missing verdicts. `sums` is the result of
     `_sums_by_judge_column`, with the family's judge in the first column of each block."""

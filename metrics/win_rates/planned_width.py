@@ -91,10 +91,10 @@ def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWid
     return PlannedWidth(min(_NORMAL_95 * math.sqrt(variance), 1.0), at_best)
 
 
-def detectable_win_rate(half: float) -> float:
+def detectable_win_rate(half_width: float) -> float:
     """Return the smallest win rate above 50 % that an interval of this half-width separates from 50
     % with 80 % power."""
-    return min(0.5 + half * (1 + _POWER_80 / _NORMAL_95), 1.0)
+    return min(0.5 + half_width * (1 + _POWER_80 / _NORMAL_95), 1.0)
 
 
 def variance_shares_by_source(components: VarianceComponents, size: StudySize) -> dict[str, float]:

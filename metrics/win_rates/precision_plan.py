@@ -62,7 +62,7 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     whole = (counted > 0).all(axis=(1, 2, 3))
     if int(whole.sum()) < MIN_GRID_ITEMS:
         return None
-    within = _within_variance(points[mine], picked)
+    within = _repeat_variance(points[mine], picked)
     # A cell is a mean over opponents and repeats; both reduce the variance of a single reply.
     own = variance_components(means[whole], FACETS, within, float(counted[whole].mean()))
     return PrecisionPlan(
@@ -103,7 +103,7 @@ class _GridCells:
         return (total / np.maximum(n, 1)).reshape(self.shape), n.reshape(self.shape)
 
 
-def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
+def _repeat_variance(points: Floats, rows: pd.DataFrame) -> float | None:
     """Variance of single replies to the same call; None if no call was repeated."""
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     n = np.bincount(group, minlength=groups)

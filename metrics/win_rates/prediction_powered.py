@@ -111,7 +111,7 @@ def corrected_win_rates(
 
 def _case_means(
     row: Ints,
-    who: Ints,
+    model: Ints,
     points: Floats,
     selected: row_selection.Mask,
     case: Ints,
@@ -119,10 +119,10 @@ def _case_means(
     names: int,
 ) -> Floats:
     """Mean points of each contestant in each case over the selected rows, as [case, contestant].
-    `row`, `who` and `points` are those of `appearance_points`; `case` is the case of each row;
+    `row`, `model` and `points` are those of `appearance_points`; `case` is the case of each row;
     there are `count` cases and `names` contestants."""
     mine = selected[row]
-    cell = case[row[mine]] * names + who[mine]
+    cell = case[row[mine]] * names + model[mine]
     total = np.bincount(cell, points[mine], minlength=count * names)
     return safe_divide(total, np.bincount(cell, minlength=count * names)).reshape(count, names)
 
@@ -131,8 +131,8 @@ def correct_votes_with_verdicts(votes: Floats, verdicts: Floats, item: Ints) -> 
     """Win rate of one contestant by people, by the judges, and by people corrected with the judges.
 
     Each array has one value per case (a pair of answers to one item). `votes` and `verdicts` are
-    the contestant's mean points by people and by judges: a win is 1, a tie ½, a loss 0; nan if
-    nobody voted on the case or no judge judged it. `item` is the code of the case's item.
+    the contestant's mean points by people and by judges: a win is 1, a tie ½, a loss 0; nan on a
+    case without votes, or without verdicts. `item` is the code of the case's item.
     """
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged

@@ -98,7 +98,7 @@ def _scores_with_margin(grid: OrderGrid, margin: float) -> Floats:
     hard = _sum_of_orders(grid.verdicts[0])
     if grid.graded is None:
         return hard
-    decided = decision_rules.graded_with_margin(grid.graded[0], margin)
+    decided = decision_rules.decide_by_margin(grid.graded[0], margin)
     return np.where(np.isnan(decided.sign), hard, decided.sign)
 
 

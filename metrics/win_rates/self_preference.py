@@ -44,9 +44,9 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
 
 
 @dataclass(frozen=True, eq=False)
-class VerdictsBesidePeople:
-    """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that
-    answer."""
+class VerdictsVersusPeople:
+    """Judges' verdicts on pairs of which the people's majority prefers one answer; `agrees` marks
+    the verdicts for that answer."""
 
     rows: pd.DataFrame
     winner: Ints
@@ -77,7 +77,7 @@ class VerdictsBesidePeople:
         return np.stack(parts, axis=1), judge, row_selection.item_codes(rows), families
 
 
-def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
+def verdicts_versus_people(frame: pd.DataFrame) -> VerdictsVersusPeople:
     """Select the judges' verdicts on pairs of which the people's majority prefers one answer."""
     data = build_case_verdicts(frame)
     human = row_selection.people_mask(data.rows)
@@ -90,7 +90,7 @@ def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
         if len(rows)
         else np.zeros((0, 2), np.int64)
     )
-    return VerdictsBesidePeople(
+    return VerdictsVersusPeople(
         rows, winner[counted], data.chosen[counted] == winner[counted], placed
     )
 
@@ -102,7 +102,7 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's
     tie does not agree. Judges without such a pair are left out; empty if no families are recorded.
     """
-    people = verdicts_beside_people(frame)
+    people = verdicts_versus_people(frame)
     if "family" not in people.rows:
         return {}
     found = {}
@@ -119,20 +119,19 @@ def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
     return {(judge, family) for judge, family in known if family}
 
 
-def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
-    """Estimate the bias of one judge from the flags `parts` that `flags_on_pairs_with_family`
-    returns."""
-    _, sums = sum_by_item(parts.astype(np.float64), item)
+def _own_family_bias(flags: row_selection.Mask, item: Ints) -> Estimate:
+    """Estimate the bias of one judge from the `flags` that `flags_on_pairs_with_family` returns."""
+    _, sums = sum_by_item(flags.astype(np.float64), item)
 
     def statistic(totals: Floats) -> Floats:
         own = safe_divide(totals[..., 0], totals[..., 1])
         return own - safe_divide(totals[..., 2], totals[..., 3])
 
     note = "people never preferred the judge's own family, or always did"
-    got = jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1), note)
+    got = jackknife_estimate(sums, statistic, len(flags), "difference of shares", (-1, 1), note)
     if got.value is None:
         return got
-    return jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1))
+    return jackknife_estimate(sums, statistic, len(flags), "difference of shares", (-1, 1))
 
 
 def own_family_term(frame: pd.DataFrame) -> Estimate:

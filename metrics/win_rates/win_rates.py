@@ -146,10 +146,10 @@ def _flat_win_rates(
     """Return the win rates as a list: those of all contestants in the first cell, then in the next
     cell, and so on."""
 
-    def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
-        return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
+    def codes_by_cell(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
+        return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + contestant
 
-    group, total, n = _points_by_group_and_item(rows, names, outcome, groups)
+    group, total, n = _points_by_group_and_item(rows, names, outcome, codes_by_cell)
     return proportions(total, n, group, cells * len(names), "share", note)
 
 
@@ -195,11 +195,11 @@ def head_to_head(
     if len(rows) == 0:
         return {name: {} for name in names}
 
-    def meetings(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def pair_codes(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
         both: Ints = row_selection.slot_contestants(part, names)[row].sum(axis=1)
-        return who * len(names) + both - who
+        return contestant * len(names) + both - contestant
 
-    group, total, n = _points_by_group_and_item(rows, names, "verdict", meetings)
+    group, total, n = _points_by_group_and_item(rows, names, "verdict", pair_codes)
     met, place = unique_codes(group)
     table: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     for code, estimate in zip(met.tolist(), proportions(total, n, place, len(met)), strict=True):
@@ -217,16 +217,16 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(rows) == 0:
         return {}
 
-    def slots_of(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+    def codes_by_slot(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
         first: Ints = row_selection.slot_contestants(part, names)[row, 0]
-        slot: Ints = 2 * who + (first != who)
+        slot: Ints = 2 * contestant + (first != contestant)
         return slot
 
     known = row_selection.select_rows(rows, rows["orders"] > 0)
     if len(known) == 0:
         unknown = unknown_estimate(measures.ORDER_UNKNOWN_NOTE, "share")
         return dict.fromkeys(names, (unknown, unknown))
-    group, total, n = _points_by_group_and_item(known, names, "verdict", slots_of)
+    group, total, n = _points_by_group_and_item(known, names, "verdict", codes_by_slot)
     found = proportions(total, n, group, 2 * len(names), "share")
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 
@@ -304,8 +304,8 @@ def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
 def win_rate_measure(contestant: str) -> measures.Measure:
     """Define one contestant's win rate as a measure, so that it can enter contrasts."""
 
-    def tally(evidence: measures.GroupedFrame) -> measures.MeasureTally:
-        rows = row_selection.select_rows(evidence.picks, evidence.picks["options"] > 1)
+    def tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
+        rows = row_selection.select_rows(grouped.picks, grouped.picks["options"] > 1)
         rows = row_selection.select_rows(rows, _distinct_contestants_mask(rows))
         names = row_selection.contestants(rows) if len(rows) else []
         row, who, points = appearance_points(rows, names)

@@ -253,7 +253,7 @@ def elo_against_vectorised() -> list[bool]:
     def own_work() -> np.ndarray:
         every = battle_codes_in_item_orders(coded, lineups)[1:]
         none = np.zeros(1, np.int64)
-        return play_orders(coded, every, k=4.0, slope=settings.slope, at=none, watched=1)[0]
+        return play_orders(coded, every, k=4.0, slope=settings.slope, steps=none, curves=1)[0]
 
     columns = np.ascontiguousarray(np.array(lineups).T)
     own, mine = seconds(own_work)
@@ -298,7 +298,7 @@ def agreement_with_evalica() -> list[bool]:
     at, plan = np.zeros(1, np.int64), battle_codes_in_item_orders(coded, [])
     slope = EloSettings().slope
     elo_time, (final, _) = seconds(
-        lambda: play_orders(coded, plan, k=4.0, slope=slope, at=at, watched=1), 1
+        lambda: play_orders(coded, plan, k=4.0, slope=slope, steps=at, curves=1), 1
     )
     difference = float(np.abs(final[:, 0] + 1000 - their_elo).max())
     print(

@@ -136,7 +136,8 @@ def coverage(setting: Setting, items: int) -> tuple[Tally, Tally]:
         )  # the γ of position_model, without its other results
         if layout is not None:
             terms.add(
-                layout.gamma(conditional_logit.fit_conditional_logit(layout.problem), 0), term_limit
+                layout.position_term(conditional_logit.fit_conditional_logit(layout.problem), 0),
+                term_limit,
             )
     return gaps, terms
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from metrics.estimation.contrasts import estimate_contrast_family
-from metrics.twins.twin_effects import SHOWN, compare_twins_of_sides, twin_effects
+from metrics.twins.twin_effects import SHOWN, paired_twin_totals, twin_effects
 from studies.texts.twin_families import CONTROLS
 from tests.metrics.twins.simulated_twins import STRONG, duel_frame, true_effects, two_judges_frame
 
@@ -42,7 +42,7 @@ def contrast_coverage(items: int, studies: int) -> tuple[float, float]:
     for study in range(studies):
         rng = np.random.default_rng([3, items, study])
         frame = two_judges_frame(items, {"one": STRONG, "two": OTHER}, rng)
-        totals = compare_twins_of_sides(frame, frame.iloc[:0], ("one", ""), ("two", ""))
+        totals = paired_twin_totals(frame, frame.iloc[:0], ("one", ""), ("two", ""))
         one, two = (true_effects(own, list(totals)) for own in (STRONG, OTHER))
         truth = [one[family] - two[family] for family in totals]
         found = estimate_contrast_family(list(totals.values()), rng)

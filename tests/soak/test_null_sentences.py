@@ -158,7 +158,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
         one = Filter(contestants=both)
         rows = one.apply(frame)
         tables = build_order_tables(select_pairs(rows), ["judge"]).values()
-        if all(item_sign_test(table.item_leans).p >= 0.05 for table in tables):
+        if all(item_sign_test(table.flip_balances).p >= 0.05 for table in tables):
             continue
         counts = BiasCounts(rows, count_model_sets(frame, one))
         if any(row.is_significant for row in flip_leans(Bias(counts, one))):

@@ -25,7 +25,7 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 from metrics.estimation.contrasts import critical_value_for_all_pairs, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.people.voters import Voter, drop_voters, measured_voters
+from metrics.people.voters import Voter, drop_voters, measure_voters
 from metrics.protocols.creation_alignment import Alignment, SignedScores
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
@@ -153,7 +153,7 @@ class Agreement:
 
     @cached_property
     def voters(self) -> list[Voter]:
-        return measured_voters(self.people_rows)
+        return measure_voters(self.people_rows)
 
     @cached_property
     def flagged_voters(self) -> list[str]:

@@ -241,8 +241,8 @@ def _list_judge_preferences(verification: VerificationData) -> list[tuple[str, E
     found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
     found.sort(key=lambda line: -(line[1].value if line[1].value is not None else -1.0))
     votes = verification.data.people_rows
-    if (tied := verified.mixed_pair_tie_measure.of(votes)).n:
-        found.append((PEOPLE, verified.following_preference_measure.of(votes), tied))
+    if (tied := verified.mixed_pair_tie_measure.estimate(votes)).n:
+        found.append((PEOPLE, verified.following_preference_measure.estimate(votes), tied))
     return found
 
 

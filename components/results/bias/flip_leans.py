@@ -183,7 +183,7 @@ def _adjust_lean_p_values(
     many models; then p is divided by the part of the 5 % error rate spent on such tests.
     `in_category`: whether the cells are single categories, which have another part; `worst`: as if
     all pairs with a missing verdict had flipped against the preference."""
-    tests = [table.worst_case_test() if worst else item_sign_test(table.item_leans)
+    tests = [table.worst_case_test() if worst else item_sign_test(table.flip_balances)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)

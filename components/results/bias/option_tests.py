@@ -19,8 +19,8 @@ from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import (
     OrderTest,
     entropy_null_band,
+    order_set_entropy,
     permutation_test,
-    tested_slot_entropy,
 )
 from metrics.position.position_measures import slot_shares
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
@@ -73,7 +73,7 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
         test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
         model = fit_choice_model(part, min_options=options)
         band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-        chosen = tested_slot_entropy(part, options)
+        chosen = order_set_entropy(part, options)
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
     return tuple(found)
 
@@ -203,4 +203,4 @@ def _test_slot_evenness(part: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
     p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
     band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-    return tested_slot_entropy(part, options), band, p
+    return order_set_entropy(part, options), band, p

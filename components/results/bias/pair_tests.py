@@ -55,7 +55,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
         table = bias.pooled_order_table((judge, prompt))
         between = f"{count(table.toward_first)} : {count(table.toward_second)}"
         select = {"judge": judge, "prompt": prompt, "flipped": True}
-        rows.append(OrderTestRow(name, table.pairs, between, table.tests(), select))
+        rows.append(OrderTestRow(name, table.pairs, between, table.run_tests(), select))
     return rows
 
 

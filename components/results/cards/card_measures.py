@@ -183,7 +183,7 @@ class CardMeasures:
 
     @cached_property
     def unusable(self) -> Estimate:
-        return answer_records.UNUSABLE.estimator.of(self.rows)
+        return answer_records.UNUSABLE.estimator.estimate(self.rows)
 
     @cached_property
     def grid(self) -> pairwise_agreement.VerdictGrid:

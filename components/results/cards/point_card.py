@@ -286,7 +286,7 @@ class PointCard:
         for record in records_reading_texts("card"):
             if record.measure is None:
                 continue
-            estimate = record.measure.of(self.rows_without_noise_repeats)
+            estimate = record.measure.estimate(self.rows_without_noise_repeats)
             if estimate.value is not None:
                 found.append((record.name, record.description, estimate, record.style))
         return [

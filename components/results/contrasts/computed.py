@@ -35,7 +35,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.measures import CellKey as Group
 from metrics.summary.contrast_families import WIN_RATES
-from metrics.twins.twin_effects import compare_twins_of_sides
+from metrics.twins.twin_effects import paired_twin_totals
 from studies.domain import Estimate
 
 SEED: Final = 20_24
@@ -167,9 +167,7 @@ class PairedSides:
         chosen = Filter(category=filtered.filter.category)
         twins = chosen.apply(filtered.store.frame(filtered.name, "only"))
         left, right = ((side.judge, side.prompt) for side in sides)
-        return compare_twins_of_sides(
-            twins, chosen.apply(filtered.whole_frame_by_person), left, right
-        )
+        return paired_twin_totals(twins, chosen.apply(filtered.whole_frame_by_person), left, right)
 
     @cached_property
     def candidates(self) -> list[Side]:

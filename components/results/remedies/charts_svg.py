@@ -21,7 +21,7 @@ from components.results.remedies.computed import RemedyResults, dollars_per_thou
 from components.results.remedies.panels import html
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.risk_coverage import CoveragePoint
-from metrics.remedies.rule_names import rule_words
+from metrics.remedies.rule_names import rule_texts
 from metrics.remedies.rule_table import RuleEstimate
 from studies.domain import Estimate
 
@@ -167,7 +167,7 @@ class _RuleMark:
 
     @property
     def title(self) -> str:
-        return rule_words(self.line.rule).title
+        return rule_texts(self.line.rule).title
 
     @property
     def kind(self) -> str:

@@ -13,7 +13,7 @@ from metrics.remedies.order_identity import OrderPatterns, count_order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import CoveragePoint
-from metrics.remedies.rule_names import join_names, rater_words
+from metrics.remedies.rule_names import join_names, rater_text
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
 from metrics.summary.study_inputs import read_remedy_inputs
@@ -51,9 +51,9 @@ class RemedyResults:
         return self.study.raters[self.rater][1] if self.rater is not None else ""
 
     @property
-    def rater_words(self) -> str:
+    def rater_text(self) -> str:
         """Name of the judge in a sentence, with its prompt if the study has several."""
-        return rater_words((self.judge, self.prompt), self.study.raters)
+        return rater_text((self.judge, self.prompt), self.study.raters)
 
     @property
     def winner_source(self) -> str:

@@ -72,8 +72,8 @@ def remedy_finding(results: RemedyResults) -> tuple[str, str]:
     if price:
         paid = count(int(1000 * DEFAULT_BUDGET / price))
         once = f"With one call each, ${DEFAULT_BUDGET:g} pays for {paid} comparisons."
-    parts = (f"For {results.rater_words}, {reason}.{power}", _usual_rule_text(results), once)
-    title = f"No remedy was shown to help the judge {results.rater_words}."
+    parts = (f"For {results.rater_text}, {reason}.{power}", _usual_rule_text(results), once)
+    title = f"No remedy was shown to help the judge {results.rater_text}."
     return title, " ".join(filter(None, parts))
 
 
@@ -129,7 +129,7 @@ class Offer:
 
     @property
     def title(self) -> str:
-        return rule_names.rule_words(self.rule).title
+        return rule_names.rule_texts(self.rule).title
 
     @property
     def key(self) -> str:
@@ -153,11 +153,11 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     used = COMBINED_AS.get(combine, combine)
     remedy = parse_remedy(used)
     id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
-    words = rule_names.rule_words_of_id(id, judges)
+    words = rule_names.rule_texts_of_id(id, judges)
     found = (advice.chosen, results.next_better_costlier_rule)
     raters = results.study.raters
     offers = [
-        Offer(one.rule, one.gain, rule_names.member_words(one.rule, raters))
+        Offer(one.rule, one.gain, rule_names.judges_text(one.rule, raters))
         for one in found
         if one is not None
     ]
@@ -215,7 +215,7 @@ def _list_budget_steps(
         else:
             reach = f"from {start}" if start else "any number"
         above = most
-        words, who = rule_names.rule_words(step.rule), rule_names.member_words(step.rule, raters)
+        words, who = rule_names.rule_texts(step.rule), rule_names.judges_text(step.rule, raters)
         yield step, reach, words.title, words.explanation if who in words.explanation else who
 
 
@@ -288,7 +288,7 @@ class RuleRow:
 
     @property
     def title(self) -> str:
-        return rule_names.rule_words(self.line.rule).title
+        return rule_names.rule_texts(self.line.rule).title
 
     @property
     def detail(self) -> str:
@@ -296,7 +296,7 @@ class RuleRow:
             return f"{self.pilot}: {count(self.line.agreement.n, 'comparison')}"
         partners = " (with the judges of highest agreement)" if self.line.rule.picked else ""
         note = f"; {self.line.agreement.note}" if self.line.agreement.note else ""
-        return rule_names.rule_words(self.line.rule).explanation + partners + note
+        return rule_names.rule_texts(self.line.rule).explanation + partners + note
 
     @property
     def published(self) -> str:

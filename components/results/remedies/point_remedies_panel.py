@@ -17,7 +17,7 @@ from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_first
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
-from metrics.remedies.rule_names import rater_words
+from metrics.remedies.rule_names import rater_text
 from studies.domain import Rater
 
 MAX_TABLES: Final = 6
@@ -100,7 +100,7 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     return put_format_first(
         filtered,
         (judge, prompt),
-        _finding_of_rater(rater_words((judge, prompt), list(found)), remedies),
+        _finding_of_rater(rater_text((judge, prompt), list(found)), remedies),
     )
 
 

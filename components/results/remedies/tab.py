@@ -28,7 +28,7 @@ from components.results.view.result_view import (
 from components.results.view.unusable_replies import put_format_first
 from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import format_points
-from metrics.remedies.rule_names import rule_words
+from metrics.remedies.rule_names import rule_texts
 
 NAME: Final = "Remedies"
 IMPROVED: Final = "#eh-improve-body:has(.eh-improve)"
@@ -228,7 +228,7 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
             gain = (format_points(line.adjusted.value), bounds)
         shares = (line.decided, line.right_when_decided)
         row = (
-            rule_words(line.rule).title,
+            rule_texts(line.rule).title,
             f"{line.rule.calls_per_comparison:g}",
             *paper_table.percent_cells(line.agreement),
             *gain,

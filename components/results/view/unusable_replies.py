@@ -73,8 +73,8 @@ def find_if_all_unusable(filtered: FilteredStudy) -> UnusableReplies | None:
 def load_unusable_shares(filtered: FilteredStudy) -> dict[Rater, Estimate]:
     """(judge, prompt) -> share of its replies that are unusable."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
-    of = UNUSABLE.estimator.of
-    return {(str(judge), str(prompt)): of(rows) for (judge, prompt), rows in groups}
+    estimate = UNUSABLE.estimator.estimate
+    return {(str(judge), str(prompt)): estimate(rows) for (judge, prompt), rows in groups}
 
 
 def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
@@ -83,7 +83,7 @@ def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
 
 
 def unusable_share(rows: pd.DataFrame) -> float:
-    return UNUSABLE.estimator.of(rows).value or 0.0
+    return UNUSABLE.estimator.estimate(rows).value or 0.0
 
 
 def put_format_first(

@@ -23,7 +23,7 @@ from components.study.file.judge_entries import (
 from components.study.file.lenient_study import LenientStudy, percent_text
 from judges.money import costs, host_key
 from judges.security.key_consents import origin_of
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 from studies import domain, settings
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_RULES, parse_remedy
 from studies.spec.judge_spec import default_reading_method
@@ -211,7 +211,7 @@ def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | (
-        {used: rule_words_of_id(remedy.id, remedy.judges).title} if remedy else {}
+        {used: rule_texts_of_id(remedy.id, remedy.judges).title} if remedy else {}
     )
     return COMBINE_RULES | {k: v for k, v in named.items() if k == used}
 

@@ -85,10 +85,10 @@ def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float
 
 
 def half_width_after(
-    estimate: Estimate, more: int, correlation: float | None = None
+    estimate: Estimate, more_verdicts: int, correlation: float | None = None
 ) -> float | None:
-    """Expected half-width of an estimate's interval after `more` further verdicts; None for an
-    estimate without an interval.
+    """Expected half-width of an estimate's interval after `more_verdicts` further verdicts; None
+    for an estimate without an interval.
 
     By default these are on new items, with as many verdicts per item as now. With a `correlation`
     (of verdicts on one item) they are on the *same* items: the half-width then shrinks less and
@@ -96,7 +96,7 @@ def half_width_after(
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
-    half, after = (estimate.high - estimate.low) / 2, estimate.n + more
+    half, after = (estimate.high - estimate.low) / 2, estimate.n + more_verdicts
     fewer = estimate.n / after
     if correlation is not None and estimate.items:
         now, then = (design_effect(n / estimate.items, correlation) for n in (estimate.n, after))

@@ -61,13 +61,13 @@ def _build_criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> Criteri
     main = levels[~levels["noise"]]
     count = int(main["place"].max()) + 1
     by_place = {
-        str(name): tuple(_place_gap(own, place) for place in range(count))
+        str(name): tuple(_level_gap_at_place(own, place) for place in range(count))
         for name, own in main.groupby("criterion", sort=True)
     }
-    return CriteriaOrder(overall, _place_gap(main, 0), by_place)
+    return CriteriaOrder(overall, _level_gap_at_place(main, 0), by_place)
 
 
-def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
+def _level_gap_at_place(levels: pd.DataFrame, place: int) -> Estimate:
     """Estimate the level of a criterion at this place minus its level at other places, on the same
     answers with the same order of options; mean over all criteria in `levels`. Unknown if no answer
     has both levels."""

@@ -72,10 +72,10 @@ def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     )
 
 
-def _list_triples(edges: pd.DataFrame) -> Ints:
+def _list_triples(pairs: pd.DataFrame) -> Ints:
     """Return, for each triple of answers a < b < c, the row numbers of its pairs (a, b), (b, c) and
     (a, c): [triple, 3]."""
-    rows = edges[["item", *PAIR]].assign(edge=np.arange(len(edges)))
+    rows = pairs[["item", *PAIR]].assign(edge=np.arange(len(pairs)))
     first = rows.rename(columns={"one": "a", "other": "b", "edge": "ab"})
     second = rows.rename(columns={"one": "b", "other": "c", "edge": "bc"})
     third = rows.rename(columns={"one": "a", "other": "c", "edge": "ac"})
@@ -83,21 +83,21 @@ def _list_triples(edges: pd.DataFrame) -> Ints:
     return np.asarray(found[["ab", "bc", "ac"]].to_numpy(np.int64))
 
 
-def _circular_mask(sign: Floats, corners: Ints) -> np.ndarray:
+def _circular_mask(sign: Floats, triples: Ints) -> np.ndarray:
     """Mask of the circular triples. `sign` is +1 for a pair whose first answer won, −1 if its
-    second won; `corners` are the triples as in `_list_triples`."""
-    ab, bc, ac = sign[corners].T
+    second won; `triples` are the triples as in `_list_triples`."""
+    ab, bc, ac = sign[triples].T
     found: np.ndarray = (ab == bc) & (ac == -ab)
     return found
 
 
-def _pair_codes(edges: pd.DataFrame) -> Ints:
-    return np.asarray(edges.groupby([*PAIR], sort=False).ngroup().to_numpy(np.int64))
+def _pair_codes(pairs: pd.DataFrame) -> Ints:
+    return np.asarray(pairs.groupby([*PAIR], sort=False).ngroup().to_numpy(np.int64))
 
 
-def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
+def _permuted_shares(sign: Floats, pair: Ints, triples: Ints) -> Floats:
     """Return the share of circular triples after each permutation of winners between items. `sign`
-    and `corners` as in `_circular_mask`; `pair` is the code of each row's two models."""
+    and `triples` as in `_circular_mask`; `pair` is the code of each row's two models."""
     rng = np.random.default_rng(SEED)
     decided = np.flatnonzero(sign)
     codes, values = pair[decided], sign[decided]
@@ -107,17 +107,17 @@ def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
     permuted = sign.copy()
     for draw in range(draws):
         permuted[place] = values[np.lexsort((rng.random(len(codes)), codes))]
-        found[draw] = _circular_mask(permuted, corners).mean()
+        found[draw] = _circular_mask(permuted, triples).mean()
     return found
 
 
-def triples_as_json(found: IntransitiveTriples) -> dict[str, Any]:
+def triples_as_json(triples: IntransitiveTriples) -> dict[str, Any]:
     """Return the statistics on a judge's intransitive triples (share, share expected by chance, p,
     ties) as a JSON object."""
     return {
-        "share": found.share,
-        "expected": found.expected,
-        "expected_range": [found.expected_low, found.expected_high],
-        "p": found.p,
-        "ties": found.ties,
+        "share": triples.share,
+        "expected": triples.expected,
+        "expected_range": [triples.expected_low, triples.expected_high],
+        "p": triples.p,
+        "ties": triples.ties,
     }

@@ -47,7 +47,7 @@ def score_agreement(
     if not len(score):
         none = intervals.unknown_estimate(NO_LABEL_NOTE, "score")
         return ScoreAgreement(none, none, none, none, none, none)
-    scale = (scale or UNKNOWN_SCALE).including(score, label)
+    scale = (scale or UNKNOWN_SCALE).extended_to(score, label)
     gap = score - label
     found, counts = np.unique(gap, return_counts=True)
     uneven = gap != found[counts.argmax()]
@@ -87,13 +87,13 @@ def _jackknife_score_statistic(
     label: intervals.Floats,
     item: intervals.Ints,
     statistic: Callable[[intervals.Floats, intervals.Floats], float],
-    uneven: np.ndarray,
+    imperfect: np.ndarray,
 ) -> Estimate:
     """Estimate a statistic of scores and labels with a jackknife interval over groups of items;
     unknown if the statistic is undefined, without interval below three items. Groups are drawn with
     a fixed seed, so that the same data give the same interval.
 
-    `uneven` marks the rows that keep the statistic below 1. If there are few, the interval is at
+    `imperfect` marks the rows that keep the statistic below 1. If there are few, the interval is at
     least that of a rare share: leaving out items shows nothing of the errors not in the sample.
     """
     value = statistic(score, label)
@@ -108,7 +108,7 @@ def _jackknife_score_statistic(
     if not groups or not np.isfinite(left).all():
         return replace(found, note="too few items for an interval")
     t = float(intervals.student_t_quantile(groups))
-    if uneven.sum() <= 1:
+    if imperfect.sum() <= 1:
         # From the value to the farther one of −1 and 1.
         unseen = intervals.no_spread_half_width(count, 1 + abs(value))
         half = max(t * _standard_error_from_groups(left), unseen)
@@ -118,7 +118,7 @@ def _jackknife_score_statistic(
         z, left_z = (np.arctanh(np.clip(one, -0.999999, 0.999999)) for one in (value, left))
         half = t * _standard_error_from_groups(left_z)
         low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
-    _, sums = intervals.sum_by_item(np.stack([uneven, np.ones(len(uneven))], axis=1), code)
+    _, sums = intervals.sum_by_item(np.stack([imperfect, np.ones(len(imperfect))], axis=1), code)
     found = intervals.widen_by_rare_share(
         replace(found, low=min(low, value), high=min(max(high, value), 1.0)),
         sums[:, 0], sums[:, 1], intervals.FEW_DEVIATIONS,
@@ -126,6 +126,6 @@ def _jackknife_score_statistic(
     return replace(found, low=-1.0 if found.low is None else max(found.low, -1.0))
 
 
-def _standard_error_from_groups(left: intervals.Floats) -> float:
+def _standard_error_from_groups(values: intervals.Floats) -> float:
     """Standard error of a statistic from its values without each group in turn."""
-    return float(np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()))
+    return float(np.sqrt((len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum()))

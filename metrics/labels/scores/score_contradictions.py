@@ -95,13 +95,13 @@ def _win_balance_per_pair(pairs: pd.DataFrame) -> pd.DataFrame:
     return table.groupby(["judge", "item", "unit", "one", "other"])["balance"].sum().reset_index()
 
 
-def _count_contradictions(both: pd.DataFrame) -> ScoreContradictions:
-    gap = (both["score_one"] - both["score_other"]).to_numpy(np.float64)
-    balance = both["balance"].to_numpy()
+def _count_contradictions(pairs: pd.DataFrame) -> ScoreContradictions:
+    gap = (pairs["score_one"] - pairs["score_other"]).to_numpy(np.float64)
+    balance = pairs["balance"].to_numpy()
     decided, differ = balance != 0, np.abs(gap) > _SAME_SCORE
     known = decided & differ
     wrong = np.sign(gap[known]) != np.sign(balance[known])
-    item = both["unit"].to_numpy()[known]
+    item = pairs["unit"].to_numpy()[known]
     note = "" if known.any() else NO_BOTH_NOTE
     return ScoreContradictions(
         proportion(wrong, item, note=note), int((decided & ~differ).sum()), int((~decided).sum())

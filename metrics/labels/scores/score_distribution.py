@@ -156,7 +156,7 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
                 if found.expected
                 else {}
             ),
-            **({"criteria": _expected_levels_as_json(found)} if found.expected_levels else {}),
+            **({"criteria": _expected_values_as_json(found)} if found.expected_levels else {}),
             "arrangements": {
                 one.name: {
                     "mean": one.mean,
@@ -168,10 +168,10 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
     return nested
 
 
-def _expected_levels_as_json(found: ScoreDistribution) -> dict[str, Any]:
+def _expected_values_as_json(distribution: ScoreDistribution) -> dict[str, Any]:
     return {
         name: {"expected": one.mean, "expected_spread": one.spread}
-        for name, one in found.expected_levels.items()
+        for name, one in distribution.expected_levels.items()
     }
 
 

@@ -132,7 +132,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
             }
         learn = inputs.labels[one.kind].select_items(split.learn)
         if (mistakes := learn_mistakes.judge_mistakes(frame, judge, prompt, learn)) is not None:
-            values["mistakes"] = mistakes.data()
+            values["mistakes"] = mistakes.as_json()
         judges.setdefault(judge, {})[prompt] = values
     return {
         "split": {

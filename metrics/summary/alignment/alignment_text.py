@@ -10,7 +10,7 @@ from metrics.summary.alignment.alignment_section import (
     compare_latest_candidates,
     read_alignment_inputs,
 )
-from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable, agreement_words
+from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable, agreement_text
 from metrics.summary.alignment.prompt_advice import PromptAdvice
 from metrics.summary.alignment.side_effects import SideEffect, effect_name
 from metrics.twins.twin_effects import SHOWN
@@ -45,7 +45,7 @@ def render_candidate_comparison(
         effects = effects_with_column(table)
         heads = [SHORT.get(one.key, one.name) for one in effects]
         twins = ("largest twin effect",) * bool(result.twins)
-        agreement = agreement_words(table.kind)
+        agreement = agreement_text(table.kind)
         start = ("prompt", agreement, "difference to today", *heads, "calls", "tokens")
         rows = [(*start, *twins, "")]
         rows += [_format_line_cells(line, result, table, effects) for line in table.lines]
@@ -85,12 +85,12 @@ def _format_line_cells(
     )
 
 
-def _format_effect_value(got: Estimate, effect: SideEffect) -> str:
+def _format_effect_value(estimate: Estimate, effect: SideEffect) -> str:
     if effect.measure.unit == "share":
-        return _format_percent(got)
+        return _format_percent(estimate)
     if effect.measure.unit == "score":
-        return "–" if got.value is None else f"{got.value:.2f}"
-    return format_points(got.value, 0)
+        return "–" if estimate.value is None else f"{estimate.value:.2f}"
+    return format_points(estimate.value, 0)
 
 
 def format_twin_effect(prompt: str, result: LookResult) -> str:
@@ -112,10 +112,10 @@ def format_status(line: CandidateLine, table: CandidateTable) -> str:
     return line.status
 
 
-def _format_percent(got: Estimate, *, interval: bool = False) -> str:
-    if got.value is None:
+def _format_percent(estimate: Estimate, *, interval: bool = False) -> str:
+    if estimate.value is None:
         return "–"
-    text = f"{100 * got.value:.1f}%"
-    if not interval or got.low is None or got.high is None:
+    text = f"{100 * estimate.value:.1f}%"
+    if not interval or estimate.low is None or estimate.high is None:
         return text
-    return f"{text} [{100 * got.low:.1f}, {100 * got.high:.1f}]"
+    return f"{text} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"

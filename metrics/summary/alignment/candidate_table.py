@@ -136,11 +136,11 @@ def compare_candidates(
 
 
 def _pair_agreements(
-    own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
+    rows: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
     """Estimate the agreement of one call on comparisons that all prompts have in both orders; None
     if there are none, or today's prompt has too few."""
-    study = remedy_study.build_remedy_study(own, (judge,), known_winners.DESIGN)
+    study = remedy_study.build_remedy_study(rows, (judge,), known_winners.DESIGN)
     raters = {prompt: rater for rater, (_, prompt) in enumerate(study.raters)}
     if today not in raters or not study.grid.size:
         return None
@@ -191,7 +191,7 @@ def _count_labelled_answers(own: pd.DataFrame) -> int:
 
 def _build_candidate_line(
     name: str,
-    found: _Agreements,
+    agreements: _Agreements,
     effects: Mapping[str, Estimate],
     changes: Mapping[str, EffectChange],
     looks: int,
@@ -201,11 +201,11 @@ def _build_candidate_line(
     with an interval widened for `looks` (the number of comparisons on the hold-out so far), and the
     status that follows from this difference and from the `changes` of side effects. A candidate
     with too few usable replies has estimates without a value and the status "no replies"."""
-    if name not in found.differences:
+    if name not in agreements.differences:
         unknown = intervals.unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
-    difference = widen_for_looks(found.differences[name], looks)
-    line = CandidateLine(name, "not shown", found.values[name], difference, effects, changes)
+    difference = widen_for_looks(agreements.differences[name], looks)
+    line = CandidateLine(name, "not shown", agreements.values[name], difference, effects, changes)
     low, high = difference.low, difference.high
     status: Status = "not shown"
     if high is not None and high < 0:
@@ -214,10 +214,10 @@ def _build_candidate_line(
         status = "adds bias"
     elif low is not None and low > 0:
         status = "gains"
-    return CandidateLine(name, status, found.values[name], difference, effects, changes)
+    return CandidateLine(name, status, agreements.values[name], difference, effects, changes)
 
 
-def agreement_words(kind: LabelKind) -> str:
+def agreement_text(kind: LabelKind) -> str:
     """Words for the agreement that a table shows, by the kind of verdicts."""
     if kind == PAIRS:
         return "agreement"

@@ -26,7 +26,7 @@ class JudgeMistakes:
     by_position: Mapping[str, Estimate] = field(default_factory=dict)
     by_label: Mapping[str, Estimate] = field(default_factory=dict)
 
-    def data(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """Return the shares for the JSON; those that do not apply are left out."""
         parts = {"by_position": self.by_position, "by_label": self.by_label}
         kept = {name: part for name, part in parts.items() if part}

@@ -20,9 +20,10 @@ Advice = Literal["adopt", "do not adopt", "not enough labels"]
 
 @dataclass(frozen=True, slots=True)
 class PromptAdvice:
-    """The recommendation (`advice`), the prompt it is about (None if it is about none), one
-    sentence, and a second one on the other candidates ("" if there is nothing to say). `needed` is
-    the number of labelled items on the hold-out that would be needed, None if not stated."""
+    """A recommendation (`advice`) on a prompt (None: on no single one), with a `sentence` for the
+    reader and a second one on the other candidates (`others`, empty without others). `needed` is
+    the number of labelled items that the hold-out needs for a recommendation, None if not
+    stated."""
 
     advice: Advice
     prompt: str | None
@@ -90,8 +91,8 @@ def _other_candidates_sentence(table: CandidateTable, chosen: CandidateLine) -> 
 
 
 def _describe_candidate(line: CandidateLine, table: CandidateTable) -> str:
-    """Name a candidate with its gain or loss and the bias that it adds; with too few replies, with
-    the note that says so."""
+    """Name a candidate with its gain or loss and the bias that it adds; with a note instead if it
+    has too few replies."""
     if line.status == "no replies" or line.difference is None:
         return f"{line.prompt}: {line.agreement.note}"
     named = [_describe_worsening(key, line, table) for key in line.worsened_effects]

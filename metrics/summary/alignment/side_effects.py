@@ -15,7 +15,7 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from metrics.labels.compared_points import single_answer_rows
 from metrics.position.position_measures import CONFLICT, FIRST_SHARE
 from metrics.remedies.recommendation import format_points
-from metrics.twins.twin_effects import compare_twins_of_sides
+from metrics.twins.twin_effects import paired_twin_totals
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_mask
 from studies.people.study_labels import PAIRS, PASS_FAIL, SCORES, LabelKind
@@ -30,10 +30,10 @@ NO_SPREAD: Final = 1e-9
 # ------------------------------------------------------------------------------ measures
 
 
-def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
+def _pair_length_tally(grouped: GroupedFrame) -> MeasureTally:
     """Tally of verdicts for the longer answer minus comparisons whose known better answer is the
     longer one."""
-    rows = row_selection.select_pairs(evidence.comparable_picks)
+    rows = row_selection.select_pairs(grouped.comparable_picks)
     if "length_0" not in rows:
         return build_tally(rows, 0, 0)
     lengths = rows[["length_0", "length_1"]].to_numpy(np.int64)
@@ -44,10 +44,10 @@ def _pair_length_tally(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(rows, counted * ((pick == longer) * 1.0 - (known_answer == longer)), counted)
 
 
-def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
+def _answer_length_tally(grouped: GroupedFrame) -> MeasureTally:
     """Sums for the mean verdict on answers longer than the median minus that on the others, at
     equal labels; if none is longer, those of the median length are the long ones."""
-    rows = verdicts_on_labelled_answers(evidence)
+    rows = verdicts_on_labelled_answers(grouped)
     if "length_0" not in rows or not len(rows):
         return _length_tally(rows.iloc[:0], *[np.zeros(0)] * 3)
     rows = row_selection.select_rows(rows, rows["length_0"] >= 0)
@@ -55,14 +55,14 @@ def _answer_length_tally(evidence: GroupedFrame) -> MeasureTally:
     middle = rows.drop_duplicates(["item", "first"])["length_0"].median()
     long = length > middle if (length > middle).any() else length >= middle
     value, label = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    span = score_scale.frame_scale(rows).including(value, label).span or 1.0
+    span = score_scale.frame_scale(rows).extended_to(value, label).span or 1.0
     return _length_tally(rows, value / span, label / span, long)
 
 
-def verdicts_on_labelled_answers(evidence: GroupedFrame) -> pd.DataFrame:
+def verdicts_on_labelled_answers(grouped: GroupedFrame) -> pd.DataFrame:
     """Usable verdicts on single answers with a label: passes and fails or, if there are none,
     scores. Columns `value` (1 for a pass, 0 for a fail; the score) and `right` (label)."""
-    parts = [single_answer_rows(evidence, passes) for passes in (True, False)]
+    parts = [single_answer_rows(grouped, passes) for passes in (True, False)]
     rows = parts[0] if len(parts[0]) else parts[1]
     return row_selection.select_rows(rows, rows["right"].notna())
 
@@ -88,13 +88,13 @@ def _long_minus_short(totals: Floats) -> Floats:
     return np.asarray(np.where(syy > NO_SPREAD, held, plain), np.float64)
 
 
-def _distance_tally(evidence: GroupedFrame) -> MeasureTally:
-    rows = verdicts_on_labelled_answers(evidence)
+def _distance_tally(grouped: GroupedFrame) -> MeasureTally:
+    rows = verdicts_on_labelled_answers(grouped)
     return build_tally(rows, (rows["value"] - rows["right"]).abs(), 1)
 
 
-def _unusable_tally(evidence: GroupedFrame) -> MeasureTally:
-    frame = evidence.frame
+def _unusable_tally(grouped: GroupedFrame) -> MeasureTally:
+    frame = grouped.frame
     rows = row_selection.select_rows(frame, ~frame["noise"].to_numpy(np.bool_))
     return build_tally(rows, ~row_selection.usable_status_mask(rows), 1)
 
@@ -115,7 +115,7 @@ def _distance_measure(frame: pd.DataFrame) -> Measure:
     scores in the frame."""
     rows = verdicts_on_labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    span = score_scale.frame_scale(frame).including(*values).span
+    span = score_scale.frame_scale(frame).extended_to(*values).span
     return Measure("distance", "score", _distance_tally, "mean", (0.0, span), empty="no labels")
 
 
@@ -223,31 +223,31 @@ def effect_changes(
     twins: pd.DataFrame | None,
     judge: str,
     today: str,
-    present: Sequence[str],
+    candidates: Sequence[str],
     effects: Sequence[SideEffect],
     looks: int,
 ) -> dict[str, dict[str, EffectChange]]:
     """Return candidate -> key of a side effect or of a twin's effect -> its change from today's
-    prompt; all changes are adjusted as one family. `present` are the candidates to compare (empty
-    result without any), `looks` is the number of comparisons on the hold-out so far."""
-    if not present:
+    prompt; empty without candidates. All changes are adjusted as one family. `looks` is the number
+    of comparisons on the hold-out so far."""
+    if not candidates:
         return {}
     evidence = GroupedFrame(frame, ["prompt"])
-    pairs = [((name,), (today,)) for name in present]
+    pairs = [((name,), (today,)) for name in candidates]
     family: list[tuple[str, str, paired.PairedTotals]] = [
         (name, one.key, totals)
         for one in effects
         for name, totals in zip(
-            present, paired.item_totals_of_cell_pairs(evidence, one.measure, pairs), strict=True
+            candidates, paired.item_totals_of_cell_pairs(evidence, one.measure, pairs), strict=True
         )
     ]
-    for name in present:
+    for name in candidates:
         family += [(name, key, totals) for key, totals in _twin_totals(
             frame, twins, (judge, name), (judge, today)).items()]  # fmt: skip
     rng = np.random.default_rng(SEED)
     contrasts = paired.estimate_contrast_family([totals for *_, totals in family], rng)
     neutral = {one.key: one.neutral for one in effects}
-    found: dict[str, dict[str, EffectChange]] = {name: {} for name in present}
+    found: dict[str, dict[str, EffectChange]] = {name: {} for name in candidates}
     for (name, key, totals), one in zip(family, contrasts, strict=True):
         adjusted = widen_for_looks(
             one.adjusted, looks, paired.largest_possible_difference(totals.measure)
@@ -264,7 +264,7 @@ def _twin_totals(
 ) -> dict[str, paired.PairedTotals]:
     """Return key of a twin's effect -> totals of two prompts, each given as (judge, prompt).
     Controls (twins with a real fault) are left out: a change of their effect is no bias."""
-    found = {} if twins is None else compare_twins_of_sides(twins, frame, candidate, today)
+    found = {} if twins is None else paired_twin_totals(twins, frame, candidate, today)
     kept = {name: totals for name, totals in found.items() if FAMILIES[name].group != "control"}
     return {f"{TWIN_KEY}{name}": totals for name, totals in kept.items()}
 

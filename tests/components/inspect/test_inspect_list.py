@@ -194,7 +194,7 @@ def test_a_key_that_is_not_in_view_gives_way_to_the_first_of_the_page(store):
 def test_flips_in_view_are_the_flips_that_metrics_count(store):
     name = ask_all(store, FIRSTISH)
     inspected = load_inspect_page(store, Selection(study=name, flipped=True))
-    estimate = CONFLICT.of(store.frame(name))
+    estimate = CONFLICT.estimate(store.frame(name))
     assert inspected.total == round(estimate.value * estimate.n) > 0
     assert all(opened_kind(store, name, line.seqs[0]) == "Flipped." for line in inspected.lines[:5])
 

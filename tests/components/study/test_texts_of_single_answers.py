@@ -103,7 +103,7 @@ def test_run_of_single_answers_shows_their_pass_rate_and_no_chart_of_comparisons
     assert not re.findall(r"shown first|100 % is even", text)
     picture = LiveStudies(store).for_study(SINGLE_STUDY).figures()
     frame = select_twin_rows(store.frame(SINGLE_STUDY), "without")
-    expected = RECORDS["point_pass_rate"].estimator.of(frame)
+    expected = RECORDS["point_pass_rate"].estimator.estimate(frame)
     assert picture.of_answers == ("Pass rate", expected)
     assert f"{100 * expected.value:.1f}" in text
 

@@ -83,7 +83,7 @@ def test_judges_are_compared_on_the_same_order_of_the_same_pair():
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
     assert a.agreement_with_people_table(frame) == {}
-    assert a.agreement_with_people_measure().of(build([])).value is None
+    assert a.agreement_with_people_measure().estimate(build([])).value is None
     assert a.equal_verdict_share_matrix(build([])) == {}
 
 

@@ -194,18 +194,18 @@ def test_prd_is_as_its_page_says():
 def test_pseudo_values_have_the_term_and_its_standard_error():
     """The intervals differ by their t alone: the model knows how many verdicts an item holds."""
     frame = patterns({"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3})
-    mine, model = POSITION_TERM.of(frame), position_term(frame)
+    mine, model = POSITION_TERM.estimate(frame), position_term(frame)
     assert mine.value == pytest.approx(model.value, abs=1e-9)
     mine_error = (mine.high - mine.low) / verdict_t_quantile(mine.items)
     model_error = (model.high - model.low) / verdict_t_quantile(model.items, model.n)
     assert mine_error == pytest.approx(model_error, abs=1e-6)
-    share = FIRST_IF_EQUAL.of(frame).value
+    share = FIRST_IF_EQUAL.estimate(frame).value
     assert share == pytest.approx(1 / (1 + np.exp(-model.value)))
 
 
 def test_the_term_is_refused_where_place_and_content_are_one():
     frame = build([{"item": f"q{k}", "shown": "xy", "pick": 0, "orders": 1} for k in range(9)])
-    got = POSITION_TERM.of(frame)
+    got = POSITION_TERM.estimate(frame)
     assert got.value is None and "run both orders" in got.note
 
 

@@ -117,14 +117,16 @@ def test_length_is_measured_at_equal_labels() -> None:
     long = frame["length_0"] > frame["length_0"].median()
     design = np.column_stack([np.ones(len(frame)), frame["gold"], long])
     coefficients = np.linalg.lstsq(design, frame["score_0"].to_numpy(), rcond=None)[0]
-    assert ANSWER_LENGTH.of(frame).value == pytest.approx(coefficients[2], abs=1e-6)
+    assert ANSWER_LENGTH.estimate(frame).value == pytest.approx(coefficients[2], abs=1e-6)
     assert coefficients[2] > 0.4
     gold = [float(k >= 20) if k % 10 else float(k < 20) for k in range(40)]  # long ones mostly pass
-    assert ANSWER_LENGTH.of(verdicts("p", list(gold), gold)).value == pytest.approx(0, abs=1e-9)
+    assert ANSWER_LENGTH.estimate(verdicts("p", list(gold), gold)).value == pytest.approx(
+        0, abs=1e-9
+    )
     frame = verdicts("p", list(gold), gold)
-    assert ANSWER_LENGTH.of(frame.assign(length_0=7)).value is None
+    assert ANSWER_LENGTH.estimate(frame.assign(length_0=7)).value is None
     short = frame.assign(length_0=[3] * 10 + [7] * 30)  # most have the greatest length
-    assert ANSWER_LENGTH.of(short).value == pytest.approx(0, abs=1e-9)
+    assert ANSWER_LENGTH.estimate(short).value == pytest.approx(0, abs=1e-9)
 
 
 def test_a_lenient_judge_s_cure_is_adopted_and_length_is_named() -> None:
@@ -172,7 +174,7 @@ def test_mistakes_on_single_answers_are_counted_by_label_and_category() -> None:
     assert got.by_label["pass"].value == pytest.approx(1 / 4)
     assert got.by_label["fail"].value == pytest.approx(2 / 3)
     assert got.by_category["art"].value == pytest.approx(2 / 4)
-    assert set(got.data()) == {"all", "by_category", "by_label"}
+    assert set(got.as_json()) == {"all", "by_category", "by_label"}
     scored = StudyLabels(tuple(LabelledAnswer(f"q{k}", "x", 3.0) for k in range(4)), (), "score")
     off = verdicts("p", [5.0, 4.0, 2.0, 3.0], [3.0] * 4, SCALE)
     counted = judge_mistakes(off, "j", "p", scored)
@@ -188,6 +190,8 @@ def test_a_score_is_a_mistake_if_it_is_more_than_one_step_of_its_scale_off() -> 
     got = judge_mistakes(frame, "j", "p", scored)
     assert got is not None and got.all.value == pytest.approx(1 / 4)
     assert list(got.by_label) == ["50"]
-    assert NEAR_LABEL.of(frame).value == pytest.approx(3 / 4)
+    assert NEAR_LABEL.estimate(frame).value == pytest.approx(3 / 4)
     narrow = verdicts("p", [0.75, 0.5, 0.25, 0.0], [0.5] * 4, ("0", "0.25", "0.5", "0.75", "1"))
-    assert NEAR_LABEL.of(joined(frame, narrow)).value == pytest.approx(6 / 8), "each by its scale"
+    assert NEAR_LABEL.estimate(joined(frame, narrow)).value == pytest.approx(6 / 8), (
+        "each by its scale"
+    )

@@ -232,4 +232,4 @@ def test_mistakes_are_counted_by_position_and_category_against_the_labels() -> N
     assert got.by_position["first"].value == pytest.approx(1 / 4)
     assert got.by_position["second"].value == pytest.approx(3 / 4)
     assert judge_mistakes(frame, "j", "p", StudyLabels((), ())) is None
-    assert set(got.data()) == {"all", "by_category", "by_position"}
+    assert set(got.as_json()) == {"all", "by_category", "by_position"}

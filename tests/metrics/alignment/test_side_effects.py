@@ -68,31 +68,33 @@ def test_the_excess_of_length_is_what_is_chosen_minus_what_is_right():
     for row in rows:
         length = {"x": 50, "y": 50 if row["item"] == "q3" else 20}
         row["length"] = [length[name] for name in row["shown"]]
-    got = s.PAIR_LENGTH.of(build(rows))
+    got = s.PAIR_LENGTH.estimate(build(rows))
     # q1: longer chosen and right, 0. q2: longer chosen and wrong, +1 twice.
     assert (got.value, got.n) == (0.5, 4)
     shorter = [{**row, "length": row["length"][::-1]} for row in rows]
-    assert s.PAIR_LENGTH.of(build(shorter)).value == -0.5
+    assert s.PAIR_LENGTH.estimate(build(shorter)).value == -0.5
     unknown = [{**row, "length": [-1, -1]} for row in rows]
-    assert s.PAIR_LENGTH.of(build(unknown)).value is None
+    assert s.PAIR_LENGTH.estimate(build(unknown)).value is None
     for side in ([9, -1], [-1, 9]):
-        assert s.PAIR_LENGTH.of(build([{**row, "length": side} for row in rows])).value is None
-    assert s.PAIR_LENGTH.of(build(pair("q", 0, 1, better="x"))).value is None
+        assert (
+            s.PAIR_LENGTH.estimate(build([{**row, "length": side} for row in rows])).value is None
+        )
+    assert s.PAIR_LENGTH.estimate(build(pair("q", 0, 1, better="x"))).value is None
 
 
 def test_unusable_replies_are_a_share_of_all_calls_without_noise():
     rows = [*pair("q1", 0, None), *pair("q2", None, 1, noise=True)]
-    got = s.UNUSABLE.of(build(rows))
+    got = s.UNUSABLE.estimate(build(rows))
     assert (got.value, got.n) == (0.5, 2)
 
 
 def test_the_length_of_a_single_verdict_counts():
     (row, _) = pair("q1", 0, 1, better="y")
-    got = s.PAIR_LENGTH.of(build([{**row, "length": [50, 20], "orders": 1}]))
+    got = s.PAIR_LENGTH.estimate(build([{**row, "length": [50, 20], "orders": 1}]))
     assert (got.value, got.n) == (1.0, 1)
 
 
 def test_without_lengths_no_answer_is_long():
     one = {"item": "q", "shown": ["m"], "pick": None, "status": "ok", "scores": [3.0], "orders": 1}
     for rows in ([one], []):
-        assert s.ANSWER_LENGTH.of(build(rows)).value is None
+        assert s.ANSWER_LENGTH.estimate(build(rows)).value is None

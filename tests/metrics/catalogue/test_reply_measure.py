@@ -44,7 +44,7 @@ def test_a_frame_without_the_column_has_no_value() -> None:
     from tests.metrics.frames import build, pair
 
     measure = Measure("x", "share", fact_tally("never_registered"), empty="no replies")
-    found = measure.of(build(pair("q1", 0, 1)))
+    found = measure.estimate(build(pair("q1", 0, 1)))
     assert found.value is None and found.note == "no replies"
 
 
@@ -65,6 +65,6 @@ def test_a_fact_registered_after_the_first_reading_is_in_the_next_frame(
 def test_a_fact_about_replies_is_counted_over_the_replies_that_have_it():
     rows = [{"item": f"q{k}", "shown": ("x", "y"), "pick": 0, "noise": k == 4} for k in range(5)]
     frame = build(rows).assign(fact=[1.0, 0.0, np.nan, 1.0, 1.0])
-    got = Measure("fact", "share", fact_tally("fact")).of(frame)
+    got = Measure("fact", "share", fact_tally("fact")).estimate(frame)
     assert (got.value, got.n) == (pytest.approx(2 / 3), 3)
-    assert Measure("fact", "share", fact_tally("none")).of(frame).value is None
+    assert Measure("fact", "share", fact_tally("none")).estimate(frame).value is None

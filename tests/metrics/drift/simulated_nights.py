@@ -57,7 +57,7 @@ def _alarm(
         history = history.with_baseline_night(_night(rng, right))
     for night in range(1, nights + 1):
         chances = after if drop_at is not None and night >= drop_at else right
-        compared, history = history.compare(_night(rng, chances))
+        compared, history = history.compare_night(_night(rng, chances))
         if compared.strength >= STREAMS / ALPHA:
             return night
     return None

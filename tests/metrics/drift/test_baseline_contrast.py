@@ -13,8 +13,8 @@ from metrics.drift.baseline_contrast import (
     LOOKS,
     SHARE,
     baseline_p_value,
-    item_weight_extremes,
     strength_of_baseline_p_value,
+    weights_if_high_or_low,
 )
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
@@ -41,9 +41,9 @@ def test_ten_stable_items_that_all_changed_are_one_case_in_a_million() -> None:
 
 def test_an_item_that_varies_or_improved_weighs_little() -> None:
     changed, varies, improved = (
-        item_weight_extremes(1, 8),
-        item_weight_extremes(4, 8),
-        item_weight_extremes(7, 8),
+        weights_if_high_or_low(1, 8),
+        weights_if_high_or_low(4, 8),
+        weights_if_high_or_low(7, 8),
     )
     assert changed[0] > 30 and changed[1] < -30
     assert abs(varies[0]) <= 2 and abs(varies[1]) <= 2
@@ -55,16 +55,16 @@ def test_only_a_single_baseline_night_is_contrasted() -> None:
     assert one.single == {"a": "60"} and one.baseline_nights == 1
     two = one.with_baseline_night({"a": "60"})
     assert two.single == {} and two.baseline_nights == 2
-    night, later = one.compare({"a": "60"})
+    night, later = one.compare_night({"a": "60"})
     assert night.strength == pytest.approx((1 - SHARE) * night.evidence.e_value)
     assert later.with_baseline_night({"a": "60"}).single == {"a": "60"}, (
         "the alarm rate is shared by now"
     )
-    night, _ = two.compare({"a": "60"})
+    night, _ = two.compare_night({"a": "60"})
     assert night.strength == night.evidence.e_value
-    assert StreamHistory.from_data(later.to_data()) == later
-    old = {name: value for name, value in one.to_data().items() if name != "single"}
-    assert StreamHistory.from_data(old).single == {}
+    assert StreamHistory.from_json(later.to_json()) == later
+    old = {name: value for name, value in one.to_json().items() if name != "single"}
+    assert StreamHistory.from_json(old).single == {}
 
 
 def test_verdicts_that_change_right_after_the_baseline_are_found_without_known_answers() -> None:
@@ -74,7 +74,7 @@ def test_verdicts_that_change_right_after_the_baseline_are_found_without_known_a
     history = StreamHistory("agreement").with_baseline_night(verdicts(rng, varies, []))
     strengths = []
     for _ in range(max(LOOKS)):
-        night, history = history.compare(verdicts(rng, varies, changed))
+        night, history = history.compare_night(verdicts(rng, varies, changed))
         strengths.append(night.strength)
     assert max(strengths) >= STREAMS / ALPHA
 
@@ -106,7 +106,7 @@ def test_the_weights_are_those_of_bayes_rule(high: int, nights: int) -> None:
     share = high / nights
     likely = changed * first / (first + later) + (1 - changed) * share
     wanted = round(20 * log(likely / share)), round(20 * log((1 - likely) / (1 - share)))
-    assert item_weight_extremes(high, nights) == wanted
+    assert weights_if_high_or_low(high, nights) == wanted
 
 
 def test_the_strength_of_a_contrast_is_a_third_of_a_third_at_three_nights_only() -> None:
@@ -129,7 +129,7 @@ def test_the_third_night_after_a_single_baseline_is_contrasted() -> None:
     # Eight items, right on the baseline and wrong on the three nights after it: p = ¼⁸.
     history = StreamHistory("accuracy").with_baseline_night({str(n): "60" for n in range(8)})
     for _ in range(3):
-        night, history = history.compare({str(n): "0" for n in range(8)})
+        night, history = history.compare_night({str(n): "0" for n in range(8)})
     assert night.strength == pytest.approx(
         max(4.0**8 / 9, 2 / 3 * night.evidence.e_value), rel=1e-6
     )

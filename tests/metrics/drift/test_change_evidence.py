@@ -40,19 +40,19 @@ def test_the_tail_is_that_of_all_draws() -> None:
 def test_a_bet_is_fair_and_the_starts_share_one_unit() -> None:
     # The mean over uniform p-values, as an integral over z: p is the upper tail of z.
     z = np.linspace(-8, 16, 2_401)
-    bets = np.array([ChangeEvidence().after(float(norm.sf(x))).started for x in z])
+    bets = np.array([ChangeEvidence().after_night(float(norm.sf(x))).started for x in z])
     means = (bets * norm.pdf(z)[:, None]).sum(axis=0) * (z[1] - z[0]) / start_night_weight(1)
     assert means == pytest.approx(np.ones(len(SHIFTS)), rel=0.001)
     assert sum(start_night_weight(night) for night in range(1, HORIZON + 1)) == pytest.approx(1)
     assert ChangeEvidence().e_value == pytest.approx(1)
-    assert ChangeEvidence().after(0.5).e_value < 1.01
+    assert ChangeEvidence().after_night(0.5).e_value < 1.01
 
 
 def test_history_survives_its_file() -> None:
     history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0"})
-    night, longer = history.compare({"a": "0", "b": "60", "new": "60"})
+    night, longer = history.compare_night({"a": "0", "b": "60", "new": "60"})
     assert night.difference.items == 2 and night.p == pytest.approx(0.75)
-    assert StreamHistory.from_data(longer.to_data()) == longer
+    assert StreamHistory.from_json(longer.to_json()) == longer
 
 
 @pytest.mark.extra
@@ -70,7 +70,7 @@ def test_few_series_without_change_alarm_and_drops_are_found() -> None:
 def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
     evidence, spent = ChangeEvidence(), 0.0
     for night in range(1, HORIZON + 3):
-        evidence = evidence.after(0.5)
+        evidence = evidence.after_night(0.5)
         spent += start_night_weight(night)
         bet = sum(evidence.started) / len(SHIFTS)
         assert evidence.e_value - bet == pytest.approx(1 - spent, abs=1e-12)
@@ -86,10 +86,10 @@ def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
 def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
     # p = ½ is z = 0: a tenth stays, nine tenths times exp(−s²/2). p = 2.275 % is z = 2: exp(2s −
     # s²/2).
-    once = ChangeEvidence().after(0.5)
+    once = ChangeEvidence().after_night(0.5)
     held = [start_night_weight(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
     assert once.started == pytest.approx(held)
-    twice = once.after(float(norm.sf(2.0)))
+    twice = once.after_night(float(norm.sf(2.0)))
     wanted = [
         (have + start_night_weight(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
         for have, s in zip(held, SHIFTS, strict=True)
@@ -101,9 +101,9 @@ def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
 def test_the_surest_nights_have_finite_evidence() -> None:
     sure = ChangeEvidence()
     for _ in range(5):
-        sure = sure.after(0.0)
+        sure = sure.after_night(0.0)
     assert 1e100 < sure.e_value <= 1e200
-    none = ChangeEvidence().after(1.0)
+    none = ChangeEvidence().after_night(1.0)
     assert none.started == pytest.approx([0.1 * start_night_weight(1)] * len(SHIFTS), rel=5e-3)
 
 
@@ -111,18 +111,18 @@ def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
     # a: 60, 60, tonight 60. b: 0, 60, tonight 0. Tonight ½; before (60 + 30)/2 = ¾; −¼ on average.
     history = StreamHistory("accuracy").with_baseline_night({"a": "60", "b": "0", "gone": "60"})
     history = history.with_baseline_night({"a": "60", "b": "60"})
-    night, after = history.compare({"a": "60", "b": "0", "new": "60"})
+    night, after = history.compare_night({"a": "60", "b": "0", "new": "60"})
     assert (night.value, night.before, night.difference.value) == (0.5, 0.75, -0.25)
     assert night.p == pytest.approx(2 / 3)  # two of b's three nights are 0
     assert after.bags["a"] == {"60": 3} and after.bags["new"] == {"60": 1}
     assert after.bags["b"] == {"0": 2, "60": 1} and after.bags["gone"] == {"60": 1}
     assert (history.baseline_nights, after.baseline_nights, after.evidence.nights) == (2, 2, 1)
-    assert night.evidence == after.evidence == ChangeEvidence().after(2 / 3)
+    assert night.evidence == after.evidence == ChangeEvidence().after_night(2 / 3)
     assert -1 <= night.difference.low <= -0.25 <= night.difference.high <= 1
 
 
 def test_a_night_without_known_items_says_nothing() -> None:
-    night, after = StreamHistory("accuracy").compare({"a": "60"})
+    night, after = StreamHistory("accuracy").compare_night({"a": "60"})
     assert (night.value, night.before, night.difference.value, night.p) == (None, None, None, 1.0)
     assert night.difference.note and after.bags == {"a": {"60": 1}}
     assert StreamHistory("accuracy").baseline_nights == 0
@@ -159,7 +159,7 @@ def test_nights_without_a_verdict_in_older_files_are_left_out() -> None:
         "kind": "agreement", "nights": 2, "evidence": [0.5] * len(SHIFTS),
         "items": {"a": {said: 2, silent: 1}, "b": {silent: 3}}, "single": {"a": said, "b": silent},
     }  # fmt: skip
-    got = StreamHistory.from_data(data)
+    got = StreamHistory.from_json(data)
     assert (got.bags, got.single) == ({"a": {said: 2}}, {"a": said})
     assert got.evidence == ChangeEvidence(2, (0.5,) * len(SHIFTS))
 
@@ -172,8 +172,8 @@ def test_a_judge_that_becomes_unreadable_loses_coverage_only() -> None:
     for stream, tonight in bad.items():
         history = StreamHistory(stream.kind).with_baseline_night(good[stream])
         for _ in range(4):
-            history = history.compare(good[stream])[1]
-        p[stream.kind] = history.compare(tonight)[0].p
+            history = history.compare_night(good[stream])[1]
+        p[stream.kind] = history.compare_night(tonight)[0].p
     assert p["agreement"] == 1.0 and p["coverage"] < 0.001
 
 

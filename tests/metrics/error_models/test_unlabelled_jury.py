@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.error_models.latent_truth import Replies, fit_latent_truth
+from metrics.error_models.latent_truth import RaterReplies, fit_latent_truth
 from metrics.error_models.unlabelled_jury import (
     UnlabelledJury,
     _Cases,
@@ -40,7 +40,7 @@ def test_the_published_estimates_for_the_anaesthetists() -> None:
             for grade in grades:
                 counts[observer, 0, row, int(grade) - 1] += 1
     start = counts.sum(axis=(0, 1)).T / 7
-    replies = Replies(counts, np.eye(4), np.zeros(45, np.int64))
+    replies = RaterReplies(counts, np.eye(4), np.zeros(45, np.int64))
     found = fit_latent_truth(replies, np.ones((1, 45)), start[None, :, None])
     assert found.kinds[0].round(2).tolist() == [0.4, 0.42, 0.11, 0.07]
     first = found.rates[0, :, 0].round(2)
@@ -125,7 +125,7 @@ def test_shared_errors_are_found_by_two_kinds_of_comparisons() -> None:
 
 def test_judges_without_a_common_answer_are_refused() -> None:
     coins = simulated(np.random.default_rng(6), 300, (0.5, 0.5, 0.5))
-    assert fitted(coins).refused and fitted(coins).data().keys() == {"refused"}
+    assert fitted(coins).refused and fitted(coins).as_json().keys() == {"refused"}
     rows = [
         row for k in range(30) for judge in ("j1", "j2") for row in pair(f"q{k}", 0, 1, judge=judge)
     ]

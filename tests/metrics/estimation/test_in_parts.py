@@ -154,7 +154,7 @@ def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, 
     assert streamed.shape == laid.shape
     for start in range(0, laid.shape[1], chunk):
         stop = min(start + chunk, laid.shape[1])
-        assert (streamed.steps(start, stop) == laid[:, start:stop]).all()
+        assert (streamed.codes(start, stop) == laid[:, start:stop]).all()
 
 
 def long_ago(early: bool):

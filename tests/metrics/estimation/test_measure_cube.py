@@ -90,9 +90,9 @@ def test_a_cut_and_pooled_cube_is_the_filtered_frame(frame, where, change):
         kept = kept[kept[column] == value]
     cube = MeasureCube(frame, BY, ALL)
     for measure in ALL:
-        same(cube.pooled_estimate(measure.name, where), measure.of(kept))
+        same(cube.pooled_estimate(measure.name, where), measure.estimate(kept))
         for cell, estimate in cube.by_cell(measure.name, ("prompt",), where).items():
-            same(estimate, measure.of(kept[kept["prompt"] == cell[0]]))
+            same(estimate, measure.estimate(kept[kept["prompt"] == cell[0]]))
     assert cube.count_items("consistency", where) <= kept["item"].nunique()
 
 

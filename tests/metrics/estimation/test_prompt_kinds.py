@@ -133,4 +133,4 @@ def test_a_contestant_does_not_win_against_itself():
                           "winner": ["model_a", "tie"]})  # fmt: skip
     rates = win_rates.win_rate(frame_from_battles(table))
     assert (rates["m"].value, rates["m"].n) == (1, 1)
-    assert win_rates.win_rate_measure("m").of(frame_from_battles(table)).n == 1
+    assert win_rates.win_rate_measure("m").estimate(frame_from_battles(table)).n == 1

@@ -87,14 +87,14 @@ def test_one_differing_item_of_forty_keeps_the_score_limit():
 def test_position_measures_without_spread_have_an_interval(measure):
     frame = two_judges(3)
     for judge in "ab":
-        got = measure.of(frame.loc[(frame["judge"] == judge).to_numpy()])
+        got = measure.estimate(frame.loc[(frame["judge"] == judge).to_numpy()])
         assert got.high - got.low > 0.3
 
 
 def test_a_perfect_kappa_falls_as_far_as_the_unseen_flips():
     # Chance of a judge with half its picks in each slot is ½: each unseen flip costs 2.
     frame = build([row for k in range(10) for row in pair(f"q{k}", 0, 1)])
-    got = CONSISTENCY_KAPPA.of(frame)
+    got = CONSISTENCY_KAPPA.estimate(frame)
     assert (got.value, got.low, got.high) == pytest.approx((1, 1 - 2 * 0.27753, 1), abs=1e-4)
 
 
@@ -113,7 +113,7 @@ def test_a_perfect_grade_has_an_interval():
     for name, one in estimate_grade_score_measures(frame).items():
         assert (one.value, one.high) == (pytest.approx(1), pytest.approx(1)), name
         assert one.low < 0.5, name
-    assert grade_measure().of(frame).low == pytest.approx(1 - upper_limit_of_unseen_share(2))
+    assert grade_measure().estimate(frame).low == pytest.approx(1 - upper_limit_of_unseen_share(2))
 
 
 def test_the_modified_wilson_limits_are_the_published_ones():

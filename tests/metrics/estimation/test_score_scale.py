@@ -27,13 +27,13 @@ def test_a_scale_is_that_of_all_options_offered():
 
 def test_a_scale_grows_to_contain_what_was_seen():
     seen = np.array([3.0, math.nan, 12.0])
-    assert ONE_TO_TEN.including(seen) == ScoreScale(1, 12, 11)
-    assert ONE_TO_TEN.including(seen, np.array([-1.0])) == ScoreScale(-1, 12, 13)
-    assert ONE_TO_TEN.including(np.array([4.0, 5.0])) == ONE_TO_TEN
-    assert ONE_TO_TEN.including(np.array([math.nan]), NOTHING) == ONE_TO_TEN
-    unknown = UNKNOWN_SCALE.including(np.array([2.0, 7.0]))
+    assert ONE_TO_TEN.extended_to(seen) == ScoreScale(1, 12, 11)
+    assert ONE_TO_TEN.extended_to(seen, np.array([-1.0])) == ScoreScale(-1, 12, 13)
+    assert ONE_TO_TEN.extended_to(np.array([4.0, 5.0])) == ONE_TO_TEN
+    assert ONE_TO_TEN.extended_to(np.array([math.nan]), NOTHING) == ONE_TO_TEN
+    unknown = UNKNOWN_SCALE.extended_to(np.array([2.0, 7.0]))
     assert (unknown.span, unknown.low, unknown.high) == (5, -math.inf, math.inf)
-    assert unknown.including(np.array([3.0, 4.0])).span == 5
+    assert unknown.extended_to(np.array([3.0, 4.0])).span == 5
     assert (ONE_TO_TEN.unit, UNKNOWN_SCALE.unit) == ("score/10", "score")
 
 
@@ -52,7 +52,7 @@ def test_one_step_is_the_smallest_distance_of_two_options(options, step, near, l
     scale = scale_of([Arrangement(options)]) if options else UNKNOWN_SCALE
     assert scale.step == step and Arrangement(options).step == step
     assert scale.within_one_step(np.array([-0.3, 1.0, 1.1])).tolist() == near
-    assert scale.including(np.array([-9.0, 200.0])).step == step
+    assert scale.extended_to(np.array([-9.0, 200.0])).step == step
     assert scale.nearest_level(np.array([1.2, 2.1, 3.2])).tolist() == levels
 
 
@@ -81,7 +81,7 @@ def test_on_an_unknown_scale_nothing_is_cut_and_equal_values_use_the_span():
     assert UNKNOWN_SCALE.mean_distance(np.array([0.0, 9.0]), items).low == 0
     assert UNKNOWN_SCALE.mean_distance(np.array([0.0, 9.0]), items).high > 9
     share = 1.959964**2 / (2 + 1.959964**2)
-    seen = UNKNOWN_SCALE.including(np.array([2.0, 7.0]))
+    seen = UNKNOWN_SCALE.extended_to(np.array([2.0, 7.0]))
     assert seen.mean_score(np.array([3.0, 3.0]), items).high == pytest.approx(
         3 + 5 * share, abs=1e-5
     )

@@ -208,7 +208,7 @@ def test_neighbours_on_a_scale_of_tenths_are_one_step_apart(whole: int) -> None:
             for k in range(10)]  # fmt: skip
     frame = frame_of(rows, {f"q{k}": float(tenths[k]) for k in range(10)})
     assert scores_section(frame)["j"]["p"]["within_one"].value == 1.0
-    assert NEAR_LABEL.of(frame).value == 1.0
+    assert NEAR_LABEL.estimate(frame).value == 1.0
 
 
 def test_measures_of_single_answers_by_hand() -> None:
@@ -216,13 +216,16 @@ def test_measures_of_single_answers_by_hand() -> None:
     wide = Arrangement(("1", "2", "3", "4", "5"))
     rows = [("q1", "m", wide, [2.0], False), ("q2", "m", UP, [3.0], False),
             ("q2", "m", UP, [1.0], True), ("q3", "x\x1fy", None, 0, False)]  # fmt: skip
-    assert MEAN_LEVEL.of(frame_of(rows)).value == pytest.approx((1 / 4 + 1) / 2)
-    assert MEAN_LEVEL.of(frame_of(rows[2:3])).value is None
+    assert MEAN_LEVEL.estimate(frame_of(rows)).value == pytest.approx((1 / 4 + 1) / 2)
+    assert MEAN_LEVEL.estimate(frame_of(rows[2:3])).value is None
     verdict = Arrangement(("fail", "pass"))
     passes = [(f"q{k}", "m", verdict, [score], False) for k, score in enumerate((1.0, 1, 0, 1))]
     frame = frame_of(passes, {"q0": "pass", "q1": "fail", "q2": "fail"})
-    assert (PASS_RATE.of(frame).value, MEAN_LEVEL.of(frame).value) == (0.75, None)
-    assert (RIGHT_BY_LABEL.of(frame).value, RIGHT_BY_LABEL.of(frame).n) == (pytest.approx(2 / 3), 3)
+    assert (PASS_RATE.estimate(frame).value, MEAN_LEVEL.estimate(frame).value) == (0.75, None)
+    assert (RIGHT_BY_LABEL.estimate(frame).value, RIGHT_BY_LABEL.estimate(frame).n) == (
+        pytest.approx(2 / 3),
+        3,
+    )
     cells = {
         cell: frame["item"][confusion_cell_mask(frame, cell)].tolist()
         for cell in ("pass_good", "pass_bad", "fail_good", "fail_bad", "pass_", "all_good")

@@ -190,7 +190,8 @@ def test_where_no_pair_is_mixed_no_judge_is_listed() -> None:
     told = verification_summary(HAND, frame)
     assert told["judges"] == {} and "people" not in told
     assert (
-        VerificationArrays(HAND).following_preference_measure.of(frame).note == NO_MIXED_PAIR_NOTE
+        VerificationArrays(HAND).following_preference_measure.estimate(frame).note
+        == NO_MIXED_PAIR_NOTE
     )
 
 
@@ -199,7 +200,7 @@ def test_unread_replies_noise_and_several_options_are_no_evidence() -> None:
     rows[1] |= {"status": "unreadable"}
     rows.append({**rows[0], "pick": 1, "noise": True, "repeat": 1})
     rows.append({"item": "q1", "judge": "good", "shown": ("x", "y", "z"), "pick": 1})
-    got = VerificationArrays(HAND).following_preference_measure.of(build(rows))
+    got = VerificationArrays(HAND).following_preference_measure.estimate(build(rows))
     assert (got.value, got.n) == (1.0, 1)
 
 
@@ -240,7 +241,7 @@ def test_simulated_verifiers_are_recovered() -> None:
         verified = VerificationArrays(checks)
         by = verified.by_contestant
         got = (by["x"].follows, by["y"].follows, verified.verifier_agreement.same,
-               verified.following_preference_measure.of(build(rows)))  # fmt: skip
+               verified.following_preference_measure.estimate(build(rows)))  # fmt: skip
         for at, (one, truth) in enumerate(zip(got, (0.66, 0.42, 0.82, 0.8), strict=True)):
             covered[at] += one.low <= truth <= one.high
             middle[at] += one.value / rounds

@@ -26,7 +26,7 @@ from metrics.people.voter_flags import (
     _SidePicks,
 )
 from metrics.people.voter_skill import MAX_PEOPLE, _skill_estimate, voter_skills
-from metrics.people.voters import Voter, drop_voters, measured_voters
+from metrics.people.voters import Voter, drop_voters, measure_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from studies.domain import Estimate
 from tests.metrics.frames import build, prd
@@ -45,7 +45,7 @@ def by_name(rows, seconds=None) -> dict[str, Voter]:
     frame = build(rows)
     if seconds is not None:
         frame = frame.assign(seconds=np.asarray(seconds, float))
-    return {one.name: one for one in measured_voters(frame)}
+    return {one.name: one for one in measure_voters(frame)}
 
 
 def rules(one: Voter) -> set[str]:
@@ -81,17 +81,17 @@ def test_a_person_by_hand():
 
 def test_what_cannot_be_known_has_a_reason():
     unknown = [vote(f"q{k}", "ann", 0, orders=0) for k in range(3)]
-    (ann,) = measured_voters(build(unknown))
+    (ann,) = measure_voters(build(unknown))
     assert ann.first.value is None and "order" in ann.first.note
     assert (
         ann.bias.value is None and ann.others.value is None and "no other person" in ann.others.note
     )
     assert ann.rest is None and ann.skill.value is None
-    (tied,) = measured_voters(build([vote("q1", "bob", "tie")]))
+    (tied,) = measure_voters(build([vote("q1", "bob", "tie")]))
     assert tied.first.value is None and "decisive" in tied.first.note
-    assert measured_voters(build([])) == []
+    assert measure_voters(build([])) == []
     assert (
-        measured_voters(build([{"item": "q", "shown": "xy", "pick": 0}])) == []
+        measure_voters(build([{"item": "q", "shown": "xy", "pick": 0}])) == []
     )  # a machine is nobody
 
 
@@ -200,9 +200,9 @@ def test_who_votes_by_lot_stands_out_and_is_kept():
     (flag,) = got["lot"].flags
     assert flag.rule == "apart" and flag.p < 0.05
     assert says(flag.reason, "agrees", "others") and "60 comparisons" in flag.reason
-    assert next(iter(measured_voters(build(rows)))).name == "lot"  # first in the list, and in it
+    assert next(iter(measure_voters(build(rows)))).name == "lot"  # first in the list, and in it
     left = drop_voters(build(rows), ["lot"])
-    assert len(left) == 240 and "lot" not in {one.name for one in measured_voters(left)}
+    assert len(left) == 240 and "lot" not in {one.name for one in measure_voters(left)}
 
 
 def test_who_always_takes_one_side_stands_out():
@@ -223,8 +223,8 @@ def test_who_always_takes_one_side_stands_out():
 def test_a_side_that_deserves_it_is_no_bias():
     # x always stands first and is always better: everybody takes the first, nobody stands out.
     rows = [vote(f"q{k}", who, 0) for k in range(30) for who in "abc"]
-    assert all(not one.flags for one in measured_voters(build(rows)))
-    assert all(one.first.value == 1 for one in measured_voters(build(rows)))
+    assert all(not one.flags for one in measure_voters(build(rows)))
+    assert all(one.first.value == 1 for one in measure_voters(build(rows)))
 
 
 def test_who_changes_their_mind_stands_out():
@@ -232,7 +232,7 @@ def test_who_changes_their_mind_stands_out():
     for who in "abcd":
         for k in range(12):
             rows += [vote(f"q{k}", who, 0, orders=2), vote(f"q{k}", who, 1, "yx", orders=2)]
-    assert all(one.steady.value == 1 for one in measured_voters(build(rows)))
+    assert all(one.steady.value == 1 for one in measure_voters(build(rows)))
     for row in rows:
         if row["judge"] == "human:d" and row["shown"] == "yx":
             row["pick"] = 0
@@ -300,7 +300,7 @@ def test_fishers_test_is_scipys():
 
 
 def test_prds_three_voters():
-    got = {one.name: one for one in measured_voters(prd())}
+    got = {one.name: one for one in measure_voters(prd())}
     # 1,760 votes; 480 pairs have three. Each side with another on (434+…)/960: all pairs 754/1440.
     assert {name: one.votes for name, one in got.items()} == {
         "vote1": 800, "vote2": 480, "vote3": 480,
@@ -317,7 +317,7 @@ def test_prds_three_voters():
 def test_hundreds_of_people_are_counted_in_no_time():
     people = {f"p{k:03}": (0.8, 0.0) for k in range(300)}
     rows = simulated(people, 60, 5, share=0.2) + simulated({"lot": (0.5, 0.9)}, 60, 5)
-    got = measured_voters(build(rows))
+    got = measure_voters(build(rows))
     assert len(got) == 301 and "lot" in {one.name for one in got if one.flags}
     assert sum(bool(one.flags) for one in got) <= 3
 
@@ -411,16 +411,16 @@ def test_first_picks_are_tested_against_the_nearer_of_what_is_expected_and_chanc
     more than the 90 % expected."""
     never = _SidePicks(0, 12, 0.3, 1 / 3)
     assert (never.toward_first, never.reference_share) == (False, 0.3)
-    assert never.p == pytest.approx(2 * 0.7**12)
-    flag = never.flag(0.01)
+    assert never.p_value == pytest.approx(2 * 0.7**12)
+    flag = never.flag_if_significant(0.01)
     assert flag is not None and says(flag.reason, "later", "12", "12", "70")
-    assert never.flag(0.05) is None and never.flag(None) is None
+    assert never.flag_if_significant(0.05) is None and never.flag_if_significant(None) is None
     often = _SidePicks(10, 12, 0.9, 0.5)
-    assert (often.toward_first, often.reference_share, often.p) == (True, 0.9, 1.0)
+    assert (often.toward_first, often.reference_share, often.p_value) == (True, 0.9, 1.0)
     # A quarter more than expected is enough, and less is not.
-    assert _SidePicks(9, 12, 0.5, 0.5).flag(0.01) is not None
-    assert _SidePicks(8, 12, 0.5, 0.5).flag(0.01) is None
-    assert _SidePicks(8, 12, 0.25, 0.5).p == pytest.approx(2 * stats.binom.sf(7, 12, 0.5))
+    assert _SidePicks(9, 12, 0.5, 0.5).flag_if_significant(0.01) is not None
+    assert _SidePicks(8, 12, 0.5, 0.5).flag_if_significant(0.01) is None
+    assert _SidePicks(8, 12, 0.25, 0.5).p_value == pytest.approx(2 * stats.binom.sf(7, 12, 0.5))
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ def test_the_published_table_of_a_hundred_pairs():
     assert (table.pairs, table.flips) == (100, 24)
     assert (table.toward_first, table.toward_second) == (16, 8)
     assert (table.first_slot_twice, table.second_slot_twice) == (12, 5)
-    assert table.tests()["sign"].p == pytest.approx(0.151590, abs=1e-6)
-    assert table.tests()["mcnemar"].statistic == pytest.approx(2.66667, abs=1e-5)
+    assert table.run_tests()["sign"].p == pytest.approx(0.151590, abs=1e-6)
+    assert table.run_tests()["mcnemar"].statistic == pytest.approx(2.66667, abs=1e-5)
 
 
 def test_the_symmetry_tests_read_the_table_itself():
-    tests = OrderTable(np.array([[40, 4, 12], [2, 6, 3], [5, 1, 27]])).tests()
+    tests = OrderTable(np.array([[40, 4, 12], [2, 6, 3], [5, 1, 27]])).run_tests()
     assert tests["stuart_maxwell"].p == pytest.approx(0.123981, abs=1e-6)
     assert tests["bowker"].p == pytest.approx(0.207959, abs=1e-6)
 
@@ -36,7 +36,7 @@ def test_the_symmetry_tests_read_the_table_itself():
 def test_no_pair_no_test():
     assert build_order_tables(build([]), ["judge"]) == {}
     empty = pool_order_tables({}, [])
-    assert {test.p for test in empty.tests().values()} == {None}
+    assert {test.p for test in empty.run_tests().values()} == {None}
     assert OrderTable(np.diag([0, 5, 0])).permutation_test().p == 1  # ties only: nothing to permute
 
 
@@ -74,7 +74,7 @@ def test_many_ties_and_flips_are_no_burden():
     lean = OrderTable(np.array([[0, 0, 21_000], [0, 0, 0], [19_000, 0, 0]]))
     assert even.permutation_test().p == 1
     assert lean.permutation_test().p < 1e-20
-    assert lean.permutation_test().p == pytest.approx(lean.tests()["sign"].p, rel=1e-6)
+    assert lean.permutation_test().p == pytest.approx(lean.run_tests()["sign"].p, rel=1e-6)
 
 
 def test_prd_cells_add_up_to_the_published_flips():
@@ -106,10 +106,10 @@ def test_leans_are_counted_by_item_and_kept_when_categories_are_pooled():
         for row in pair(item, pick, pick, x=f"x{k}", y=f"y{k}", category=category)
     ]
     tables = build_order_tables(build(rows), ["category"])
-    assert [table.item_leans.tolist() for table in tables.values()] == [[3], [-2]]
+    assert [table.flip_balances.tolist() for table in tables.values()] == [[3], [-2]]
     pooled = pool_order_tables(tables, tables)
-    assert sorted(pooled.item_leans.tolist()) == [-2, 3]
-    assert pooled.tests()["items"].p == 1  # one item each way
+    assert sorted(pooled.flip_balances.tolist()) == [-2, 3]
+    assert pooled.run_tests()["items"].p == 1  # one item each way
 
 
 def test_a_prompt_that_only_scores_has_no_missing_verdicts():

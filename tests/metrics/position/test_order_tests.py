@@ -122,7 +122,7 @@ def test_the_exact_test_is_used_up_to_its_number_of_possible_counts(monkeypatch)
     for most, exact in ((len(sums), True), (len(sums) - 1, False)):
         monkeypatch.setattr(t, "MAX_EXACT_STATES", most)
         found = [one for one, _ in t._histograms_by_set(t.arrange_order_sets(frame, 4), 4)]
-        assert t._exceed_states(found) is not exact
+        assert t._exceed_exact_limit(found) is not exact
         for first_sets in (1, 200):  # the number counted beforehand changes no answer
             monkeypatch.setattr(t, "MAX_FIRST_SETS", first_sets)
             assert (t.permutation_test(frame, 4).note == "exact") is exact

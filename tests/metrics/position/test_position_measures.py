@@ -138,7 +138,7 @@ def test_n_options_have_a_share_for_each_slot_and_a_chance_level():
     h = -(4 / 6 * math.log2(4 / 6) + 2 / 6 * math.log2(1 / 6)) / math.log2(3)
     assert p.slot_entropy(frame).value == pytest.approx(h)
     assert p.consistency(frame).value == 0.5
-    assert p.EXPECTED_CONSISTENCY.of(frame).value == pytest.approx(3 * 4 / 6 * 1 / 6 * 1 / 6)
+    assert p.EXPECTED_CONSISTENCY.estimate(frame).value == pytest.approx(3 * 4 / 6 * 1 / 6 * 1 / 6)
 
 
 def test_a_prompt_of_pairs_does_not_hide_the_chance_level_of_one_with_options():

@@ -126,7 +126,7 @@ def test_chance_consistency_of_pairs_and_of_three_options():
     # A pair beside a column for a third slot: the third is not multiplied in.
     beside = np.array([1.0, 2, 1, 0, 1, 4, 2])
     assert float(t.chance_consistency(beside)) == pytest.approx(1 / 16 + 1 / 4)
-    assert t.kappa_unit_effect(pairs) == pytest.approx(1 / (1 - 5 / 16))
+    assert t.kappa_range(pairs) == pytest.approx(1 / (1 - 5 / 16))
 
 
 def test_several_right_options_count_by_their_own_column():
@@ -135,9 +135,9 @@ def test_several_right_options_count_by_their_own_column():
     frame = build(rows).assign(
         **{RIGHT_COLUMN: [1, 0, 1, 0] + [-1] * 4, RIGHT_OPTIONS_COLUMN: [2] * 4 + [0] * 4}
     )
-    assert (ACCURACY.of(frame).value, ACCURACY.of(frame).n) == (0.5, 4)
+    assert (ACCURACY.estimate(frame).value, ACCURACY.estimate(frame).n) == (0.5, 4)
     # Right 1 − 2/4, wrong −2/4, tie 0: (½ − ½ + ½ + 0)/4.
-    assert ACCURACY_LEAD.of(frame).value == pytest.approx(1 / 8)
+    assert ACCURACY_LEAD.estimate(frame).value == pytest.approx(1 / 8)
     known, right = t.picks_with_known_answer(GroupedFrame(frame))
     assert (len(known), right.tolist()) == (4, [True, False, True, False])
 
@@ -148,7 +148,7 @@ def test_known_answers_without_that_column_are_the_true_slots():
     known, right = t.picks_with_known_answer(GroupedFrame(frame))
     assert right.tolist() == [True, False, False, True] and len(known) == 4
     # ½ − ½ + 0 + ½ of four.
-    assert ACCURACY_LEAD.of(frame).value == pytest.approx(1 / 8)
+    assert ACCURACY_LEAD.estimate(frame).value == pytest.approx(1 / 8)
 
 
 def test_order_sets_lean_by_hand():
@@ -192,6 +192,6 @@ def test_repeats_are_compared_within_an_order():
 
 def test_kappa_of_few_flips_is_widened_by_the_interval_of_their_share():
     """One flip of 40: at most Wilson's share of flips, each of which costs (1 − κ)/(1/40)."""
-    got = CONSISTENCY_KAPPA.of(patterns({"AB": 20, "BA": 19, "AA": 1}))
+    got = CONSISTENCY_KAPPA.estimate(patterns({"AB": 20, "BA": 19, "AA": 1}))
     most = wilson_bounds(1, 40)[1]
     assert got.low == pytest.approx(1 - (1 - got.value) * 40 * most)

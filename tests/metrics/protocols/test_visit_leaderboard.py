@@ -82,7 +82,7 @@ def test_unreadable_replies_can_be_left_out_instead():
 
 def test_single_and_multi_image_items_are_rated_apart():
     frame = row_selection.add_column_by_item(
-        build(STUDY), "images", {f"q{k}": "multi" for k in (1, 5)}, rest="single"
+        build(STUDY), "images", {f"q{k}": "multi" for k in (1, 5)}, default="single"
     )
     found = visit_leaderboard_rows(frame, rng=rng(), by="images", orders=0, rounds=0)
     assert {row.category for row in found} == {"single", "multi"}

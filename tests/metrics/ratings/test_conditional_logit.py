@@ -108,7 +108,7 @@ def test_the_t_of_verdicts_has_more_degrees_of_freedom_with_fewer_verdicts_per_i
         assert verdict_t_quantile(10, verdicts) == pytest.approx(1.959964, abs=1e-5)
     assert verdict_t_quantile(1) == verdict_t_quantile(0) == math.inf
     assert verdict_t_quantile(2) == pytest.approx(12.7062, abs=1e-4)
-    assert fit(verdicts=20.0).quantile == pytest.approx(stats.t.ppf(0.975, 18))
+    assert fit(verdicts=20.0).t_quantile == pytest.approx(stats.t.ppf(0.975, 18))
 
 
 def test_a_basis_of_contrasts_is_orthonormal_and_sums_to_zero():

@@ -17,7 +17,7 @@ from metrics.ratings.judge_as_ranker import (
     bradley_terry_of_rates,
     fit_decisiveness,
     judge_as_ranker,
-    kendall_tau_rows,
+    kendall_tau_by_row,
     symmetric_beta_cdf,
 )
 from studies.frames.frame import TIE
@@ -55,7 +55,7 @@ def test_tau_equals_scipys_also_with_ties(seed: int) -> None:
     rng = np.random.default_rng(seed)
     mine, gold = rng.integers(0, 4, (2, 6, 7)).astype(float)
     expected = [stats.kendalltau(a, b).statistic for a, b in zip(mine, gold, strict=True)]
-    assert kendall_tau_rows(mine, gold) == pytest.approx(expected)
+    assert kendall_tau_by_row(mine, gold) == pytest.approx(expected)
 
 
 def test_the_symmetric_beta_function_is_scipys() -> None:
@@ -171,12 +171,12 @@ def test_strengths_of_a_baseline_design_follow_the_rates_against_the_baseline() 
 def test_the_correlation_of_rankings_is_scipys_tau_b_in_every_row():
     mine = np.array([[3.0, 2, 1, 0], [1, 1, 2, 3], [0, 1, 0, 1], [1, 1, 1, 1]])
     gold = np.array([[3.0, 2, 0, 1], [3, 2, 1, 0], [1, 2, 3, 3], [4, 3, 2, 1]])
-    got = kendall_tau_rows(mine, gold)
+    got = kendall_tau_by_row(mine, gold)
     for row in range(3):
         assert got[row] == pytest.approx(stats.kendalltau(mine[row], gold[row]).statistic)
     assert np.isnan(got[3]), "all in one place"
     # Less than 10⁻⁶ apart is equal.
-    near = kendall_tau_rows(np.array([[1.0, 1 + 1e-8, 0]]), np.array([[2.0, 1, 0]]))
+    near = kendall_tau_by_row(np.array([[1.0, 1 + 1e-8, 0]]), np.array([[2.0, 1, 0]]))
     assert near[0] == pytest.approx(stats.kendalltau([1, 1, 0], [2, 1, 0]).statistic)
 
 

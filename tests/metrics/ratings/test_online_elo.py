@@ -231,7 +231,7 @@ def test_counts_per_item_add_up_to_the_totals():
     times = counts.multiplicity[counts.kind]
     assert np.bincount(counts.pair, counts.won * times) == pytest.approx(counts.wins_low)
     assert np.bincount(counts.pair, counts.lost * times) == pytest.approx(counts.wins_high)
-    assert counts.total == pytest.approx(counts.verdicts)
+    assert counts.total_wins == pytest.approx(counts.verdicts)
     assert counts.items == 7
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from metrics.error_models.certified_share import certify_share
-from metrics.remedies.decision_rules import calibrated_call, send_share_to_people
+from metrics.remedies.decision_rules import decide_by_calibrated_call, send_share_to_people
 from metrics.remedies.effective_votes import (
     effective_votes,
     mean_error_correlation,
@@ -151,7 +151,7 @@ def test_the_calibration_of_an_item_does_not_use_its_fold():
     slot[:, 0] = 0.45, 0.35
     slot[:, 5] = 10.0
     side = np.array([[1.0], [-1.0]])
-    found = calibrated_call(slot * side, np.zeros((2, 10), np.int16), np.arange(10))
+    found = decide_by_calibrated_call(slot * side, np.zeros((2, 10), np.int16), np.arange(10))
     assert (found.first[0], found.second[0]) == (1.0, 0.0)
 
 

@@ -28,7 +28,7 @@ def test_a_score_decides_by_its_sign_and_near_zero_not_at_all():
 
 def test_rules_of_one_judge_in_two_orders():
     half = (0.5, 0.5)
-    single = said(d.single_call_in_random_order(BOTH))
+    single = said(d.decide_by_one_call(BOTH))
     assert single == [(1, 0), (0, 1), half, (0.5, 0), (0, 0), "?"]
     assert said(d.decide_if_both_orders_agree(BOTH)) == [
         (1, 0),
@@ -42,7 +42,7 @@ def test_rules_of_one_judge_in_two_orders():
 
 
 def test_credit_is_one_a_half_or_nothing():
-    rule = d.single_call_in_random_order(BOTH[:, :5])
+    rule = d.decide_by_one_call(BOTH[:, :5])
     truth = np.array([1.0, 1.0, 1.0, -1.0, 1.0])
     assert rule.probability_decided.tolist() == [1, 1, 1, 0.5, 0]
     assert rule.sign.tolist() == [1, -1, 0, 0.5, 0]
@@ -56,20 +56,20 @@ def test_credit_is_one_a_half_or_nothing():
 def test_repeats_are_decided_by_their_majority():
     # [order, repeat, comparison]: first order + + −, second − − −; then a tie of + and −.
     repeats = np.array([[[1, 1], [1, -1], [-1, 1]], [[-1, -1], [-1, -1], [-1, 1]]], float)
-    assert said(d.repeated_in_one_order(repeats, 3)) == [(0.5, 0.5), (0.5, 0.5)]
-    assert said(d.repeated_in_one_order(repeats, 1)) == [(0.5, 0.5), (0.5, 0.5)]
-    assert said(d.repeated_in_one_order(repeats, 2)) == [(0.5, 0.5), (0, 0.5)]
-    assert said(d.repeated_in_both_orders(repeats, 3)) == [(0, 1), (0, 0)]
-    assert said(d.repeated_in_both_orders(repeats, 2)) == [(0, 0), (0, 1)]
-    assert said(d.repeated_in_both_orders(repeats, 1)) == [(0, 0), (0, 0)]
+    assert said(d.majority_in_one_order(repeats, 3)) == [(0.5, 0.5), (0.5, 0.5)]
+    assert said(d.majority_in_one_order(repeats, 1)) == [(0.5, 0.5), (0.5, 0.5)]
+    assert said(d.majority_in_one_order(repeats, 2)) == [(0.5, 0.5), (0, 0.5)]
+    assert said(d.majority_in_both_orders(repeats, 3)) == [(0, 1), (0, 0)]
+    assert said(d.majority_in_both_orders(repeats, 2)) == [(0, 0), (0, 1)]
+    assert said(d.majority_in_both_orders(repeats, 1)) == [(0, 0), (0, 0)]
 
 
 def test_graded_scores_are_averaged_and_need_their_margin():
     graded = np.array([[0.8, 0.5, -0.4, NAN], [0.0, -0.5, -0.2, 0.1]])
     assert said(d.decide_by_mean_graded_score(graded)) == [(1, 0), (0, 0), (0, 1), "?"]
     # Means .4, 0 and −.3.
-    assert said(d.graded_with_margin(graded, 0.3)) == [(1, 0), (0, 0), (0, 1), "?"]
-    assert said(d.graded_with_margin(graded, 0.35)) == [(1, 0), (0, 0), (0, 0), "?"]
+    assert said(d.decide_by_margin(graded, 0.3)) == [(1, 0), (0, 0), (0, 1), "?"]
+    assert said(d.decide_by_margin(graded, 0.35)) == [(1, 0), (0, 0), (0, 0), "?"]
 
 
 def test_a_constant_lean_to_the_first_position_is_taken_out():
@@ -78,7 +78,7 @@ def test_a_constant_lean_to_the_first_position_is_taken_out():
     graded = np.tile([[0.8], [-0.2]], (1, 10))
     labels, items = np.zeros((2, 10), np.int16), np.arange(10)
     assert d.calibrated_scores(graded, labels, items) == pytest.approx(np.full((2, 10), 0.3))
-    assert said(d.calibrated_call(graded, labels, items)) == [(1, 0)] * 10
+    assert said(d.decide_by_calibrated_call(graded, labels, items)) == [(1, 0)] * 10
     # All items in one fold: no other items to learn from, so nothing is changed.
     same = d.calibrated_scores(graded, labels, np.zeros(10, np.int64))
     assert same == pytest.approx(graded)
@@ -106,11 +106,11 @@ def test_the_own_fold_is_not_learnt_from():
 def test_juries_sum_their_votes():
     plus, flip = np.array([[1.0], [1.0]]), np.array([[1.0], [-1.0]])
     # Two judges in opposite orders: + and −, or + and +.
-    assert said(d.jury_one_order([plus, flip])) == [(0.5, 0)]
-    assert said(d.jury_one_order([flip, flip])) == [(0, 0)]
-    assert said(d.jury_both_orders([plus, flip])) == [(1, 0)]
+    assert said(d.decide_by_jury([plus, flip])) == [(0.5, 0)]
+    assert said(d.decide_by_jury([flip, flip])) == [(0, 0)]
+    assert said(d.decide_by_full_jury([plus, flip])) == [(1, 0)]
     assert d.sum_of_jury_verdicts([plus, flip, plus]).tolist() == [4]
-    assert said(d.round_robin([plus, flip])) == [(0.75, 0.25)]
+    assert said(d.decide_by_judge_in_turn([plus, flip])) == [(0.75, 0.25)]
     assert [one.tolist() for one in d.alternating_calls([plus, flip, flip], 1)] == [[1], [1], [-1]]
     assert [one.tolist() for one in d.alternating_calls([plus, flip, flip], 0)] == [[1], [-1], [1]]
 
@@ -145,4 +145,4 @@ def test_cases_without_a_vote_or_a_verdict_are_not_sent():
 def test_a_score_that_equals_the_margin_reaches_it():
     # 0.7 is stored as 0.69999999 in 32 bits.
     graded = np.array([[0.7, 0.69], [0.7, 0.69]], np.float32)
-    assert said(d.graded_with_margin(graded, 0.7)) == [(1, 0), (0, 0)]
+    assert said(d.decide_by_margin(graded, 0.7)) == [(1, 0), (0, 0)]

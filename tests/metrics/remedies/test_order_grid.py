@@ -10,7 +10,7 @@ from metrics.remedies.recommendation import format_points
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve, votes_curve
 from metrics.remedies.rotation_rules import rotation_tables
-from metrics.remedies.rule_names import rule_words_of_id
+from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.remedies.rule_sets import rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.frames import build, pair, rotated
@@ -152,7 +152,7 @@ def test_points_have_a_sign_unless_they_are_zero():
     ],
 )
 def test_words_of_rules(id, title):
-    assert rule_words_of_id(id, ["a", "b"]).title == title
+    assert rule_texts_of_id(id, ["a", "b"]).title == title
 
 
 def test_rotations_use_the_first_call_in_each_order():

@@ -15,7 +15,7 @@ from metrics.twins.twin_effects import (
     INDIFFERENT,
     NOT_SHOWN,
     SHOWN,
-    compare_twins_of_sides,
+    paired_twin_totals,
     twin_effects,
 )
 from metrics.twins.twin_sentence import (
@@ -248,8 +248,8 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
     rest = frame.iloc[:0]
     effects = {(e.judge, e.family): e.beyond_floor for e in twin_effects(frame, rest)}
     sides = ("j", ""), ("k", "")
-    totals = compare_twins_of_sides(frame, rest, *sides)
-    turned = compare_twins_of_sides(frame, rest, *sides[::-1])
+    totals = paired_twin_totals(frame, rest, *sides)
+    turned = paired_twin_totals(frame, rest, *sides[::-1])
     for found, sign in ((totals, 1), (turned, -1)):
         lines = estimate_contrast_family(list(found.values()), np.random.default_rng(0))
         for name, line in zip(found, lines, strict=True):
@@ -257,7 +257,7 @@ def test_two_judges_differ_by_the_difference_of_their_effects_beyond_the_floor()
             assert line.raw.value == pytest.approx(sign * gap)
             low, high = sorted((sign * line.adjusted.low, sign * line.adjusted.high))
             assert (low > 0) == (name == "longer-3") and high > 0
-    assert compare_twins_of_sides(frame, rest, ("j", ""), ("nobody", "")) == {}
+    assert paired_twin_totals(frame, rest, ("j", ""), ("nobody", "")) == {}
 
 
 @pytest.mark.parametrize(

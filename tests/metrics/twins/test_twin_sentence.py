@@ -50,8 +50,8 @@ def test_the_detectable_effect_is_the_half_width_and_the_margin_for_power() -> N
                       adjusted=Estimate(0.0, -0.1, 0.1, 4, 4)).detectable is None  # fmt: skip
         assert effect("citation", 0.0, beyond_floor=Estimate(0.0, -0.1, 0.1, 4, 4),
                       adjusted=Estimate(0.0, low, high)).detectable is None  # fmt: skip
-    assert one.data()["detectable"] == one.detectable
-    assert one.data()["finding"] == NOT_SHOWN and one.data()["skipped"] == 0
+    assert one.as_json()["detectable"] == one.detectable
+    assert one.as_json()["finding"] == NOT_SHOWN and one.as_json()["skipped"] == 0
 
 
 @pytest.mark.parametrize(

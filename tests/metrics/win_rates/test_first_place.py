@@ -136,20 +136,20 @@ def test_points_of_a_tie_are_a_half_and_scores_are_win_rates() -> None:
     frame = duels([("a", "b", 1, 1, 1), ("b", "c", 2, 0), ("c", "a", 1, 1)])
     data = pair_verdicts(frame)
     assert sorted(data.points.tolist()) == [0, 0, 0.5, 1, 1, 1, 1]
-    assert data.baseline == -1
+    assert data.baseline_code == -1
     # a: 1.5 of 3 and 1 of 2; b: 1.5 of 3 and 2 of 2; c: 0 of 2 and 1 of 2.
     assert model_scores(data)[0].tolist() == pytest.approx([2.5 / 5, 3.5 / 5, 1 / 4])
 
 
 def test_a_baseline_in_every_pair_has_the_score_one_half() -> None:
     data = pair_verdicts(duels([("a", "base", 3, 1), ("base", "c", 3, 1)]))
-    assert data.baseline == data.names.index("base")
+    assert data.baseline_code == data.names.index("base")
     scores = dict(zip(data.names, model_scores(data)[0].tolist(), strict=True))
     assert scores == {"a": 0.75, "base": 0.5, "c": 0.25}
     two = pair_verdicts(duels([("a", "b", 3, 1)]))
-    assert two.baseline == -1, "two models have no baseline"
+    assert two.baseline_code == -1, "two models have no baseline"
     none = pair_verdicts(build([]))
-    assert none.names == [] and none.baseline == -1
+    assert none.names == [] and none.baseline_code == -1
 
 
 def test_items_are_weighted_in_each_round() -> None:

@@ -256,7 +256,7 @@ def test_remedies_are_names_of_counting_rules():
 def test_the_win_rate_of_one_contestant_is_a_measure() -> None:
     # x wins in both orders, then a flip, then nothing for z.
     frame = build([*pair("q1", 0, 1), *pair("q2", 0, 0), *pair("q3", 0, 1, x="v", y="w")])
-    got = {name: win_rates.win_rate_measure(name).of(frame) for name in ("x", "y", "v", "z")}
+    got = {name: win_rates.win_rate_measure(name).estimate(frame) for name in ("x", "y", "v", "z")}
     assert {name: one.value for name, one in got.items()} == {
         "x": 0.75, "y": 0.25, "v": 1.0, "z": None,
     }  # fmt: skip

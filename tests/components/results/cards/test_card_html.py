@@ -61,7 +61,7 @@ def test_the_random_judge_is_explained_as_its_number_is_computed(store):
     assert CHANCE_CONSISTENCY.name not in said and "hance" not in CHANCE_CONSISTENCY.name
     (row,) = (one for one in card_measures(card(store, "even", "j")) if one.label == "Consistency")
     assert row.chance == 0.5 and says(row.description, "each position equally", "50")
-    drawn = CHANCE_CONSISTENCY.measure.of(FilteredStudy(store, "even").measured_judge_rows)
+    drawn = CHANCE_CONSISTENCY.measure.estimate(FilteredStudy(store, "even").measured_judge_rows)
     assert drawn.value == 0.0, "2·f·s with its own shares f = 1 and s = 0"
 
 
