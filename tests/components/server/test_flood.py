@@ -109,7 +109,7 @@ def test_a_thousand_events_of_one_page_are_told_to_wait_and_others_are_served(ap
     with attempt(DENIAL, SHARED, *(f"event {number} of one page" for number in range(1000))):
         assert {code for code, _ in told} == {200, 429} and sum(told.values()) == 1000
         assert taken < 200 and longest <= CROWD.waiting_per_session + 2, (taken, longest)
-        assert refused and all("of this page" in text or "not read" in text for text in refused)
+        assert refused and all("of this page" in text or "not fetched" in text for text in refused)
         assert slowest < PATIENCE, f"another visitor waited {slowest:.1f} times as long"
 
 
