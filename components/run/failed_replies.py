@@ -77,8 +77,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     rate = share(unusable / max(1, facts.calls_made))
     effect = tie_rule_effect_text(store.frame(facts.name))
     text = (
-        f"{rate} of {count(facts.calls_made)} replies are unusable. They are left out of the "
-        f"measures{effect}."
+        f"{rate} of {count(facts.calls_made, 'call')} gave an unusable reply. These "
+        f"are left out of the measures{effect}."
     )
     read = panel.Action(f"Read the {count(unusable)}", {"status": "failures"})
     return panel.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)

@@ -234,6 +234,8 @@ def _filters_text(filtered: FilteredStudy) -> str:
 
 def _sample_text(filtered: FilteredStudy) -> str:
     data = filtered.study.data
+    if data.take == "first" and data.count and not data.per:
+        return f" (the first {count(data.count, 'item')})"
     return f" (a seeded sample, seed {data.seed})" if data.count or data.per else ""
 
 

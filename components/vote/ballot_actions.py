@@ -8,6 +8,7 @@ store.
 
 import hashlib
 import math
+import secrets
 import time
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -273,11 +274,14 @@ def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
         raise StudyError("the page showed another ballot than this. Nothing was saved")
 
 
+_HASH_KEY: Final = secrets.token_bytes(16)
+
+
 def _ballot_hash(study: str, ballot: Ballot) -> str:
     """Short hash of study, item, kind of ballot and models shown, by which the page and the store
-    recognise the same ballot."""
+    recognise the same ballot. Its key is secret: a voter cannot find the models by trying names."""
     parts = SEP.join((study, ballot.item, ballot.mode, *ballot.shown))
-    return hashlib.sha256(parts.encode()).hexdigest()[:8]
+    return hashlib.blake2b(parts.encode(), digest_size=8, key=_HASH_KEY).hexdigest()
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:

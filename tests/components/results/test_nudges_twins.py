@@ -25,7 +25,7 @@ from components.results.overview import tab as summary_tab
 from components.study.plan.demo_studies import DEMO_FOLDER, TWINS_STUDY
 from judges.twins.make_twins import add_twins
 from metrics.catalogue.records import RECORDS
-from metrics.twins.twin_effects import loses
+from metrics.twins.twin_effects import twins_lose
 from studies.exchange.recorded_studies import save_recorded_once
 from studies.sources.load import load_items
 from studies.spec.study import load_study
@@ -171,7 +171,7 @@ def test_the_summary_names_the_change_that_nudges_name_and_its_unit(study):
 
 def test_a_control_that_loses_has_an_interval_without_0(study):
     for one in study.twin_effects:
-        if one.family in CONTROLS and loses(one):
+        if one.family in CONTROLS and twins_lose(one):
             assert not re.search(
                 r"[\[ ]0[\],]", twin_panels._format_effect_interval(one.adjusted)
             ), one.family

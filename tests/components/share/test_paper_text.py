@@ -163,7 +163,8 @@ def planned(
     are to calls that were repeated."""
     rows = pd.DataFrame({"options": [options] * len(statuses), "status": list(statuses)})
     rows["noise"] = [place < again for place in range(len(rows))]
-    data = SimpleNamespace(seed=7, count=study.pop("count", None), per=study.pop("per", None))
+    fields = {"count": None, "per": None, "take": "random"}
+    data = SimpleNamespace(seed=7, **{key: study.pop(key, value) for key, value in fields.items()})
     plan = {
         "repeats": 1, "pair_orders": "both", "labels": "fixed",
         "option_orders": "rotations", "data": data,
@@ -223,6 +224,9 @@ def test_a_sample_names_its_seed_and_all_items_are_no_sample() -> None:
     assert paper_text._sample_text(planned()) == ""
     for sampled in (planned(count=5), planned(per={"category": 5})):
         assert "seed 7" in paper_text._sample_text(sampled)
+    assert paper_text._sample_text(planned(count=1, take="first")) == " (the first 1 item)"
+    assert "seed 7" in paper_text._sample_text(planned(per={"category": 5}, take="first", count=2))
+    assert paper_text._sample_text(planned(take="first")) == ""
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from components.layout.header import study_size_html
-from components.vote import organiser
+from components.vote import ballot_actions, organiser
 from components.vote.ballot_actions import (
     handle_ballot_action,
     show_start_screen,
@@ -214,6 +214,21 @@ def test_what_no_button_sends_is_refused_and_writes_nothing(
     assert 'class="eh-vote' in handle_ballot_action(store, "s", {**state, **asked})
     assert not any(j.ask.judge == "human:ann" for j in store.judgements("s"))
     assert all(ballot.state == "open" for ballot in read_ballots(store.read_connection, "s"))
+
+
+def test_the_models_of_a_ballot_cannot_be_found_by_trying_names(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of a ballot is the same for one server, and another for each other server."""
+    study_of(store)
+    mark = state_of(begin(store))["mark"]
+    assert mark == state_of(begin(store))["mark"]
+    monkeypatch.setattr(ballot_actions, "_HASH_KEY", b"another server")
+    assert state_of(begin(store))["mark"] != mark
+    stale = state_of(begin(store)) | {"mark": mark}
+    vote = {"act": "vote", "voter": "ann", "pick": 0, "margin": 1, "ballot": stale}
+    refused = handle_ballot_action(store, "s", vote)
+    assert says(refused, "another ballot", "Nothing was saved")
 
 
 def test_an_act_nobody_knows_shows_the_ballot(store: Store) -> None:
