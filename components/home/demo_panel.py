@@ -16,6 +16,7 @@ from components.results.bias.flip_leans import flip_leans
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
 from metrics.estimation.row_selection import select_picks
+from studies.frames.frame import TIE
 from studies.store.store import Store
 
 html: Final = macros("home/home.html")
@@ -65,12 +66,17 @@ def recorded_squares_html(frame: pd.DataFrame) -> Markup:
         for _, rows in picks.groupby(["item", "comparison"], observed=True, sort=False)
         if len(rows) >= 2
     ][:SHOWN_PAIRS]
-    same = sum(one == two for one, two in orders)
+    same = _count_same_position(orders)
     told = (
         f"The same colour twice, in {same} of these {count(len(orders), 'pair')}: only the "
         "position decided."
     )
     return order_squares_html(orders, told)
+
+
+def _count_same_position(pairs: Sequence[OrderPair]) -> int:
+    """Number of pairs for which the same position was picked in both orders; a tie is none."""
+    return sum(one == two != TIE for one, two in pairs)
 
 
 def order_squares_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
@@ -102,7 +108,7 @@ def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
     done = planned - counts.get("pending", 0)
     running = engine.active_run(name) is not None
     full = [pair for pair in pairs if None not in pair]
-    same = sum(one == two for one, two in full)
+    same = _count_same_position(full)
     told = (
         "The same colour in both rows: the same position was picked after the swap, in "
         f"{count(same)} of {count(len(full), 'pair')}{' so far' if running else ''}."

@@ -60,16 +60,19 @@ def test_the_live_demo_fills_its_squares_as_replies_arrive(demo_store: Store) ->
     assert says(title, "0 of 40") and says(html, "0 of 0 pairs")
     assert squares(html.split("</div></div>")[0]) == [["waiting"] * 20] * 2
     # The third item: second position in one order, first in the other; the fourth item: one order.
-    third, fourth = plan.items[2].id, plan.items[3].id
+    # The fifth item: a tie in both orders, which is the same position in neither.
+    third, fourth, fifth = (plan.items[place].id for place in (2, 3, 4))
     for planned in asks_of(plan):
         ask, is_first = planned.ask, planned.ask.shown[0] == "precise"
+        if ask.item == fifth:
+            put(store, [Judgement(ask, "ok", Verdict("tie"))])
         if ask.item == third or (ask.item == fourth and not is_first):
             put(store, [Judgement(ask, "ok", Verdict(1 if is_first else 0))])
     title, html = live_demo_html(store, engine)
     rows = squares(html.split("</div></div>")[0])
-    assert rows[0][:5] == ["waiting", "waiting", "second", "waiting", "waiting"]
-    assert rows[1][:5] == ["waiting", "waiting", "first", "first", "waiting"]
-    assert says(html, "in 0 of 1 pair") and 'data-demo="ended"' in html
+    assert rows[0][:5] == ["waiting", "waiting", "second", "waiting", "tie"]
+    assert rows[1][:5] == ["waiting", "waiting", "first", "first", "tie"]
+    assert says(html, "in 0 of 2 pairs") and 'data-demo="ended"' in html
     assert engine.start(plan, store).wait(60)
     title, html = live_demo_html(store, engine)
     engine.close()
