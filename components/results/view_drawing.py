@@ -176,7 +176,7 @@ def show_data_note(
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     rows = filtered.measured_judge_rows  # of people, if no other row is left
     calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum())
-    added, source = comparison.further_judgements(filtered, other) if other else (0, "")
+    added, source = comparison.judgements_beyond_filters(filtered, other) if other else (0, "")
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
     everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)

@@ -36,7 +36,7 @@ from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
     compute_evenness,
     count_order_tests,
-    fit_option_rows,
+    fit_option_models,
 )
 from components.results.bias.option_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import (
@@ -254,7 +254,7 @@ def repeats_show_an_order_effect(seed: int) -> bool:
     bias = bias_from_frame(build(rows))
     added = bias.overall("order_effect")
     headline = added.low is not None and added.low > 0
-    return headline or any(row.order_decides or row.is_significant for row in flip_leans(bias))
+    return headline or any(row.order_decides_most or row.is_significant for row in flip_leans(bias))
 
 
 def memory_shows_an_order_effect(seed: int) -> bool:
@@ -315,7 +315,7 @@ def options_preferred(seed: int) -> bool:
     )
     if not any(test.p < 0.05 for test in tests):
         return False  # the headline and the marks rest on these tests
-    bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
+    bias, fitted = bias_from_frame(frame), fit_option_models(frame)
     title = position_preference_finding(bias, fitted)[0]
     marks = compute_evenness(
         frame, fitted, count_order_tests(bias), bias.type_1_error_share

@@ -46,7 +46,7 @@ EVEN = 0.5
 """Agreement of random choices, and of a judge that never decides."""
 
 
-def agreement_with_known_answer_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
+def call_agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Name of each judge (with its prompt) that passes the filters -> agreement, the highest first;
     judges whose agreement is unknown are left out."""
     raters, found = Raters(filtered), load_call_agreement(filtered)
@@ -70,7 +70,7 @@ def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str
     """Headline, with the agreement of the closest judge and, if known, of one person; and the
     sentence below, on the next and the last judge ("" with one judge). None if no agreement is
     known."""
-    judges = agreement_with_known_answer_by_judge(filtered)
+    judges = call_agreement_by_judge(filtered)
     if not judges:
         return None
     best, one = next(iter(judges.items()))
@@ -94,7 +94,7 @@ def _format_share_with_interval(estimate: Estimate) -> str:
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
     """HTML table of judges with their agreement on one axis; the last row is one person, if a
     person's agreement is known from votes. None if no judge's agreement is known."""
-    judges = agreement_with_known_answer_by_judge(filtered)
+    judges = call_agreement_by_judge(filtered)
     if not judges:
         return None
     person = _agreement_of_one_person(data)
@@ -118,7 +118,7 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
 
 
 def _agreement_of_one_person(data: Agreement) -> Estimate:
-    return data.among_voters.one_person if data.raters.has_people else Estimate(None)
+    return data.voter_agreement.one_person if data.raters.has_people else Estimate(None)
 
 
 def majority_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
@@ -153,7 +153,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
 def agreement_by_category_html(filtered: FilteredStudy) -> Markup | None:
     """HTML matrix of agreement by judge and category; None with fewer than two categories, or if no
     agreement is known."""
-    cells, judges = agreement_by_category(filtered), agreement_with_known_answer_by_judge(filtered)
+    cells, judges = agreement_by_category(filtered), call_agreement_by_judge(filtered)
     groups = dict.fromkeys(part for _, part in cells)
     if len(groups) < 3 or not judges:
         return None

@@ -53,7 +53,7 @@ def show_coefficients(data: Agreement) -> Markup:
     merged) with the people's majority, and of people with each other."""
     rows = []
     for name in data.ranked_judges:
-        if (got := data.with_people(name)) is not None:
+        if (got := data.coefficients_with_people(name)) is not None:
             opens = None
             if name in data.raters.names:  # the verdicts that differ from the people's majority
                 opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
@@ -64,7 +64,7 @@ def show_coefficients(data: Agreement) -> Markup:
             who = fill('<span class="eh-mute">{}both orders</span>', wide)
             distance = data.distance_from_people_scores(name, True)
             rows.append(_coefficient_row(who, both, distance, "both"))
-    people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
+    people, others = data.voter_agreement, data.scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
     rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
     heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
@@ -325,7 +325,7 @@ def people_agreement_paper_table(filtered: FilteredStudy) -> paper_table.PaperTa
     ]
     alpha = found.pair.alpha
     if alpha.value is not None:
-        bounds = paper_table.bounds_cell(alpha, 1, 2)
+        bounds = paper_table.interval_cell(alpha, 1, 2)
         rows.append(("Krippendorff's α", number(alpha.value, 2), bounds, count(alpha.n)))
     caption = (
         f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "

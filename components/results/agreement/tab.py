@@ -28,13 +28,13 @@ from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
-    Drawn,
     Panel,
     PanelGroup,
     ReportPanel,
     View,
-    folded,
+    fold,
 )
 
 NAME: Final = "Agreement"
@@ -65,13 +65,13 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return figures(filtered) if figures else EMPTY
 
 
-def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
+def draw_matrix(filtered: FilteredStudy, agree: str) -> Content:
     """Draw the matrix of agreement between raters; `agree`: the coefficient, a key of
     `panels.COEFFICIENTS`."""
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
     matrix = panels.show_matrix(data, agree) + voters_panel.targeted_vote_share_line(data)
-    return Drawn({"matrix": matrix}, heading)
+    return Content({"matrix": matrix}, heading)
 
 
 def make_votes_panel_drawer(
@@ -88,7 +88,7 @@ def make_votes_panel_drawer(
     return draw
 
 
-def draw_score_distances(filtered: FilteredStudy) -> Drawn | None:
+def draw_score_distances(filtered: FilteredStudy) -> Content | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
@@ -103,27 +103,27 @@ def draw_score_distances(filtered: FilteredStudy) -> Drawn | None:
         f"from this mean; {scale}"
     )
     made = people_tables.show_score_distances(data) + voters_panel.targeted_vote_share_line(data)
-    return Drawn({"distances": made}, panel_heading(DISTANCES_TITLE, subtitle))
+    return Content({"distances": made}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
-def draw_voters(filtered: FilteredStudy) -> Drawn | None:
+def draw_voters(filtered: FilteredStudy) -> Content | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
     heading = panel_heading(VOTERS_TITLE, voters_panel.voters_subtitle(data))
-    return Drawn({"voters": voters_panel.show_voters(data)}, heading)
+    return Content({"voters": voters_panel.show_voters(data)}, heading)
 
 
-def draw_verification(filtered: FilteredStudy) -> Drawn | None:
+def draw_verification(filtered: FilteredStudy) -> Content | None:
     found = verification_panel.load_verification(load_agreement(filtered))
     if not found.has_checks:
         return None
     subtitle = verification_panel.verification_subtitle(found)
     heading = panel_heading(texts.VERIFICATION_TITLE, subtitle)
-    return Drawn({"verified": verification_panel.show_verification(found)}, heading)
+    return Content({"verified": verification_panel.show_verification(found)}, heading)
 
 
-def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
+def draw_majority_agreement(filtered: FilteredStudy) -> Content | None:
     """Draw the agreement of each judge; None if it is not known."""
     data = load_agreement(filtered)
     made = majority_panel.majority_agreement_table(filtered, data)
@@ -131,7 +131,7 @@ def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
         return None
     title = f"Agreement with {majority_panel.agreement_reference_phrase(filtered)}"
     heading = panel_heading(title, majority_panel.majority_subtitle(filtered, data))
-    return Drawn({"majority": made}, heading)
+    return Content({"majority": made}, heading)
 
 
 def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
@@ -139,7 +139,7 @@ def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
     return people_tables.show_corrected_rates(data) if data.raters.has_people else None
 
 
-def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
+def draw_disputes(filtered: FilteredStudy, apart: str) -> Content:
     """Draw the list of disputes of the kind `apart` (one of DISPUTE_KINDS); a message if the study
     cannot have such disputes. If `apart` is the default (judges against people) and the study has
     no votes, draw the first kind that the study can have."""
@@ -152,9 +152,9 @@ def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
     if apart not in known:
         needs = "the study needs a second judge, a second prompt or some votes."
         why = NO_DISPUTES_REASON[apart] if known else f"To list disagreements, {needs}"
-        return Drawn({"disputes": empty_state("Nothing to list.", why)}, panel_heading(title))
-    subtitle, made = disputes.show_disputes(data, apart)
-    return Drawn({"disputes": made}, panel_heading(title, subtitle))
+        return Content({"disputes": empty_state("Nothing to list.", why)}, panel_heading(title))
+    subtitle, made = disputes.disputes_subtitle_and_html(data, apart)
+    return Content({"disputes": made}, panel_heading(title, subtitle))
 
 
 NO_DISPUTES_REASON: Final = {
@@ -202,7 +202,7 @@ MAJORITY: Final = Panel(
 )
 NOTICE: Final = Panel(
     "notice",
-    lambda filtered: voters_panel.show_targeted_notice(load_agreement(filtered)),
+    lambda filtered: voters_panel.show_targeted_votes_notice(load_agreement(filtered)),
     (Body("notice", "eh-agree-sought"),),
     css="",
 )
@@ -336,10 +336,10 @@ PAIRS: Final = PanelGroup(
         NOTICE,
         MAJORITY,
         CATEGORIES,
-        folded("Other definitions of agreement", COEFFICIENTS, MATRIX, MERGED_ORDERS, DISTANCES),
-        folded("Can a judge replace a person?", REPLACEMENTS, CORRECTED),
-        folded(VOTERS_TITLE, VOTERS, VERIFIED),
-        folded("Disputed comparisons", DISPUTES),
+        fold("Other definitions of agreement", COEFFICIENTS, MATRIX, MERGED_ORDERS, DISTANCES),
+        fold("Can a judge replace a person?", REPLACEMENTS, CORRECTED),
+        fold(VOTERS_TITLE, VOTERS, VERIFIED),
+        fold("Disputed comparisons", DISPUTES),
     ),
     row=False,
     css="eh-kind",

@@ -88,11 +88,11 @@ class BiasCounts(Memo):
     """Counts of the model judges' verdicts (people's votes, if there is no model judge) by judge,
     prompt and category."""
 
-    def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
-        """Count the verdicts of a frame. `alternatives`: number of sets of models from which the
+    def __init__(self, frame: pd.DataFrame, model_sets: int = 1) -> None:
+        """Count the verdicts of a frame. `model_sets`: number of sets of models from which the
         filter selected one, for the adjustment of p-values."""
         rows = judge_rows_or_people_rows(frame)
-        self.alternatives = alternatives
+        self.model_sets = model_sets
         self.option_counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
         self.options = self.option_counts[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
@@ -150,7 +150,7 @@ class Bias(Memo):
     def type_1_error_share_for(self, in_category: bool) -> float:
         """Part of the 5 % error rate that is spent on tests in single categories (`in_category`),
         or else on tests over all categories."""
-        return ERROR_SHARES[in_category, self.counts.alternatives > 1]
+        return ERROR_SHARES[in_category, self.counts.model_sets > 1]
 
     @property
     def accuracy_by_chance(self) -> float | None:
@@ -168,18 +168,18 @@ class Bias(Memo):
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_rows`: for pairs,
+        """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_cells`: for pairs,
         the most consistent first."""
-        return short_rater_names(self.sort_rows(self.by_rater))
+        return short_rater_names(self.sort_cells(self.by_rater))
 
-    def sort_rows(self, measure_by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
+    def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) sorted by consistency or, with more than two options,
         by Grade Score (harmonic mean of position entropy and share of the most chosen answer);
-        highest first, unknown last. `measure_by_cell` returns a measure for every cell, such as
+        highest first, unknown last. `by_cell` returns a measure for every cell, such as
         `by_judge`."""
-        values = measure_by_cell("consistency" if self.options == 2 else "grade")
+        values = by_cell("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
-        return sorted(measure_by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
+        return sorted(by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
 
     def overall(self, measure: str) -> Estimate:
         """One measure over all judgements that the filter selects."""

@@ -81,7 +81,7 @@ class FlipLean:
         return self.flips > self.pairs / 2
 
     @property
-    def order_decides(self) -> bool:
+    def order_decides_most(self) -> bool:
         """Whether the order decides most pairs: the whole interval of the order effect is above ½.
 
         Without repeats the order effect is unknown. Then the lean has to be significant, with its
@@ -97,10 +97,10 @@ class FlipLean:
     @property
     def may_be_noise(self) -> bool:
         """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
-        unknown, and it is not shown that the order decides most pairs (`order_decides`)."""
+        unknown, and it is not shown that the order decides most pairs (`order_decides_most`)."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
-        return surely_most and self.noise is None and not self.order_decides
+        return surely_most and self.noise is None and not self.order_decides_most
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -188,7 +188,7 @@ def _adjust_lean_p_values(
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)
     share_of_error = bias.type_1_error_share_for(in_category)
-    adjusted = holm_adjust(raw, known * bias.counts.alternatives, share_of_error)
+    adjusted = holm_adjust(raw, known * bias.counts.model_sets, share_of_error)
     return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 
 

@@ -12,8 +12,8 @@ from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, option_p_values
-from components.results.bias.pair_tests import format_p_value, sort_option_rows
-from components.results.bias.sentences import format_preferring_rows, row_noun
+from components.results.bias.pair_tests import format_p_value, sort_option_models
+from components.results.bias.sentences import preferring_rows_clause, row_noun
 from metrics.ratings.conditional_logit import largest_first_sort_key
 
 
@@ -38,7 +38,7 @@ def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> t
     if not significant:
         same = share(bias.overall("consistency").value, 0)
         return f"No {what} significantly prefers a position; consistency is {same}.", lead
-    head = format_preferring_rows(len(significant), len(adjusted), what)
+    head = preferring_rows_clause(len(significant), len(adjusted), what)
     return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead
 
 
@@ -73,7 +73,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
     cells, cards, selects = {}, {}, {}
-    for row in sort_option_rows(rows, bias):
+    for row in sort_option_models(rows, bias):
         name = names[row.judge, row.prompt]
         shares = row.model.share_if_equal.get(options, ())
         effects = row.model.slots.get(options, ())
@@ -93,7 +93,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     made = matrix_html(
         judges, columns, cells, scale, label_width=168, keys=keys, more=cards, select=selects
     )
-    return made + _label_effects_html(sort_option_rows(rows, bias), names)
+    return made + _label_effects_html(sort_option_models(rows, bias), names)
 
 
 def _label_effects_html(

@@ -53,16 +53,16 @@ def count_order_tests(bias: Bias) -> int:
     cells = bias.counts.cells.by_cell("unusable", CELL_COLUMNS)
     raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
     chosen = bias.filter.category != ALL_CHOICE
-    return len(raters) * (len(categories) if chosen else 1) * bias.counts.alternatives
+    return len(raters) * (len(categories) if chosen else 1) * bias.counts.model_sets
 
 
 @memoise_by_study
-def load_option_rows(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
+def load_option_models(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
     """Choice models of a filtered study, fitted once per version of the study."""
-    return fit_option_rows(filtered.measured_judge_rows)
+    return fit_option_models(filtered.measured_judge_rows)
 
 
-def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
+def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     """Fit a choice model and make a permutation test for each judge and prompt, on the comparisons
     with the most options."""
     options = int(frame["options"].max()) if len(frame) else 0
@@ -147,7 +147,7 @@ def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
     bias, rows = load_bias(filtered), filtered.measured_judge_rows
     family, error_share = count_order_tests(bias), bias.type_1_error_share
-    return compute_evenness(rows, load_option_rows(filtered), family, error_share)
+    return compute_evenness(rows, load_option_models(filtered), family, error_share)
 
 
 def compute_evenness(

@@ -59,7 +59,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
     return rows
 
 
-def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
+def sort_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
     """Rows in the order of all panels: the highest Grade Score first (harmonic mean of position
     entropy and share of the most chosen answer)."""
     rank = {row: number for number, row in enumerate(bias.names)}
@@ -69,7 +69,7 @@ def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionM
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
     """Test results for N options by judge and prompt."""
     found = []
-    for row in sort_option_rows(rows, bias):
+    for row in sort_option_models(rows, bias):
         slots = row.model.slots.get(bias.options, ())
         name, select = bias.names[row.judge, row.prompt], {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n

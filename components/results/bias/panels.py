@@ -130,7 +130,7 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
 # ---------------------------------------------------------------- position or label
 
 
-def show_slot_or_label(bias: Bias) -> Markup | None:
+def show_slot_and_label_shares(bias: Bias) -> Markup | None:
     """HTML forest plots by judge and prompt: shares of the first position and of the first label,
     against 50 %; None if labels were not crossed with positions."""
     slots, labels = bias.by_rater("slot"), bias.by_rater("label")
@@ -141,14 +141,14 @@ def show_slot_or_label(bias: Bias) -> Markup | None:
         names = list(bias.labels(row))
         first = names[0] if names else "first"
         marks = (
-            _plot_share_of_verdicts(slots[row], "the first position", "position"),
-            _plot_share_of_verdicts(labels[row], f"the label “{first}”", f"label {first}"),
+            _plot_name_and_value(slots[row], "the first position", "position"),
+            _plot_name_and_value(labels[row], f"the label “{first}”", f"label {first}"),
         )
         rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
     return BIAS.slot_or_label(axis_html(SHARE_AXIS), rows) if rows else None
 
 
-def _plot_share_of_verdicts(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
+def _plot_name_and_value(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
     """Plot, `word` (the name shown on phones) and value of a share of verdicts; `what`: the chosen
     position or label, named in the hover card."""
     tip = (

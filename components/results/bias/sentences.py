@@ -85,7 +85,7 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
-    if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
+    if row.order_decides_most and most >= ONE_WAY_SHARE * row.flips:
         part = f"{count(most)} of its {count(row.flips)} flips"
         return f"The judge decides **by position**: {part} go to the answer shown {row.toward}."
     if row.flips_most_pairs:
@@ -141,7 +141,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
             "position bias.",
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
-    most = sum(row.order_decides for row in rows)
+    most = sum(row.order_decides_most for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
     lead = _order_decides_sentence(rows, noun) if most and len(rows) > 1 else ""
     if len(rows) == 1 and (rows[0].leaning_categories or rows[0].is_significant):
@@ -189,7 +189,7 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
         if found and parts:
             parts.append(f"{number_word(len(found))} to the {side}")
         elif found:
-            some = _format_part_of_rows(len(found), len(rows), noun)
+            some = _some_of_total_text(len(found), len(rows), noun)
             parts.append(f"{some} {'leans' if len(found) == 1 else 'lean'} to the {side}")
     return ", ".join(parts)
 
@@ -198,8 +198,8 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs, and on further rows that flip
     most pairs: without repeats, only a surplus of flips in one direction shows that the order, and
     not noise, is the cause."""
-    decided = [row for row in rows if row.order_decides]
-    who = _format_part_of_rows(len(decided), len(rows), noun)
+    decided = [row for row in rows if row.order_decides_most]
+    who = _some_of_total_text(len(decided), len(rows), noun)
     if len(decided) <= NAMED_ROWS:
         who = join_names([row.name for row in decided])
     told = f"For {who}, the order decides the verdict on most pairs"
@@ -221,14 +221,14 @@ def _noise_sentence(unclear: int, total: int, noun: str) -> str:
     if not unclear:
         return ""
     verb = "flips" if unclear == 1 else "flip"
-    some = _format_part_of_rows(unclear, total, noun)
+    some = _some_of_total_text(unclear, total, noun)
     return (
         f"{some[0].upper()}{some[1:]} {verb} most pairs; without repeats in the same order, this "
         "may be noise."
     )
 
 
-def _format_part_of_rows(some: int, total: int, noun: str) -> str:
+def _some_of_total_text(some: int, total: int, noun: str) -> str:
     """`some` of `total` rows in words, with a noun such as "judge": "both judges", "all three
     judges", "one of the two judges"."""
     if some == total:
@@ -258,13 +258,13 @@ def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
     )
 
 
-def format_preferring_rows(significant: int, total: int, noun: str) -> str:
+def preferring_rows_clause(significant: int, total: int, noun: str) -> str:
     """Clause that `significant` of `total` rows prefer a position, with a noun for a row: "Two of
     three judges prefer a position"."""
     if total == 1:
         return f"This {noun} prefers a position"
     if significant == total:
-        every = _format_part_of_rows(significant, total, noun)
+        every = _some_of_total_text(significant, total, noun)
         return f"{every[0].upper()}{every[1:]} prefer a position"
     verb = "prefers" if significant == 1 else "prefer"
     some = number_word(significant).capitalize()
@@ -275,7 +275,7 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
     if significant:
-        return format_preferring_rows(significant, len(rows), what)
+        return preferring_rows_clause(significant, len(rows), what)
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"

@@ -16,7 +16,7 @@ from components.results.bias.bias_matrix import (
     list_matrix_measures,
 )
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.option_tests import load_option_rows
+from components.results.bias.option_tests import load_option_models
 from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
 from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
@@ -28,12 +28,12 @@ from components.results.view import result_view
 from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
-    Drawn,
     Panel,
     PanelGroup,
     View,
-    folded,
+    fold,
 )
 from metrics.catalogue.position_records import CONSISTENCY
 from studies.frames.point_columns import pass_fail_mask
@@ -78,7 +78,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
-    return many_options.position_preference_finding(bias, load_option_rows(filtered))
+    return many_options.position_preference_finding(bias, load_option_models(filtered))
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
@@ -117,7 +117,7 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     return result_view.ControlState(choice_or_default(wanted, LAYOUTS, default))
 
 
-def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
+def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Content:
     bias = load_bias(filtered)
     names = list_matrix_measures(bias.options)
     measure = measure if measure in names else names[0]
@@ -129,7 +129,7 @@ def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
     if bias.options > 2 and key == "entropy" and columns == BY_PROMPT:
         evenness, below = option_tests.load_evenness(filtered), option_tests.ENTROPY_BAND_SUBTITLE
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
-    return Drawn({"matrix": matrix}, panel_heading(title, below))
+    return Content({"matrix": matrix}, panel_heading(title, below))
 
 
 def has_judges(filtered: FilteredStudy) -> bool:
@@ -138,9 +138,9 @@ def has_judges(filtered: FilteredStudy) -> bool:
     return not filtered.has_only_people
 
 
-def draw_slots(filtered: FilteredStudy) -> Drawn:
+def draw_slots(filtered: FilteredStudy) -> Content:
     bias = load_bias(filtered)
-    return Drawn({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
+    return Content({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
 
 
 def draw_flips(filtered: FilteredStudy) -> Markup | None:
@@ -174,24 +174,24 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def draw_slot_and_label_effects(filtered: FilteredStudy) -> Drawn | None:
+def draw_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
     """Draw effects of position and label: two shares for pairs (None if their labels were not
     crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
     if bias.options == 2:
-        made, title = bias_view.show_slot_or_label(bias), "Position or label?"
+        made, title = bias_view.show_slot_and_label_shares(bias), "Position or label?"
         subtitle = (
             "% of verdicts for the first position and for the first label, each the mean over "
             f"both ways to label the answers; ties left out, 95{NARROW_SPACE}% CI"
         )
     else:
-        made = many_options.show_slot_effects(load_option_rows(filtered), bias)
+        made = many_options.show_slot_effects(load_option_models(filtered), bias)
         title = "Effect of the position"
         subtitle = (
             "% of choices that each position would get if all answers were equally good, "
             f"95{NARROW_SPACE}% CI"
         )
-    return None if made is None else Drawn({"labels": made}, panel_heading(title, subtitle))
+    return None if made is None else Content({"labels": made}, panel_heading(title, subtitle))
 
 
 def draw_order_tests(filtered: FilteredStudy) -> Markup:
@@ -200,7 +200,7 @@ def draw_order_tests(filtered: FilteredStudy) -> Markup:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:
-        rows = pair_tests.option_test_rows(load_option_rows(filtered), bias)
+        rows = pair_tests.option_test_rows(load_option_models(filtered), bias)
         names = pair_tests.OPTION_TEST_NAMES
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
     family = option_tests.count_order_tests(bias)
@@ -319,9 +319,9 @@ VIEW: Final = View(
             (
                 MATRIX,
                 FLIPS,
-                folded("Tests", TESTS),
-                folded("Which position is chosen", SLOTS),
-                folded("Position or label?", LABELS),
+                fold("Tests", TESTS),
+                fold("Which position is chosen", SLOTS),
+                fold("Position or label?", LABELS),
                 UNRELATED,
             ),
             row=False,

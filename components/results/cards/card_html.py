@@ -69,7 +69,7 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
         right = _flip_examples_html(card)
     below = [_published_accuracy_table(card), _cost_html(card)]
     made = _CARD.report(top, left, right, below, whole)
-    return made + panel.how_computed(_how_computed(card))
+    return made + panel.how_computed(_how_computed_text(card))
 
 
 def _single_answer_measure_table(card: PointCard) -> Markup:
@@ -259,9 +259,9 @@ def _cost_html(card: ReportCard) -> Any:
     )
 
 
-def _how_computed(card: ReportCard) -> str:
+def _how_computed_text(card: ReportCard) -> str:
     replies, read = len(card.planned_rows), int(card.facts["read"] or 0)
-    people, votes = card.among_voters, ""
+    people, votes = card.voter_agreement, ""
     if people.cases:
         votes = (
             f"People: the majority vote on {count(people.cases, 'pair')}, of which "

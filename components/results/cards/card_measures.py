@@ -190,7 +190,7 @@ class CardMeasures:
         return pairwise_agreement.build_verdict_grid(self.raters.frame)
 
     @cached_property
-    def people_agreement(self) -> Estimate:
+    def agreement_with_people(self) -> Estimate:
         """Agreement with the majority of people; no value without votes, or if the better answers
         of pairs are known by the design of the data."""
         if not self.compares_pairs:
@@ -206,7 +206,7 @@ class CardMeasures:
         return self.grid.agreement_between(rater, pairwise_agreement.PEOPLE).share
 
     @cached_property
-    def among_voters(self) -> pairwise_agreement.PeopleAgreement:
+    def voter_agreement(self) -> pairwise_agreement.PeopleAgreement:
         return pairwise_agreement.agreement_among_people(self.raters.frame)
 
     @cached_property
@@ -284,7 +284,7 @@ class CardMeasures:
         return order_effect(self.rows)
 
     @cached_property
-    def repeat_memory(self) -> Estimate:
+    def repeat_dependence(self) -> Estimate:
         """Disagreement of repeats further apart minus that of consecutive repeats; positive if a
         reply depends on the one before it."""
         return repeat_similarity(self.rows)
@@ -303,7 +303,7 @@ class CardMeasures:
         return float((rows["pick"] == TIE).mean()) if len(rows) else None
 
     @property
-    def has_too_many_for_remedies(self) -> bool:
+    def has_too_many_rows_for_remedies(self) -> bool:
         """Whether better answers are known, but on too many verdicts to compare remedies on a
         report card."""
         frame = self.raters.filtered.whole_frame_by_person

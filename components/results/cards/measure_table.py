@@ -120,7 +120,7 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
         ],
         **_card_fields_for_measure(card, record.key, estimate),
     }
-    by_people = "unlike" not in record.selection or card.people_agreement.value is not None
+    by_people = "unlike" not in record.selection or card.agreement_with_people.value is not None
     link = {**card.inspect_filters, **record.selection} if record.selection and by_people else None
     return CardMeasure(record, link=link, **facts)
 
@@ -157,12 +157,12 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:
-        voted = card.people_agreement.value is not None
-        person = card.among_voters.one_person.value if voted else None
+        voted = card.agreement_with_people.value is not None
+        person = card.voter_agreement.one_person.value if voted else None
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
         return {"people": person, "note": "" if person is None else note}
     if key == answer_records.TIES_AGREEMENT.key:
-        pair = card.among_voters.pair.share.value
+        pair = card.voter_agreement.pair.share.value
         equal_votes = f"two people's votes on the same pair are equal in {share(pair, 0)} of cases"
         known = {} if estimate.value is not None else {"chance": None}
         return {"people": pair, "note": "" if pair is None else equal_votes, **known}

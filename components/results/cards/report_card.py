@@ -9,7 +9,7 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
     count_order_tests,
-    load_option_rows,
+    load_option_models,
     option_p_values,
 )
 from components.results.cards.card_measures import CardMeasures
@@ -57,13 +57,13 @@ class ReportCard(CardMeasures):
         by_design = self.raters.known_answer_source == "design"
         known = measures["accuracy"] if by_design else Estimate(None)
         advantage = self.voter_replacement.advantage if self.voter_replacement else Estimate(None)
-        differences = (self.accuracy_lead, advantage, self.order_effect, self.repeat_memory)
+        differences = (self.accuracy_lead, advantage, self.order_effect, self.repeat_dependence)
         lead, beside, effect, memory = map(self._widen_for_all_cards, differences)
         kappa = self._widen_for_all_cards(measures["kappa"])
         longer = self.measure_by_rater(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
-        advice, no_advice = self.recommendation, 0 if self.has_too_many_for_remedies else None
+        advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
         read = row_selection.select_picks(self.rows)
         return {
             "replies": len(self.planned_rows),
@@ -90,7 +90,7 @@ class ReportCard(CardMeasures):
             "unreadable": unreadable_share(self.rows),
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
-            "people": self.people_agreement.value,
+            "people": self.agreement_with_people.value,
             "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,
             "person": self.voter_replacement.with_person.value if self.voter_replacement else None,
             "stand_in_reach": _largest_absolute_bound(
@@ -149,7 +149,7 @@ class ReportCard(CardMeasures):
             "toward": self.preferred_position,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
             "order_effect": self._difference_text(self.order_effect),
-            "memory": self._difference_text(self.repeat_memory),
+            "memory": self._difference_text(self.repeat_dependence),
             "beside_person": self._difference_from_person_text(),
         }
 
@@ -212,7 +212,7 @@ class ReportCard(CardMeasures):
         its share of choices among equally good answers. None for each that is unknown."""
         rater = (self.judge, self.prompt)
         if not self.compares_pairs:
-            found = option_p_values(self._bias, load_option_rows(self.raters.filtered))
+            found = option_p_values(self._bias, load_option_models(self.raters.filtered))
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         leans = (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater)

@@ -87,7 +87,7 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
 
 
-def further_judgements(filtered: FilteredStudy, other: str) -> tuple[int, str]:
+def judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
     """Number of judgements of the side `other` that the filters leave out, and the name of its
     study ("" if this is the current one); 0 if the sides cannot be compared."""
     pair = pair_with_filtered_side(filtered, other)

@@ -19,7 +19,7 @@ from components.results.contrasts.measure_families import (
     NUDGES,
     TWINS,
     family_measures,
-    twin_measure,
+    twin_effect_record,
 )
 from components.results.contrasts.sides import (
     SIDE_CELLS,
@@ -119,7 +119,8 @@ class PairedSides:
 
     @cached_property
     def _contrasts_cache(self) -> dict[str, list[MeasureContrast]]:
-        """Cache of `_adjust_together`: name of a family -> its contrasts; empty at first."""
+        """Cache of the jointly adjusted contrasts: name of a family -> its contrasts; empty at
+        first."""
         return {}
 
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
@@ -129,14 +130,14 @@ class PairedSides:
         answers: for each other), so that a difference has the same interval in every view."""
         together = name if name in (WIN_RATES, SINGLE_ANSWERS) else COMPARISONS
         if together not in self._contrasts_cache:
-            self._contrasts_cache[together] = self._adjust_together(together)
+            self._contrasts_cache[together] = self._jointly_adjusted_contrasts(together)
         found = self._contrasts_cache[together]
         if together == name:
             return found
         shown = {one.key for one in FAMILIES[name]} | ({TWINS.key} if name == NUDGES else set())
         return [line for line in found if line[0].key in shown]
 
-    def _adjust_together(self, name: str) -> list[MeasureContrast]:
+    def _jointly_adjusted_contrasts(self, name: str) -> list[MeasureContrast]:
         """Differences in all measures of the family `name` (and in the twins, for COMPARISONS),
         adjusted for the family and, with more than two candidates, for the choice of the two
         sides; with twins, the adjustment is Bonferroni's."""
@@ -147,13 +148,13 @@ class PairedSides:
             pairs = math.comb(len(self.candidates), 2)
             critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
         else:
-            critical = self._selection_quantile(compared)
+            critical = self._critical_value_for_choice(compared)
         lines = self._compute_contrasts(compared, ["side"], [SIDE_CELLS], critical)
         rng = np.random.default_rng(SEED)
         found = paired.estimate_contrast_family(list(twins.values()), rng, min_critical=critical)
         moved = [
             (one, clip_or_remove_interval(line))
-            for one, line in zip(map(twin_measure, twins), found, strict=True)
+            for one, line in zip(map(twin_effect_record, twins), found, strict=True)
         ]
         return [*moved, *lines]
 
@@ -177,7 +178,7 @@ class PairedSides:
         every pair of these sides."""
         return candidate_sides(self.filtered, self.left, self.right)
 
-    def _selection_quantile(self, compared: Sequence[MeasureRecord]) -> float:
+    def _critical_value_for_choice(self, compared: Sequence[MeasureRecord]) -> float:
         """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
         all pairs of `candidates`, because the two sides may have been chosen for their difference.
         0 if there are only two candidates, and so nothing was chosen."""

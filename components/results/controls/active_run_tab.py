@@ -30,7 +30,7 @@ class RunProgress:
 
 
 @dataclass(frozen=True)
-class RunFollower:
+class LiveRefresh:
     """Hidden Gradio components that redraw the Results tab during a run, and the line on new
     replies while the tab is frozen."""
 
@@ -49,16 +49,16 @@ class RunFollower:
         return [self.timer, self.refresh, self.count_new, self.shown_calls]
 
 
-def build(news: gr.HTML) -> RunFollower:
+def build(news: gr.HTML) -> LiveRefresh:
     timer = gr.Timer(REFRESH_SECONDS, active=False, render=False)
     refresh = gr.Button("Refresh", visible="hidden", elem_id="eh-refresh", render=False)
     count_new = gr.Button("Count new", visible="hidden", elem_id="eh-news", render=False)
     shown = HiddenText("Calls shown", render=False)
-    return RunFollower(timer, refresh, count_new, shown, news)
+    return LiveRefresh(timer, refresh, count_new, shown, news)
 
 
-def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> None:
-    follower.timer.tick(None, None, None, js="() => evenhand.followRun()")
+def bind_live_refresh(live: LiveRefresh, study: gr.Dropdown, engine: Engine) -> None:
+    live.timer.tick(None, None, None, js="() => evenhand.followRun()")
 
     def update_frozen_notice(name: str, shown_calls: str) -> list[Any]:
         now = latest_progress(engine, name)
@@ -67,8 +67,8 @@ def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> 
         running = run_progress(engine, name) is not None
         return [gr.Timer(active=running), frozen_notice(now, int(shown_calls), running)]
 
-    follower.count_new.click(
-        update_frozen_notice, [study, follower.shown_calls], [follower.timer, follower.news],
+    live.count_new.click(
+        update_frozen_notice, [study, live.shown_calls], [live.timer, live.news],
         js="(study) => [study, evenhand.shownCalls()]", show_progress="hidden",
         trigger_mode="always_last", api_visibility="private",
     )  # fmt: skip
@@ -95,7 +95,7 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
     return RunProgress(count_stored_replies(counts), counts.get("planned", 0))
 
 
-def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
+def add_partial_notice(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
     """The contents `drawn` of a view (output name -> content); during a run (`progress` is not
     None), the notice "Partial" replaces the headline."""
     return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}

@@ -8,7 +8,7 @@ from components.html.format import NARROW_SPACE, number, points, share, spaced_c
 from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark, panel_heading
 from components.results.nudges import injection_effect, length_panel, twin_panels
-from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
+from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from metrics.win_rates.length_effects import length_preference
 from studies.frames.frame import SUSPECT_COLUMN
 
@@ -39,7 +39,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
     longer answer, against an even share; if lengths are unknown too, that nothing can be measured.
     The sentence below also gives the share of the longer answer among equally right answers."""
-    padding = length_panel.padding_sentence(filtered)
+    padding = length_panel.longer_of_equal_sentence(filtered)
     if (twins := twin_panels.twin_finding(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()
     longer = length_preference(filtered.measured_judge_rows)
@@ -64,7 +64,7 @@ def do_lengths_differ(filtered: FilteredStudy) -> bool:
     return length_preference(filtered.measured_judge_rows).value is not None
 
 
-def draw_length(filtered: FilteredStudy) -> Drawn | None:
+def draw_length(filtered: FilteredStudy) -> Content | None:
     """Draw the win rate by length ratio; None if no two answers have known, different lengths."""
     figure = length_panel.length_figure(filtered)
     if figure is None or not do_lengths_differ(filtered):
@@ -73,7 +73,7 @@ def draw_length(filtered: FilteredStudy) -> Drawn | None:
     keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}, with fit"), ("even", "even")]
     if length_panel.judge_and_people_length_effects(filtered)[1] is not None:
         keys.insert(1, ("diamond", "people"))
-    return Drawn({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
+    return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 
 
 def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
@@ -89,7 +89,7 @@ def draw_injection(filtered: FilteredStudy) -> Markup | None:
     None if the study has none."""
     if SUSPECT_COLUMN not in filtered.unfiltered_frame:
         return None
-    return injection_effect.injection_section(filtered) or None
+    return injection_effect.injection_report_section(filtered) or None
 
 
 LENGTH: Final = Panel(
@@ -182,10 +182,10 @@ VIEW: Final = View(
     NAME,
     (
         PanelGroup((FOREST, PanelGroup((STYLE, PAIRS), row=False, css="eh-block"))),
-        folded(ALL_FAMILIES.title, ALL_FAMILIES),
+        fold(ALL_FAMILIES.title, ALL_FAMILIES),
         PanelGroup((LENGTH,), False, "eh-kind", "length_first", lambda one: not has_twins(one)),
         PanelGroup((LENGTH_LATER,), False, "eh-kind", "length_later", has_twins, fold=LENGTH.title),
-        folded(CONTROLLED.title, CONTROLLED),
+        fold(CONTROLLED.title, CONTROLLED),
         INJECTION,
     ),
     finding,

@@ -12,7 +12,7 @@ from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, 
 from components.html.tables.value_table import value_table
 from components.html.templates import macros
 from components.results.nudges.twin_pairs import load_twin_examples
-from components.results.view.result_view import Drawn
+from components.results.view.result_view import Content
 from metrics.summary.study_inputs import style_counts_of_study
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
@@ -207,7 +207,7 @@ def _format_effect(estimate: Estimate, signed: bool = True) -> str:
     return number(scale * estimate.value, 0 if scale == 100 else 2, signed=signed)
 
 
-def draw_style(filtered: FilteredStudy) -> Drawn | None:
+def draw_style(filtered: FilteredStudy) -> Content | None:
     """Draw each judge's weights of style features. With several judges, the weights of length come
     first and those of the other features are folded. None if no weights can be fitted."""
     styles = style_counts_of_study(filtered.store, filtered.name)
@@ -236,7 +236,7 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
     keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]
     title = STYLE_TITLE if voted else "Style of the judge"
     heading = panel_heading(title, STYLE_SUBTITLE, keys if voted else ())
-    return Drawn({"style": made}, heading)
+    return Content({"style": made}, heading)
 
 
 def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> float | None:

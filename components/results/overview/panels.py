@@ -38,7 +38,7 @@ class JudgeRow:
     """Query parameters, as JSON, of the page with the judge's card."""
 
     @property
-    def leans_to(self) -> str:
+    def preferred_position(self) -> str:
         """The position toward which the judge flips significantly more often; "" for none."""
         return self.lean.toward if self.lean.is_significant else ""
 
@@ -73,7 +73,7 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     if not rows:
         return EMPTY
     shown, raters = rows[:MAX_ROWS], Raters(filtered)
-    person = load_agreement(filtered).among_voters.one_person if raters.has_people else None
+    person = load_agreement(filtered).voter_agreement.one_person if raters.has_people else None
     most = max(max(row.lean.first, row.lean.second) for row in shown) or 1
     pairs = {row.lean.pairs for row in shown}
     each = f", {count(pairs.pop())} each" if len(pairs) == 1 else ""

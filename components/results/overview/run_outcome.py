@@ -14,7 +14,7 @@ from components.results.overview.panels import flip_direction_chart, list_flips_
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
-from components.results.view.steps_and_menus import NextStep, next_step_rows_html
+from components.results.view.next_step_rows import NextStep, next_step_rows_html
 from metrics.catalogue.position_records import EFFECT
 from studies.people.label_split import ImprovedPrompt, find_prompt_to_improve
 from studies.store.store import Store

@@ -16,17 +16,17 @@ from components.results.bias.computed import load_bias
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.nudges import tab as nudges_tab
-from components.results.nudges.length_panel import padding_sentence
+from components.results.nudges.length_panel import longer_of_equal_sentence
 from components.results.overview import panels
 from components.results.pass_fail import pass_fail_panels, reply_texts
 from components.results.pass_fail.scores import score_panels
-from components.results.pass_fail.scores.computed import has_comparisons, has_rated_pairs
+from components.results.pass_fail.scores.computed import can_have_ratings, has_comparisons
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
-from components.results.view import steps_and_menus, unusable_replies
-from components.results.view.result_view import Body, Drawn, Panel, View
+from components.results.view import next_step_rows, unusable_replies
+from components.results.view.result_view import Body, Content, Panel, View
 from metrics.catalogue.position_records import ENTROPY
 from metrics.estimation.row_selection import people_mask
 from studies.frames.point_columns import GOLD_COLUMN
@@ -85,12 +85,12 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
         return None
     may_run = filtered.store.owns(filtered.name)
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=False, may_run=may_run)
-    body = unusable_replies.explanation_html(filtered) + steps_and_menus.next_step_rows_html(steps)
+    body = unusable_replies.explanation_html(filtered) + next_step_rows.next_step_rows_html(steps)
     head = unwrapped_panel_heading(unusable_replies.EXPLANATION_TITLE, "", ())
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
-def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
+def draw_judges(filtered: FilteredStudy) -> Content | Markup | None:
     """Draw the table of judges or, for choices among more than two options, the matrix of position
     entropy; None if a judge is chosen, answers are judged one by one, or no pair was judged in both
     orders."""
@@ -98,7 +98,7 @@ def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
         return None
     if load_bias(filtered).options > 2:
         drawn = bias_tab.draw_matrix(filtered, ENTROPY.name, BY_PROMPT)
-        return Drawn({"judges": drawn.bodies["matrix"]}, drawn.heading)
+        return Content({"judges": drawn.bodies["matrix"]}, drawn.heading)
     return panels.judges_html(filtered) or None
 
 
@@ -133,7 +133,7 @@ def draw_ranking_line(filtered: FilteredStudy) -> Any:
 
 def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
     """Draw the line on the longer of two equally right answers; None without such pairs."""
-    told = padding_sentence(filtered) if has_comparisons(filtered) else ""
+    told = longer_of_equal_sentence(filtered) if has_comparisons(filtered) else ""
     opens = {"data-view": nudges_tab.NAME}
     line = panels.OVERVIEW.action("Does padding win?", told, opens, "Nudges", "eh-claim")
     return line if told else None
@@ -230,7 +230,7 @@ ADVICE: Final = Panel(
     draw_advice,
     (Body("advice", "eh-over-advice"),),
     css="eh-panel eh-line",
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     needs="votes of people, known better answers or labels: then remedies are compared",
 )
 RANKING: Final = Panel(

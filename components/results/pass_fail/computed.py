@@ -67,5 +67,5 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     return replace(found, shift=pass_by_order(rows, found.rater), shift_parts=shifts)
 
 
-def has_pass_fail(filtered: FilteredStudy) -> bool:
+def has_pass_fail_verdicts(filtered: FilteredStudy) -> bool:
     return bool(pass_fail_mask(filtered.unfiltered_frame).any())

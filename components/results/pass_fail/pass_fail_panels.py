@@ -10,13 +10,13 @@ from components.results.pass_fail import panels, rate_tables
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
-    Drawn,
     Panel,
     PanelGroup,
     ReportPanel,
     View,
-    folded,
+    fold,
 )
 from components.results.view.unusable_replies import load_unusable_shares
 from metrics.labels.label_sections import pass_fail_sentence
@@ -41,25 +41,25 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 
 
-def draw_confusion_areas(filtered: FilteredStudy) -> Drawn:
+def draw_confusion_areas(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
     if results.shown is None:
         why = "Choose a study whose judges pass or fail single answers."
         none = empty_state("No pass/fail verdicts", why)
-        return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
+        return Content({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown.rates.confusion.total, "verdict")
     subtitle = f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
     heading = panel_heading(AREAS_TITLE, subtitle)
-    return Drawn({"areas": panels.confusion_areas(results)}, heading)
+    return Content({"areas": panels.confusion_areas(results)}, heading)
 
 
-def draw_rates(filtered: FilteredStudy) -> Drawn:
+def draw_rates(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
     if results.shown is None:
-        return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
+        return Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(results.rater or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return Drawn({"rates": rate_tables.rates_table(results)}, heading)
+    return Content({"rates": rate_tables.rates_table(results)}, heading)
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
@@ -178,8 +178,8 @@ VIEW: Final = View(
     "Pass or fail",
     (
         PanelGroup((AREAS, RATES)),
-        folded(WRONG.title, WRONG),
-        folded("All judges, models and categories", JUDGES, PARTS_PANEL),
+        fold(WRONG.title, WRONG),
+        fold("All judges, models and categories", JUDGES, PARTS_PANEL),
     ),
     finding,
     kpis,

@@ -19,7 +19,7 @@ from components.results.protocol import (
     visit_panels,
     visit_replies,
 )
-from components.results.view.result_view import Drawn
+from components.results.view.result_view import Content
 from metrics.protocols.creation_alignment_table import AlignmentTable
 from studies.spec.study import Study
 
@@ -53,7 +53,7 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
 
-def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
+def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
     """Draw the heatmap of Grade Score or one of its parts (`score`: a key of
     `grade_panel.MEASURE_SUBTITLES`), the scores by number of options, and unusable replies."""
     cells = load_grade_cells(filtered)
@@ -63,7 +63,7 @@ def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
         "sizes": sizes + grade_panel.show_items_without_choice(filtered, cells),
     }
     title = f"Grade Score: {score.lower()} by judge and prompt"
-    return Drawn(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
+    return Content(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
 
 
 def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
@@ -72,7 +72,7 @@ def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
-def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
+def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
     """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
     "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
     study with neither five-level verdicts nor factuality scores."""
@@ -89,7 +89,7 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
             "each side of the middle"
         )
     table = creation_panels.show_creation_table(filtered, split, cell, load_sections(filtered))
-    return Drawn({"levels": table}, panel_heading(title, subtitle))
+    return Content({"levels": table}, panel_heading(title, subtitle))
 
 
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
@@ -102,14 +102,15 @@ def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
 
 def draw_benchmark_correlations(
     filtered: FilteredStudy, scores: Any, correlation: str
-) -> Drawn | None:
+) -> Content | None:
     """Draw the correlations with other benchmarks; None without a protocol, or if the only one is
     Grade Score, which rates judges and not models. `scores`: uploaded scores (BenchmarkScores, or
     None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     table = redundancy_panel.show_correlations(filtered, scores, correlation)
-    return Drawn({"redundancy": table, "scatter": redundancy_panel.show_scatter(filtered, scores)})
+    plots = redundancy_panel.show_scatter(filtered, scores)
+    return Content({"redundancy": table, "scatter": plots})
 
 
 # -- comparison with another study ---------------------------------------------------------------

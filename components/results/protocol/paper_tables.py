@@ -117,7 +117,7 @@ class GradeCaveat:
     four prompts with and without the unrelated option."""
 
 
-def count_grade_caveats() -> GradeCaveat:
+def compute_grade_caveat() -> GradeCaveat:
     tables, found = published_grades(), doubtful_grades()
     pairs = [(cell, tables[m, p, 1]) for (m, p, added), cell in tables.items() if not added]
     columns: dict[tuple[str, int], list[tuple[float, str]]] = {}
@@ -246,7 +246,7 @@ def _parse_alignment_row(row: Mapping[str, str]) -> PublishedAlignment:
     return PublishedAlignment(*judged, float(row["mae"]), within, n)
 
 
-def count_images_unhelpful() -> tuple[int, int]:
+def count_values_no_better_with_images() -> tuple[int, int]:
     """Compare judges with images and with descriptions in Creation-MMBench's Table 7, over all
     models: MAE and Consistency of each judge, in one order and in both. Return the number of values
     that are no better with images, and the number of values compared."""

@@ -36,7 +36,7 @@ def show_published_grades(part: str) -> Markup:
     template = macros("results/protocol/published_grades.html")
     halves = template.halves([_grades_matrix(part, scale, added) for added in (0, 1)])
     corners = template.corner_key() if part == "Grade" else EMPTY
-    return wrap(doubt_notice(), halves, scale_html(scale, corners), _doubtful_list())
+    return wrap(grade_warning(), halves, scale_html(scale, corners), _doubtful_grades())
 
 
 def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
@@ -62,10 +62,10 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
     return static_matrix(rows, columns, cells, scale, title=title)
 
 
-def doubt_notice() -> Markup:
+def grade_warning() -> Markup:
     """HTML warning against using Grade Score's published grades as a standard, with counts computed
     from these grades."""
-    found = paper_tables.count_grade_caveats()
+    found = paper_tables.compute_grade_caveat()
     (model, prompt, _), worst = found.worst
     limits = (
         "Do not compare your judges with these values. Entropy and choice score (share of an "
@@ -79,7 +79,7 @@ def doubt_notice() -> Markup:
     return notice_html("warn", title, limits) + reasons
 
 
-def _doubtful_list() -> Markup:
+def _doubtful_grades() -> Markup:
     """HTML list of the published grades above their highest possible value."""
     rows = []
     for (model, prompt, added), cell in paper_tables.doubtful_grades():
@@ -169,7 +169,7 @@ def _published_alignment_table() -> Markup:
     tie = Markup('<span class="eh-mute">Always tie</span>')
     why = fill('<span class="eh-small eh-mute">{}</span>', reason)
     lines.append([tie, "–", "–", "–", why, "–", "–"])
-    worse, cells = paper_tables.count_images_unhelpful()
+    worse, cells = paper_tables.count_values_no_better_with_images()
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Consistency: % of scores "
         "within one level of people. Intervals: Wilson over items. The paper states that judges "

@@ -33,7 +33,7 @@ NO_OTHER_STUDY: Final = "no other study"
 CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
-def beside_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def other_study_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu of studies to compare with: `wanted` if it is one of them or
     NO_OTHER_STUDY, else the first; the menu is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
@@ -146,7 +146,7 @@ def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> 
 
 
 BESIDE: Final = Control(
-    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=beside_menu_state
+    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=other_study_menu_state
 )
 RULES: Final = _protocol_panel(
     "rules",
@@ -163,7 +163,7 @@ COST: Final = _protocol_panel(
 )
 EXTRACTION: Final = _protocol_panel(
     "extraction",
-    visit_replies.show_extraction,
+    visit_replies.show_reply_counts,
     "Parsing of the replies",
     "replies whose verdict was found by the parsing rule, by the extraction judge, or not at all",
     "counts.by_status.*",

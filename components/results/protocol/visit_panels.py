@@ -169,7 +169,7 @@ def show_win_rates_by_skill(filtered: FilteredStudy) -> Markup:
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def elo_of(row: VisitLeaderboardRow) -> float:
+def elo(row: VisitLeaderboardRow) -> float:
     return row.elo.estimate.value or 0.0
 
 
@@ -182,7 +182,7 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
-    best, against = max(rated, key=elo_of), find_best_against_reference(rated)
+    best, against = max(rated, key=elo), find_best_against_reference(rated)
     lead = (
         "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
         "app adds the intervals."

@@ -173,7 +173,7 @@ def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     return found
 
 
-def show_extraction(filtered: FilteredStudy) -> Markup:
+def show_reply_counts(filtered: FilteredStudy) -> Markup:
     found = reply_counts(filtered)
     if not found:
         return empty_state("No pairs were judged.", "There are no replies to parse.")
@@ -187,12 +187,12 @@ def show_extraction(filtered: FilteredStudy) -> Markup:
         "Such replies count as",
         ("Failed calls", "calls that returned no reply; they are left out"),
     ]
-    lines = [_reply_row(one, treatment) for one in found]
+    lines = [_reply_counts_row(one, treatment) for one in found]
     summary = paragraph(extraction_sentence(filtered, found), "eh-small")
     return summary + tables.value_table(heads, lines, label="Parsing of the replies")
 
 
-def _reply_row(counts: ReplyCounts, treatment: str) -> list[str]:
+def _reply_counts_row(counts: ReplyCounts, treatment: str) -> list[str]:
     select = {"judge": counts.judge, "prompt": counts.prompt}
     failures = {**select, "status": "failures"}
     badge = status_badge("extracted", counts.extracted)
@@ -249,7 +249,7 @@ def visit_kpis(
     rated = [row for row in rows if row.matches]
     if not rated:
         return []
-    best, top = max(rated, key=visit_panels.elo_of), visit_panels.find_best_against_reference(rated)
+    best, top = max(rated, key=visit_panels.elo), visit_panels.find_best_against_reference(rated)
     got = best.elo.estimate
     kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.bounds(got)}")]
     if top is not None:

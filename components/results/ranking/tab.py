@@ -12,16 +12,16 @@ from components.html.panel import LegendMark, finding_html, panel_heading, parag
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.pass_fail.scores.computed import (
-    compares_only_options,
+    can_have_ratings,
+    compares_only_many_options,
     has_comparisons,
-    has_rated_pairs,
 )
-from components.results.ranking import choices_strip, panels, point_ranking_panel
+from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import options_finding, ranking_finding
 from components.results.view import paper_table
-from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
+from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from components.results.wins import win_rate_panels as wins
 from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_rate
@@ -69,7 +69,7 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
         for name, matches in zip(board.names, board.matches, strict=True):
             rank, rating = board.ranks[name], board.ratings[name]
             place = (paper_table.rank_cell(rank.low, rank.high), name)
-            rated = (number(rating.value), paper_table.bounds_cell(rating, 1, 0))
+            rated = (number(rating.value), paper_table.interval_cell(rating, 1, 0))
             rate = paper_table.percent_cells(rates[name])
             rows.append((*place, *rated, *rate, count(int(matches))))
     caption = (
@@ -87,16 +87,16 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
         return point_ranking_panel.point_ranking_finding(filtered)
     title, lead = (
         options_finding(win_rate(filtered.measured_judge_rows, *filtered.rule))
-        if compares_only_options(filtered)
+        if compares_only_many_options(filtered)
         else ranking_finding(load_ranking(filtered))
     )
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_leaderboard(filtered: FilteredStudy) -> Drawn:
+def draw_leaderboard(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
     heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
-    return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
+    return Content({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
 def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
@@ -112,12 +112,12 @@ def draw_elo_curves(filtered: FilteredStudy) -> Any:
     return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
 
-def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
+def draw_head_to_head(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell_text(ranking)
     subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
-    return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
+    return Content({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
 def draw_ranking_by_order(filtered: FilteredStudy) -> Markup:
@@ -153,7 +153,7 @@ BOARD: Final = Panel(
     how=HOW_RANKING,
     in_report=has_pairs,
     table=ranking_paper_table,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=(
         "bradley_terry.*",
         "ranks.*.place",
@@ -184,7 +184,7 @@ ELO: Final = Panel(
     "judge, then the next), as Elo weights the last block most. In that case use the band.",
     scale=29,
     in_report=has_pairs,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=("elo.*", "protocol.elo.*"),
 )
 HEAD_TO_HEAD: Final = Panel(
@@ -197,7 +197,7 @@ HEAD_TO_HEAD: Final = Panel(
     "If the two shares differ much, one rating per model does not describe this pair well.",
     scale=20,
     in_report=has_pairs,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=("head_to_head.*.*", "protocol.head_to_head.*.*"),
 )
 ORDERS: Final = Panel(
@@ -209,7 +209,7 @@ ORDERS: Final = Panel(
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=(
         "bradley_terry_by_order.first.*",
         "bradley_terry_by_order.second.*",
@@ -218,12 +218,12 @@ ORDERS: Final = Panel(
 )
 CHOICES: Final = Panel(
     "choices",
-    choices_strip.choices_strip,
+    analysis_places.places_by_analysis,
     (Body("choices", "eh-choices-strip"),),
-    choices_strip.TITLE,
-    choices_strip.SUBTITLE,
-    how=choices_strip.HOW_CHOICES,
-    applies=has_rated_pairs,
+    analysis_places.TITLE,
+    analysis_places.SUBTITLE,
+    how=analysis_places.HOW_CHOICES,
+    applies=can_have_ratings,
     json_keys=(
         "first_place.multiverse.*.*",
         "first_place.first.halves_first",
@@ -244,21 +244,21 @@ POINTS: Final = Panel(
 OPTION_RATES: Final = replace(
     wins.RATES,
     name="option_rates",
-    applies=compares_only_options,
+    applies=compares_only_many_options,
     bodies=(Body("option_rates", "eh-option-rates", clickable=True),),
     subtitle=wins.RATES.subtitle.replace("ties count half", "a tie counts 1/N with N answers"),
     table=None,
 )
 """The win rates of a study that compares three or more answers, in place of the leaderboard."""
-PAIR_RATES: Final = replace(wins.RATES, applies=has_rated_pairs)
+PAIR_RATES: Final = replace(wins.RATES, applies=can_have_ratings)
 PAIRS: Final = PanelGroup(
     (
         BOARD,
         OPTION_RATES,
         PanelGroup((ELO, HEAD_TO_HEAD)),
         CHOICES,
-        folded("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
-        folded("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
+        fold("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
+        fold("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
         wins.LEVELS,
     ),
     row=False,

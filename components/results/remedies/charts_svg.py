@@ -202,7 +202,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     reason = ""
     if not results.can_compare_in_dollars:
         unknown = results.unpriced_judges
-        step = f" {results.price_step(unknown)}" if unknown else ""
+        step = f" {results.price_hint(unknown)}" if unknown else ""
         reason = f"No dollars: {results.no_dollars_reason}.{step}"
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
 
@@ -214,7 +214,7 @@ def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_Rule
     for place, line in enumerate(results.rule_estimates, start=1):
         if line.complete and not line.rule.votes:
             yield _RuleMark(str(place), line, results.cost(line, by_dollars), line in best)
-    for place, one in enumerate(results.pilot_lines, start=1):
+    for place, one in enumerate(results.pilot_rules, start=1):
         cost: float | None = one.line.rule.calls_per_comparison
         if by_dollars:
             cost = dollars_per_thousand_comparisons(one.line, one.inputs)

@@ -22,7 +22,7 @@ from studies.store.store import Store
 
 
 @dataclass(frozen=True, eq=False)
-class PilotLine:
+class PilotRule:
     """A rule of a pilot, estimated on the pilot's stored verdicts, with the pilot's prices. `kind`:
     the remedy that the pilot tests, such as "repeats"."""
 
@@ -79,16 +79,16 @@ class RemedyResults:
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
-    def pilot_lines(self) -> list[PilotLine]:
+    def pilot_rules(self) -> list[PilotRule]:
         """Rules measured with this judge in pilots of the study, without those that
         `rule_estimates` has on all comparisons. Not cached, because verdicts of a pilot may arrive
         later."""
         known = {line.rule.id for line in self.rule_estimates if line.complete}
         start, found = f"{self.filtered.name}{PILOT_MARK}", []
         for name in pilot_names(self.filtered.store, self.filtered.name):
-            tables, inputs = _pilot_tables(FilteredStudy(self.filtered.store, name))
+            tables, inputs = _pilot_estimates(FilteredStudy(self.filtered.store, name))
             lines = [one for one in tables.get(self.judge, []) if one.rule.id not in known]
-            found += [PilotLine(name.removeprefix(start), one, inputs) for one in lines]
+            found += [PilotRule(name.removeprefix(start), one, inputs) for one in lines]
         return found
 
     @cached_property
@@ -114,7 +114,7 @@ class RemedyResults:
         return plan_budget(self.study, self.inputs.prices)
 
     @property
-    def all_comparisons(self) -> int:
+    def all_comparison_count(self) -> int:
         """Number of comparisons of the study, including those without a known better answer."""
         return self.study.grid.size + sum(self.study.left_out.values())
 
@@ -202,7 +202,7 @@ class RemedyResults:
         called = dict.fromkeys(judge for judge, _ in self._called_raters)
         return [judge for judge in called if not self._has_price(judge)]
 
-    def price_step(self, judges: Collection[str]) -> str:
+    def price_hint(self, judges: Collection[str]) -> str:
         """Sentence on how to find the cost of judges whose price is unknown: from a price that is
         set on the Study tab, or, if no tokens are stored, from the number of calls."""
         if any(judge in judges for judge, _ in self.inputs.tokens):
@@ -289,7 +289,7 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 
 @memoise_by_study
-def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
+def _pilot_estimates(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
     """Judge -> estimates of the rules in a pilot, with the first prompt of its study file (another
     prompt if the judge has no verdicts with that one); and the pilot's prices and token counts."""
     inputs = read_remedy_inputs(pilot.store, pilot.name)

@@ -193,7 +193,7 @@ def build_improve_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | 
     if result is not None:
         latest, table, advice = result
         shown = EMPTY if table is None else candidates_table(table, latest)
-        more = _result_values(store, name, latest.look, advice)
+        more = _look_values(store, name, latest.look, advice)
     orders = 2 if labels.kind == PAIRS else int(own["orders"].max()) if len(own) else 1
     card = ImproveCard(
         judge=judge,
@@ -236,7 +236,7 @@ def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> st
     return "" if shows else filtered.study.criteria
 
 
-def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
+def _look_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
     """Values of the card on the latest look (trial of candidates on the hold-out): the advice, the
     text that the shown candidate adds to the prompt, and the version that its button would save."""
     found: dict[str, Any] = {"advice": advice}

@@ -119,7 +119,7 @@ def _usual_rule_text(results: RemedyResults) -> str:
 
 
 @dataclass(frozen=True)
-class Offer:
+class RuleOffer:
     """A rule that can be applied to the study, and its gain over one call on held-out items."""
 
     rule: Rule
@@ -157,7 +157,7 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     found = (advice.chosen, results.next_better_costlier_rule)
     raters = results.study.raters
     offers = [
-        Offer(one.rule, one.gain, rule_names.member_words(one.rule, raters))
+        RuleOffer(one.rule, one.gain, rule_names.member_words(one.rule, raters))
         for one in found
         if one is not None
     ]
@@ -194,7 +194,7 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
     chosen = results.advice.chosen if results.advice else None
     rule = chosen.rule if chosen else None
     raters = results.study.raters
-    answer = best_rule_sentence(plan, money, results.all_comparisons, rule, raters)
+    answer = best_rule_sentence(plan, money, results.all_comparison_count, rule, raters)
     steps = list(_list_budget_steps(plan, money, raters))
     notes = _unpriced_judges_notes(results, plan)
     return html.budget(in_dollars, answer, steps, notes)
@@ -256,7 +256,7 @@ def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str
     in_calls, notes = plan.currency == "calls", []
     unknown = [judge for judge, _ in results.study.raters] if in_calls else list(plan.unpriced)
     names = rule_names.join_names(list(dict.fromkeys(unknown)))
-    step = results.price_step(unknown)
+    step = results.price_hint(unknown)
     if in_calls:
         notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
     elif unknown:
@@ -321,7 +321,7 @@ def rules_table(results: RemedyResults) -> Markup:
         groups[people if row.line.complete else FEWER_PART].append(row)
     groups[PILOT_PART] = [
         RuleRow(f"P{place}", one.line, one.inputs, one.kind)
-        for place, one in enumerate(results.pilot_lines, start=1)
+        for place, one in enumerate(results.pilot_rules, start=1)
     ]
     known = [line.adjusted for line in results.rule_estimates if line.adjusted is not None]
     lows = [one.low for one in known if one.low is not None]

@@ -7,9 +7,9 @@ from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.pass_fail.scores.computed import (
-    compares_only_options,
+    can_have_ratings,
+    compares_only_many_options,
     has_comparisons,
-    has_rated_pairs,
 )
 from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
@@ -17,15 +17,15 @@ from components.results.view import paper_table
 from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
     ControlState,
-    Drawn,
     Panel,
     PanelGroup,
     View,
-    folded,
+    fold,
 )
-from components.results.view.unusable_replies import put_format_first
+from components.results.view.unusable_replies import put_format_advice_first
 from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_words
@@ -71,14 +71,14 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
         return point_remedies_panel.point_remedies_finding(filtered)
     options = filtered.measured_judge_rows["options"]
     if not (options == 2).any():
-        if (options > 2).any() or compares_only_options(filtered):
+        if (options > 2).any() or compares_only_many_options(filtered):
             return panels.NO_PAIRS_FINDING
         if len(options):
             return point_remedies_panel.point_remedies_finding(filtered)
     results = load_remedies(filtered)
     told = panels.remedy_finding(results)
     rater = None if results.rater is None else (results.judge, results.prompt)
-    return put_format_first(filtered, rater, told)
+    return put_format_advice_first(filtered, rater, told)
 
 
 def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -87,17 +87,17 @@ def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlSta
     return ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
 
-def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
+def draw_budget(filtered: FilteredStudy, budget: str) -> Content | None:
     """Draw the best use of a budget (dollars as text); None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None or results.budget_plan is None:
         return None
     money = panels.parse_budget(budget)
     heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
-    return Drawn({"budget_plan": panels.budget_html(results, money)}, heading)
+    return Content({"budget_plan": panels.budget_html(results, money)}, heading)
 
 
-def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
+def draw_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
     """Draw price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls are
     drawn if rules cannot be compared in dollars). None without a known better answer."""
     results = load_remedies(filtered)
@@ -105,7 +105,7 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
         return None
     chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.can_compare_in_dollars)
     heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
-    return Drawn({"frontier": pieces.wrap(chart)}, heading)
+    return Content({"frontier": pieces.wrap(chart)}, heading)
 
 
 def _frontier_subtitle(results: RemedyResults) -> str:
@@ -115,7 +115,7 @@ def _frontier_subtitle(results: RemedyResults) -> str:
     )
 
 
-def draw_risk(filtered: FilteredStudy) -> Drawn | None:
+def draw_risk(filtered: FilteredStudy) -> Content | None:
     """Draw the risk-coverage curve; None without a known better answer, or if hardly any comparison
     is decided."""
     results = load_remedies(filtered)
@@ -123,7 +123,7 @@ def draw_risk(filtered: FilteredStudy) -> Drawn | None:
         return None
     alone = certified_share_sentence(results)
     subtitle = f"% of decided comparisons that are right; {results.risk_curve[1]}. {alone}"
-    return Drawn({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
+    return Content({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
 
 
 def certified_share_sentence(results: RemedyResults) -> str:
@@ -141,7 +141,7 @@ def certified_share_sentence(results: RemedyResults) -> str:
     return f"{results.judge} may decide {decided} of comparisons alone with {terms}."
 
 
-def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
+def draw_best_rules(filtered: FilteredStudy) -> Content | None:
     """Draw the rules worth their price, and the usual one; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
@@ -151,16 +151,16 @@ def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
         "adjusted for all rules"
     )
     table = pieces.wrap(panels.best_rules_table(results))
-    return Drawn({"best_rules": table}, pieces.panel_heading("The rules", on))
+    return Content({"best_rules": table}, pieces.panel_heading("The rules", on))
 
 
-def draw_rules(filtered: FilteredStudy) -> Drawn | None:
+def draw_rules(filtered: FilteredStudy) -> Content | None:
     """Draw the table of all rules; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
     heading = pieces.panel_heading(_rules_title(results), _rules_subtitle(results))
-    return Drawn({"rules": pieces.wrap(panels.rules_table(results))}, heading)
+    return Content({"rules": pieces.wrap(panels.rules_table(results))}, heading)
 
 
 def _rules_title(results: RemedyResults) -> str:
@@ -224,7 +224,7 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
     for line in results.rule_estimates:
         gain = (paper_table.EMPTY_CELL, paper_table.EMPTY_CELL)
         if line.adjusted is not None:
-            bounds = paper_table.bounds_cell(line.adjusted, 100, 1)
+            bounds = paper_table.interval_cell(line.adjusted, 100, 1)
             gain = (format_points(line.adjusted.value), bounds)
         shares = (line.decided, line.right_when_decided)
         row = (
@@ -293,7 +293,7 @@ FRONTIER: Final = Panel(
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     needs=NO_REMEDIES,
     json_keys=(
         "remedies.rules.*.*.*.agreement",
@@ -371,9 +371,9 @@ PAIRS: Final = PanelGroup(
 """First panels that need comparisons of answers."""
 MORE_PAIRS: Final = PanelGroup(
     (
-        folded("All rules, verdict patterns, pilots", RULES, LOWER),
-        folded("Budget", BUDGET),
-        folded("Decide fewer, be right more often", RISK),
+        fold("All rules, verdict patterns, pilots", RULES, LOWER),
+        fold("Budget", BUDGET),
+        fold("Decide fewer, be right more often", RISK),
     ),
     row=False,
     css="eh-kind",
@@ -382,7 +382,7 @@ MORE_PAIRS: Final = PanelGroup(
 )
 VIEW: Final = View(
     NAME,
-    (PAIRS, POINTS, folded("Improve the prompt", IMPROVE), MORE_PAIRS),
+    (PAIRS, POINTS, fold("Improve the prompt", IMPROVE), MORE_PAIRS),
     finding,
     kpis=lambda _: EMPTY,
     report=remedies_report,

@@ -44,10 +44,10 @@ def percent_cells(estimate: Estimate) -> tuple[str, str]:
     """Value and interval of a share, in per cent; EMPTY_CELL and "" if it is unknown."""
     if estimate.value is None:
         return EMPTY_CELL, ""
-    return number(100 * estimate.value, 1), bounds_cell(estimate, 100, 1)
+    return number(100 * estimate.value, 1), interval_cell(estimate, 100, 1)
 
 
-def bounds_cell(estimate: Estimate, scale: float, decimals: int) -> str:
+def interval_cell(estimate: Estimate, scale: float, decimals: int) -> str:
     return interval(estimate, decimals, scale=scale)
 
 

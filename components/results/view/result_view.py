@@ -92,7 +92,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Content:
     """Content of a panel: `bodies` (output name -> content), and `heading`; None keeps the panel's
     own heading."""
 
@@ -115,7 +115,7 @@ class Panel:
 
     name: str
     draw: Callable[..., Any]
-    """Function of the filtered study and of controls by name; it returns Drawn, or the content of
+    """Function of the filtered study and of controls by name; it returns Content, or the content of
     the only body, or None to hide the panel."""
     bodies: tuple[Body, ...]
     title: str = ""
@@ -175,9 +175,9 @@ class Panel:
             drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
         if drawn is None:
             return {self.visibility_output: False}
-        if not isinstance(drawn, Drawn):
+        if not isinstance(drawn, Content):
             (body,) = self.bodies
-            drawn = Drawn({body.name: drawn})
+            drawn = Content({body.name: drawn})
         made = {self.visibility_output: True, **drawn.bodies}
         if drawn.heading is not None:
             made[self.heading_output] = drawn.heading
@@ -197,7 +197,7 @@ class PanelGroup:
     fold: str = ""
 
 
-def folded(title: str, *panels: Panel) -> PanelGroup:
+def fold(title: str, *panels: Panel) -> PanelGroup:
     """Group of panels that are hidden behind a title until it is clicked."""
     return PanelGroup(panels, False, "eh-fold", f"fold_{panels[0].name}", fold=title)
 

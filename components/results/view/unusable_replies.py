@@ -14,7 +14,7 @@ from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
-from components.results.view.steps_and_menus import NextStep
+from components.results.view.next_step_rows import NextStep
 from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.rendering.messages import verdict_instruction
 from metrics.catalogue.answer_records import UNUSABLE
@@ -95,7 +95,7 @@ def unreadable_share(rows: pd.DataFrame) -> float:
     return float((rows["status"] == "unreadable").mean()) if len(rows) else 0.0
 
 
-def put_format_first(
+def put_format_advice_first(
     filtered: FilteredStudy, rater: Rater | None, finding: tuple[str, str]
 ) -> tuple[str, str]:
     """The headline on remedies for a judge with a prompt (`rater`; None: the one with the most
@@ -121,19 +121,19 @@ def has_votes(filtered: FilteredStudy) -> bool:
 def explanation_html(filtered: FilteredStudy) -> Markup:
     """HTML of the form of a verdict that the prompt requests, if known, and of an example of an
     unusable reply; empty if there is none."""
-    example = _find_example(filtered)
+    example = _find_unusable_reply(filtered)
     if example is None:
         return EMPTY
     ask = example.ask
     prompt = stored_prompt(filtered.store, ask.key)
     wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
     lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
-    came = _keep_end(example.reply) or _keep_end(example.detail) or "(empty)"
+    came = _shorten_to_end(example.reply) or _shorten_to_end(example.detail) or "(empty)"
     lines.append((f"Example of a reply by {ask.judge}", came))
     return join(fill("<p><b>{}:</b> {}</p>", name, text) for name, text in lines)
 
 
-def _find_example(filtered: FilteredStudy) -> Judgement | None:
+def _find_unusable_reply(filtered: FilteredStudy) -> Judgement | None:
     """The latest unusable reply that passes the filters of judge and prompt; one with text, if
     possible."""
     judges, prompts = (
@@ -144,7 +144,7 @@ def _find_example(filtered: FilteredStudy) -> Judgement | None:
     return next((one for one in found if one.reply.strip()), found[0] if found else None)
 
 
-def _keep_end(text: str) -> str:
+def _shorten_to_end(text: str) -> str:
     """The end of a text, where a verdict is expected, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_EXAMPLE else f"… {line[-MAX_EXAMPLE:]}"

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from components.charts import figures
-from components.charts.figures import SharePoint, SlotRow
+from components.charts.figures import FirstSharePoint, SlotRow
 from components.charts.scatter import ScatterPlot, scatter_figure
 from studies.domain import Estimate
 
@@ -29,7 +29,7 @@ def sample_figures() -> dict[str, figures.Figure]:
         ),
         "elo without battles": figures.elo_curve_figure([], {"a": []}),
         "share": figures.live_first_share_figure(
-            [SharePoint(3, 0.66, 0.2, 0.9), SharePoint(9, 0.4, 0.3, 0.49)]
+            [FirstSharePoint(3, 0.66, 0.2, 0.9), FirstSharePoint(9, 0.4, 0.3, 0.49)]
         ),
         "share without verdicts": figures.live_first_share_figure([]),
         "wins": figures.win_rate_figure({EVIL: share, "b": NOTHING}),
@@ -121,15 +121,15 @@ def test_a_long_curve_is_thinned_but_keeps_its_ends():
     [(0.55, 0.7, "var(--first)"), (0.3, 0.45, "var(--second)"), (0.4, 0.6, "var(--tie)")],
 )
 def test_a_share_gets_a_slot_colour_only_when_its_interval_lies_on_one_side(low, high, colour):
-    figure = figures.live_first_share_figure([SharePoint(200, (low + high) / 2, low, high)])
+    figure = figures.live_first_share_figure([FirstSharePoint(200, (low + high) / 2, low, high)])
     assert figure["data"][1]["line"]["color"] == colour
 
 
 def test_the_range_of_a_live_share_ignores_its_first_wild_verdicts():
     # 1 of 1 is a share of 100 %; that says nothing, so the axis does not open for it.
-    points = [SharePoint(1, 1.0, 0.2, 1.0), SharePoint(400, 0.4, 0.35, 0.45)]
+    points = [FirstSharePoint(1, 1.0, 0.2, 1.0), FirstSharePoint(400, 0.4, 0.35, 0.45)]
     assert figures.live_first_share_figure(points)["layout"]["yaxis"]["range"] == [0.25, 0.75]
-    wild = [*points, SharePoint(500, 0.9, 0.85, 0.94)]
+    wild = [*points, FirstSharePoint(500, 0.9, 0.85, 0.94)]
     assert figures.live_first_share_figure(wild)["layout"]["yaxis"]["range"] == [0, 1]
 
 

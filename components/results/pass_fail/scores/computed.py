@@ -127,14 +127,14 @@ def has_only_single_answers(filtered: FilteredStudy) -> bool:
     return len(filtered.unfiltered_frame) > 0 and verdict_kinds(filtered).only_points
 
 
-def compares_only_options(filtered: FilteredStudy) -> bool:
+def compares_only_many_options(filtered: FilteredStudy) -> bool:
     """Whether all comparisons of the study are among three or more answers. Such a study has win
     rates, but no ratings."""
     options = filtered.unfiltered_frame["options"]
     return bool((options > 2).any()) and not bool((options == 2).any())
 
 
-def has_rated_pairs(filtered: FilteredStudy) -> bool:
+def can_have_ratings(filtered: FilteredStudy) -> bool:
     """Whether the study may have ratings and curves: not all comparisons are among three or more
     answers."""
-    return not compares_only_options(filtered)
+    return not compares_only_many_options(filtered)

@@ -104,7 +104,7 @@ def scores_kpis(results: ScoreResults) -> Markup:
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, effective number of scores "
             f"{number(found.effective_values, 1)}".removeprefix(", ")),
-        *([_expected_kpi(found.expected)] if found.expected else []),
+        *([_expected_score_kpi(found.expected)] if found.expected else []),
         *([share_kpi(RECORDS["option_order.changed"].name, order.changed)]
           if order else []),
         *([share_kpi(RECORDS["criteria_order.changed"].name, criteria.overall.changed)]
@@ -120,7 +120,7 @@ def scores_kpis(results: ScoreResults) -> Markup:
     return kpi_strip(kpis)
 
 
-def _expected_kpi(expected: ExpectedScores) -> Kpi:
+def _expected_score_kpi(expected: ExpectedScores) -> Kpi:
     spread = f"standard deviation within a reply {number(expected.spread.value, 2)}"
     note = f"{interval(expected.mean, 2)}, {spread}".removeprefix(", ")
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
@@ -171,7 +171,7 @@ def expected_levels_table(results: ScoreResults) -> Markup:
     return wrap(page_table("Criterion", columns, rows, "Expected level by criterion"))
 
 
-def order_tables(results: ScoreResults) -> Markup:
+def order_effects_html(results: ScoreResults) -> Markup:
     """HTML on the effects of the order of options and criteria, and of repeats, with intervals; a
     notice if there was one order and no repeat."""
     rater = results.rater or ("", "")

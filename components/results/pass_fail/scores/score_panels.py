@@ -9,7 +9,7 @@ from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores
-from components.results.view.result_view import Body, Drawn, Panel, ReportPanel, View, folded
+from components.results.view.result_view import Body, Content, Panel, ReportPanel, View, fold
 from components.results.view.unusable_replies import load_unusable_shares
 
 MATRIX_TITLE: Final = "Scores by arrangement"
@@ -40,21 +40,21 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return panels.scores_kpis(load_scores(filtered))
 
 
-def draw_matrix(filtered: FilteredStudy) -> Drawn:
+def draw_matrix(filtered: FilteredStudy) -> Content:
     results = load_scores(filtered)
     if results.shown is None:
         none = empty_state("No scores", "Choose a study whose judges score single answers.")
-        return Drawn({"score_matrix": none}, panel_heading(MATRIX_TITLE))
+        return Content({"score_matrix": none}, panel_heading(MATRIX_TITLE))
     who = " · ".join(results.rater or ())
     arranged = count(len(results.shown.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     made = panels.arrangement_matrix(results) + panels.expected_levels_table(results)
-    return Drawn({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
+    return Content({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
 
 
 def draw_order_effects(filtered: FilteredStudy) -> Markup:
     results = load_scores(filtered)
-    return EMPTY if results.shown is None else panels.order_tables(results)
+    return EMPTY if results.shown is None else panels.order_effects_html(results)
 
 
 def draw_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
@@ -160,7 +160,7 @@ JUDGES: Final = Panel(
 )
 VIEW: Final = View(
     "Scores",
-    (LABELS, AGAINST, folded("Scores of all judges", JUDGES)),
+    (LABELS, AGAINST, fold("Scores of all judges", JUDGES)),
     finding,
     kpis,
     json_keys=("score_distribution.*.*.mean", "option_order.*.*.changed"),

@@ -193,12 +193,12 @@ def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: labelled scores."
     )
-    rows = [ValueRow(name, one) for name, one in _named_agreements(filtered, load_scores(filtered))]
+    rows = [ValueRow(name, one) for name, one in _agreement_rows(filtered, load_scores(filtered))]
     head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
     return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
 
 
-def _named_agreements(
+def _agreement_rows(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
     """Yield (name of a row, agreement with labels): of each judge's scores, of its expected scores,

@@ -23,8 +23,8 @@ from components.results.agreement.disputes import (
     AGAINST_PEOPLE,
     JUDGES_SPLIT,
     PEOPLE_SPLIT,
+    disputes_subtitle_and_html,
     list_disputes,
-    show_disputes,
 )
 from components.results.agreement.disputes import dispute_kinds as lists_of
 from components.results.agreement.panels import (
@@ -94,7 +94,7 @@ def test_the_line_at_chance_is_on_the_axis_also_if_all_agree_more_often(store):
         sheet.votes(f"q{k}", ann="x", bob="x", cat="x").both(f"q{k}", "good", "xx")
     sheet.save(store)
     data = agreement(store, "sure")
-    assert data.with_people("good").share.low > 0.8
+    assert data.coefficients_with_people("good").share.low > 0.8
     marks = re.findall(r'class="c" style="left:([\d.]+)%', show_merged_orders(data))
     assert marks and all(5 < float(left) < 50 for left in marks)
 
@@ -195,7 +195,7 @@ def test_disputes_are_sorted_by_how_informative_they_are(store):
     assert [one.item for one in list_disputes(data.raters, AGAINST_PEOPLE)] == ["q1", "q2"]
     assert {one.item for one in list_disputes(data.raters, JUDGES_SPLIT)} == {"q3", "q4"}
     assert [one.item for one in list_disputes(data.raters, PEOPLE_SPLIT)] == ["q5"]
-    subtitle, html = show_disputes(data, AGAINST_PEOPLE)
+    subtitle, html = disputes_subtitle_and_html(data, AGAINST_PEOPLE)
     assert subtitle.startswith("2 cases")
     assert "3 of 3 votes" in html and "1 vote" in html
     assert '"contestant": "x"' in unescape(html)
@@ -209,13 +209,14 @@ def test_disputes_of_one_judge_are_of_no_majority_and_prompts_are_no_judges(stor
             sheet.both("q1", rater[0], "yy", rater[1])
         sheet.votes("q1", ann="x", bob="x").save(store)
     (one, html), (several, _) = (
-        show_disputes(agreement(store, name), AGAINST_PEOPLE) for name in ("one", "prompts")
+        disputes_subtitle_and_html(agreement(store, name), AGAINST_PEOPLE)
+        for name in ("one", "prompts")
     )
     assert says(one, "the judge", "people") and "most judge" not in one and says(html, "1 judge")
     assert says(several, "most prompts")
     votes = Sheet("votes").votes("q1", ann="x", bob="y")
     votes.save(store)
-    _, html = show_disputes(agreement(store, "votes"), PEOPLE_SPLIT)
+    _, html = disputes_subtitle_and_html(agreement(store, "votes"), PEOPLE_SPLIT)
     assert '"contestant": "x"' in unescape(html) and "judge-prompt" not in html and "(0" not in html
 
 
@@ -228,7 +229,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert (data.raters.known_answer_source, data.raters.has_people) == ("design", False)
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     scene = FilteredStudy(store, "known")
-    found = majority_panel.agreement_with_known_answer_by_judge(scene)
+    found = majority_panel.call_agreement_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
     assert says(agreement_tab.finding(scene)[0], "right agrees", "known better answers", "100")
     assert says(agreement_finding(data)[1], "No votes", "people yet")
@@ -237,7 +238,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
     # People prefer x on the six pairs; `good` says x, `first` x and y: 12 and 6 of 12 calls.
     scene = FilteredStudy(voted, "voted")
-    found = majority_panel.agreement_with_known_answer_by_judge(scene)
+    found = majority_panel.call_agreement_by_judge(scene)
     rules = {cell: one.value for cell, one in load_call_agreement(scene).items()}
     assert {one.value for one in found.values()} == set(rules.values())
     assert f"{100 * found['good'].value:.1f}" in agreement_tab.finding(scene)[0]
@@ -281,7 +282,7 @@ def test_a_filter_for_a_prompt_does_not_silence_the_people(voted):
     data = agreement(voted, "voted", Filter(prompt="p", judge="good"))
     assert data.raters.has_people
     assert data.ranked_judges == ["good"]
-    assert data.with_people("good").share.value == 1.0
+    assert data.coefficients_with_people("good").share.value == 1.0
 
 
 def test_a_judge_with_two_prompts_is_two_voices(store):
@@ -297,9 +298,9 @@ def test_a_judge_with_two_prompts_is_two_voices(store):
 def test_what_is_counted_once_is_counted_anew_when_somebody_votes(voted):
     before = load_agreement(FilteredStudy(voted, "voted"))
     assert load_agreement(FilteredStudy(voted, "voted")) is before
-    assert before.among_voters.voters == 3
+    assert before.voter_agreement.voters == 3
     six_items().votes("q0", dan="y").save(voted)
-    assert load_agreement(FilteredStudy(voted, "voted")).among_voters.voters == 4
+    assert load_agreement(FilteredStudy(voted, "voted")).voter_agreement.voters == 4
 
 
 @pytest.mark.extra
@@ -310,8 +311,8 @@ def test_prd_as_drawn(records, store):
     data = agreement(store, "PRD")
     # gpt-3.5-turbo with 63 % and claude-v1 with 60 %: no significant difference from gpt-4's 64 %.
     assert says(agreement_finding(data)[0], "gpt-4", "64", "2 other judges")
-    assert data.with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
-    assert round(data.with_people("gpt-4").kappa.value, 2) == 0.42
+    assert data.coefficients_with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
+    assert round(data.coefficients_with_people("gpt-4").kappa.value, 2) == 0.42
     said = text(show_merged_orders(data))
     for line in ("64 \u2192 58", "63 \u2192 56", "60 \u2192 52", "55 \u2192 38", "50 \u2192 34"):
         assert line in said

@@ -107,15 +107,15 @@ def test_flips_that_go_both_ways_are_not_called_by_position():
 def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
     # 24 of 40 flip, 22 to 2; half of the verdicts flip when the same is asked again.
     noisy = lean(flips=24, first=22, second=2, p=0.001, noise=0.5)
-    assert not noisy.order_decides
+    assert not noisy.order_decides_most
     told = flip_sentence(noisy)
     assert says(told, "60", "flip", "50", "**toward")
     effect = Estimate(0.6, 0.55, 0.65)
     steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0, order_effect=effect)
-    assert steady.order_decides and "**by position**" in flip_sentence(steady)
+    assert steady.order_decides_most and "**by position**" in flip_sentence(steady)
     # More than half by the estimate, but not by its interval.
     unsure = lean(flips=24, first=22, second=2, p=0.001, order_effect=Estimate(0.6, 0.4, 0.8))
-    assert not unsure.order_decides
+    assert not unsure.order_decides_most
 
 
 def test_a_long_list_of_categories_is_cut():
@@ -321,9 +321,9 @@ def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
 
 
 def test_a_part_of_the_judges_is_named_in_words():
-    assert sentences._format_part_of_rows(2, 2, "judge") == "both judges"
-    assert sentences._format_part_of_rows(3, 3, "prompt") == "all three prompts"
-    assert says(sentences._format_part_of_rows(1, 2, "judge"), "one of", "two judges")
+    assert sentences._some_of_total_text(2, 2, "judge") == "both judges"
+    assert sentences._some_of_total_text(3, 3, "prompt") == "all three prompts"
+    assert says(sentences._some_of_total_text(1, 2, "judge"), "one of", "two judges")
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
     _, lead = bias_finding(bias_from_frame(build(rows)))
     assert says(lead, "Both judges flip", "noise")

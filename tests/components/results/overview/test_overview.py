@@ -94,7 +94,7 @@ def test_a_person_is_the_last_row_of_the_judges(store):
     name = six_items("Voted").save(store)
     shown = FilteredStudy(store, name)
     html_text = summary_tab.draw_judges(shown)
-    person = load_agreement(shown).among_voters.one_person
+    person = load_agreement(shown).voter_agreement.one_person
     assert ("one person" in html_text) == (person.value is not None)
 
 

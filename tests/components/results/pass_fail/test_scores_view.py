@@ -95,10 +95,10 @@ def test_a_heatmap_says_what_it_does_not_show(store: Store) -> None:
 
 
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
-    html = str(panels.order_tables(load_scores(FilteredStudy(store, "rubrics"))))
+    html = str(panels.order_effects_html(load_scores(FilteredStudy(store, "rubrics"))))
     assert says(html, "order", "options") and says(html, "order", "criteria")
     assert says(html, "listed", "first") and "listed 3rd" in html
-    crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
+    crossed = str(panels.order_effects_html(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
 
 
@@ -116,7 +116,7 @@ def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) ->
 
 
 def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
-    html = str(panels.order_tables(load_scores(FilteredStudy(store, "repeated"))))
+    html = str(panels.order_effects_html(load_scores(FilteredStudy(store, "repeated"))))
     section = json_sections(store.frame("repeated"), "point_repeats")["point_repeats"]
     found = section["sim"]["score-scale"]["deviation"]
     assert found["value"] > 0 and f"{found['value']:.2f}".lstrip("0") in html

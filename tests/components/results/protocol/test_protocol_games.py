@@ -57,7 +57,7 @@ def scene(games):
 def test_conflicts_by_what_the_two_games_say(scene):
     (one,) = protocol_games.game_conflicts(scene)
     assert (one.pairs, one.agree, one.both_first, one.both_second) == (5, 2, 1, 1)
-    assert (one.one_tie, one.dropped_pairs, one.unequal_pairs) == (1, 1, 3)
+    assert (one.one_tie, one.dropped_pairs, one.conflicting_pairs) == (1, 1, 3)
     # The win in q3 was the first shown's: that flip leans to the first, too.
     assert (one.toward_first, one.toward_second) == (2, 1)
     html = protocol_games.show_conflicts([one])
@@ -122,7 +122,7 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, stor
     assert sum(one.pairs for one in found) == 73
     assert sum(one.both_first for one in found) == 16
     assert sum(one.both_second for one in found) == 2
-    assert sum(one.unequal_pairs for one in found) == 27
+    assert sum(one.conflicting_pairs for one in found) == 27
     html = protocol_games.show_win_rates(scene)
     assert "<b>51.4</b>" in html and "<b>48.6</b>" in html
     # Three games of the file say "error": nobody answered, so they are no unreadable replies.

@@ -166,7 +166,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
 
 def test_a_gap_without_a_finite_value_has_no_limit(judged):
     ranking = load_ranking(FilteredStudy(judged, NAME, Filter(judge="fair")))
-    assert panels.elo_limit_by_model(ranking) == {}
+    assert panels.bradley_terry_by_model(ranking) == {}
     assert panels.convergence_badge(ranking) == ""
     assert "Regularised." in panels.leaderboard_html(ranking)
 

@@ -25,7 +25,7 @@ from components.results.remedies.improve_panel import (
     draw_improve_card,
 )
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
-from components.results.view.steps_and_menus import NextStep
+from components.results.view.next_step_rows import NextStep
 from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan

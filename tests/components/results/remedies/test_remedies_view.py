@@ -220,9 +220,9 @@ def test_the_step_to_a_price_depends_on_stored_tokens(prd, simulated):
     unknown = load_remedies(shown(prd, "gpt-4"))
     assert not unknown.inputs.tokens
     chart = charts_svg.frontier_chart(unknown, by_dollars=False)
-    assert unknown.price_step(["gpt-4"]) in unescape(chart)
+    assert unknown.price_hint(["gpt-4"]) in unescape(chart)
     counted = load_remedies(FilteredStudy(simulated, "one judge"))
-    assert counted.price_step([counted.judge]) != unknown.price_step(["gpt-4"])
+    assert counted.price_hint([counted.judge]) != unknown.price_hint(["gpt-4"])
 
 
 def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
@@ -415,11 +415,11 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     text = pilot_study_text(filtered, "repeats")
     assert sum(1 for _ in asks_of(run_text(simulated, text))) == 240
     results = load_remedies(filtered)
-    kinds = {(one.kind, one.line.rule.id) for one in results.pilot_lines}
+    kinds = {(one.kind, one.line.rule.id) for one in results.pilot_rules}
     assert ("repeats", "repeats(3)-both") in kinds
     assert "from pilots" in rules_table(results)
     chart = frontier_chart(results, by_dollars=False)
-    for place, one in enumerate(results.pilot_lines, start=1):
+    for place, one in enumerate(results.pilot_rules, start=1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
         tips = re.findall(rf'data-rule="P{place}"[^>]* data-tip="([^"]*)"', chart)
         measured = f"{100 * (one.line.agreement.value or 0):.1f} "
@@ -443,11 +443,11 @@ def test_a_pilot_of_another_prompt_adds_that_prompt_to_the_frontier(simulated, k
         assert says(sent, "Do not rate") == (kind == "describe")
         assert bool(one.call.parameters.get("logprobs")) == (kind == "reference")
     results = load_remedies(filtered)
-    joined = {one.line.rule.id: one for one in results.pilot_lines if one.kind == kind}
+    joined = {one.line.rule.id: one for one in results.pilot_rules if one.kind == kind}
     assert set(joined) >= {f"prompt:{prompt}", f"prompt:{prompt}+pool"}
     assert joined[f"prompt:{prompt}"].line.agreement.n == 40
     assert kind not in {pilot.kind for pilot in offered_pilots(results)}
-    place = [one.line.rule.id for one in results.pilot_lines].index(f"prompt:{prompt}") + 1
+    place = [one.line.rule.id for one in results.pilot_rules].index(f"prompt:{prompt}") + 1
     assert frontier_chart(results, by_dollars=False).count(f'data-rule="P{place}"') == 2
 
 
@@ -497,7 +497,7 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     )
     # 800 comparisons of the study; one call of gpt-4 costs $16.8, both orders $33.6.
     answer = budget_html(view, 40.0)
-    assert says(answer, "800 comparisons", "gpt-4") and view.all_comparisons == 800
+    assert says(answer, "800 comparisons", "gpt-4") and view.all_comparison_count == 800
     dearest = view.budget_plan.steps[-1]
     assert f"up to {int(40 / dearest.cost):,}" in answer
     assert answer.count('class="l r0"') == len(view.budget_plan.steps)
@@ -547,7 +547,7 @@ def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, ju
     prices = {(judge, "prd"): 0.0}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     title, _ = remedy_finding(view)
-    answer = best_rule_sentence(view.budget_plan, 40.0, view.all_comparisons)
+    answer = best_rule_sentence(view.budget_plan, 40.0, view.all_comparison_count)
     alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
     if view.advice.chosen is None:
         assert title.startswith("No remedy was shown")

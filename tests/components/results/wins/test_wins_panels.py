@@ -209,8 +209,8 @@ def test_a_rate_with_a_wide_interval_has_no_change(won, monkeypatch):
 
 def test_ties_and_levels_are_there_only_where_judges_have_them(won):
     scene = FilteredStudy(won, NAME)
-    assert wins_view.show_levels(scene) == ""
-    assert wins_view.show_ties(scene) == ""
+    assert wins_view.show_five_levels(scene) == ""
+    assert wins_view.show_tie_rates(scene) == ""
 
 
 def test_an_empty_selection_is_an_answer_everywhere(won):
@@ -218,7 +218,7 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
     assert says(wins_view.show_win_rates(nobody), "Nothing", "show yet")
     assert wins_length.length_figure(nobody) is None
     assert "No lengths here" in wins_length.show_length_controlled(nobody)
-    assert wins_view.show_ties(nobody) == "" == wins_view.show_levels(nobody)
+    assert wins_view.show_tie_rates(nobody) == "" == wins_view.show_five_levels(nobody)
 
 
 @pytest.mark.extra
@@ -263,7 +263,7 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     shown = {name for name, part in drawn.items() if part is True}
     assert {"visit", "creation_panel", "people", "games", "others_panel"} <= shown
     made = [
-        *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_levels(scene),
+        *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_five_levels(scene),
         wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
         *(str(protocol_view.draw_creation_tables(scene, split, "Reward"))
           for split in ("Categories", "Tasks")),

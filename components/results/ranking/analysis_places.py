@@ -46,7 +46,7 @@ HOW_CHOICES: Final = (
 )
 
 
-def choices_strip(filtered: FilteredStudy) -> Markup:
+def places_by_analysis(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's place: by default, with one choice of the analysis changed (order,
     tie rule, prompt or baseline), and the range over all combinations; then a sentence on first
     place. Only a note for fewer than three models, or more than MAX_MODELS."""
