@@ -81,7 +81,7 @@ def bind(
     """Connect the events of the tab: a change of the view, a filter, a control or the uploaded file
     redraws the page's view. With an engine, the view and the filters' choices are also renewed
     during its active runs."""
-    _bind_draw(tab, header, store, engine)
+    _bind_draw_button(tab, header, store, engine)
     if engine:
         _bind_refresh(tab, header, store, engine)
     for control in tab.named_inputs.values():
@@ -92,10 +92,10 @@ def bind(
     _bind_upload(tab)
 
 
-def _bind_draw(
+def _bind_draw_button(
     tab: results_parts_tab.ResultsTab, header: Header, store: Store, engine: Engine | None
 ) -> None:
-    def draw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+    def draw_view(name: str, request_text: str, *state_values: Any) -> list[Any]:
         session_values = dict(zip(tab.states, state_values, strict=True))
         values = results_parts_tab.parse_request(tab, request_text, session_values)
         progress = run_progress(engine, name)
@@ -110,7 +110,7 @@ def _bind_draw(
 
     inputs = [header.study, tab.request_text, *tab.states.values()]
     outputs = [tab.live.timer, tab.upload, *tab.outputs.values()]
-    tab.draw.click(draw, inputs, outputs, **results_parts_tab.QUIET_EVENT).then(
+    tab.draw.click(draw_view, inputs, outputs, **results_parts_tab.QUIET_EVENT).then(
         None, None, None, js="() => evenhand.drawn()"
     )
 

@@ -68,9 +68,9 @@ def _title_section(filtered: FilteredStudy, page: ReportFigures) -> Markup:
     if unusable is not None:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
     elif filtered.has_only_people:
-        title, lead = agreement_view.agreement_finding(load_agreement(filtered))
+        title, lead = agreement_view.agreement_headline(load_agreement(filtered))
     else:
-        title, lead = summary_tab.finding(filtered)
+        title, lead = summary_tab.headline(filtered)
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
     return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
 

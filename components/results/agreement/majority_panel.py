@@ -66,7 +66,7 @@ def agreement_reference_phrase(filtered: FilteredStudy) -> str:
     return "the majority of people" if by_people else "the known better answers"
 
 
-def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
+def majority_headline(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
     """Headline, with the agreement of the closest judge and, if known, of one person; and the
     sentence below, on the next and the last judge ("" with one judge). None if no agreement is
     known."""

@@ -53,7 +53,7 @@ GOLD_NOTE: Final = (
 """Note for a table with a column of known better answers and without votes."""
 
 
-def agreement_finding(data: Agreement) -> tuple[str, str]:
+def agreement_headline(data: Agreement) -> tuple[str, str]:
     """Headline and the sentence below: the judges closest to people; without votes, agreement among
     judges; without judges, agreement of two people. Otherwise, what is missing."""
     if not data.judges and data.raters.has_people:

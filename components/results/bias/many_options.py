@@ -17,7 +17,7 @@ from components.results.bias.sentences import preferring_rows_clause, row_noun
 from metrics.ratings.conditional_logit import largest_first_sort_key
 
 
-def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
+def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test, or that there are none; a message if no item has verdicts in all rotations."""
     options = bias.options

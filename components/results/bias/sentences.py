@@ -123,17 +123,17 @@ def low_consistency_warning(bias: Bias) -> str:
     return f"Low consistency: {share(same.value, 0)}; chance gives {share(chance, 0)}."
 
 
-def bias_finding(bias: Bias) -> tuple[str, str]:
+def bias_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it: the share of comparisons that a swap flips, and how many
     judges prefer a position; for more than two options, the position chosen most often. A message
     if there is nothing to measure."""
     if not bias.calls:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if bias.options > 2:
-        return _most_chosen_position_finding(bias)
+        return _most_chosen_position_headline(bias)
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
-        return _unmeasured_flips_finding(bias)
+        return _unmeasured_flips_headline(bias)
     pairs = sum(row.pairs for row in rows)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
@@ -236,7 +236,7 @@ def _some_of_total_text(some: int, total: int, noun: str) -> str:
     return f"{number_word(some)} of the {number_word(total)} {noun}s"
 
 
-def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
+def _unmeasured_flips_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
     if bias.max_orders > 1:
         return (
@@ -294,7 +294,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
 
 
-def _most_chosen_position_finding(bias: Bias) -> tuple[str, str]:
+def _most_chosen_position_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below for N options: the position chosen most often, without a
     test; a message if no item has verdicts in all rotations."""
     options = bias.options

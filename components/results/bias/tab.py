@@ -17,7 +17,7 @@ from components.results.bias.bias_matrix import (
 )
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.option_tests import load_option_models
-from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
+from components.results.bias.sentences import PREFERENCE_RULE, bias_headline
 from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.pass_fail import pass_fail_panels
@@ -67,18 +67,18 @@ HOW_LABELS: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline and the sentence below it: what the order changes; for single answers that were
     judged in one order of options and criteria, that its effect is unknown."""
     if not has_comparisons(filtered):
-        by_order = pass_fail_panels.order_finding(filtered) or score_panels.order_finding(filtered)
-        if by_order is None and (filtered.measured_judge_rows["options"] == 1).any():
+        found = pass_fail_panels.order_headline(filtered) or score_panels.order_headline(filtered)
+        if found is None and (filtered.measured_judge_rows["options"] == 1).any():
             return "The effect of the order of options or criteria is unknown.", ONE_ORDER
-        return by_order or single_answers_view(filtered).finding(filtered)
+        return found or single_answers_view(filtered).headline(filtered)
     bias = load_bias(filtered)
     if bias.options == 2 or not bias.calls:
-        return bias_finding(bias)
-    return many_options.position_preference_finding(bias, load_option_models(filtered))
+        return bias_headline(bias)
+    return many_options.position_preference_headline(bias, load_option_models(filtered))
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
@@ -117,7 +117,7 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     return result_view.ControlState(choice_or_default(wanted, LAYOUTS, default))
 
 
-def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Content:
+def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Content:
     bias = load_bias(filtered)
     names = list_matrix_measures(bias.options)
     measure = measure if measure in names else names[0]
@@ -138,13 +138,13 @@ def has_judges(filtered: FilteredStudy) -> bool:
     return not filtered.has_only_people
 
 
-def draw_slots(filtered: FilteredStudy) -> Content:
+def render_position_histogram(filtered: FilteredStudy) -> Content:
     bias = load_bias(filtered)
     return Content({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
 
 
-def draw_flips(filtered: FilteredStudy) -> Markup | None:
-    """Draw the direction of flips; None for choices among more than two options."""
+def render_flips(filtered: FilteredStudy) -> Markup | None:
+    """Render the direction of flips; None for choices among more than two options."""
     bias = load_bias(filtered)
     if bias.options != 2:
         return None
@@ -152,8 +152,8 @@ def draw_flips(filtered: FilteredStudy) -> Markup | None:
     return bias_view.flips_html(bias) + bias_view.entropy_split_html(bias, split)
 
 
-def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
-    """Draw the effect of an unrelated option (an answer to another item); None for pairs and
+def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
+    """Render the effect of an unrelated option (an answer to another item); None for pairs and
     without a second study."""
     pairs = load_bias(filtered).options == 2
     return None if pairs else show_unrelated_contrast(filtered)
@@ -174,8 +174,8 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def draw_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
-    """Draw effects of position and label: two shares for pairs (None if their labels were not
+def render_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
+    """Render effects of position and label: two shares for pairs (None if their labels were not
     crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
     if bias.options == 2:
@@ -194,7 +194,7 @@ def draw_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
     return None if made is None else Content({"labels": made}, panel_heading(title, subtitle))
 
 
-def draw_order_tests(filtered: FilteredStudy) -> Markup:
+def render_order_tests(filtered: FilteredStudy) -> Markup:
     bias = load_bias(filtered)
     if bias.options == 2:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
@@ -213,7 +213,7 @@ FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 )
 MATRIX: Final = Panel(
     "matrix",
-    draw_matrix,
+    render_matrix,
     (Body("matrix", "eh-matrix", clickable=True),),
     DEFAULT_MEASURE,
     bias_matrix.measure_subtitle(DEFAULT_MEASURE),
@@ -246,7 +246,7 @@ MATRIX: Final = Panel(
 )
 SLOTS: Final = Panel(
     "slots",
-    draw_slots,
+    render_position_histogram,
     (Body("slots", "eh-slots", chart_height=300, clickable=True),),
     "Which position is chosen",
     how=HOW_SLOTS,
@@ -256,7 +256,7 @@ SLOTS: Final = Panel(
 )
 FLIPS: Final = Panel(
     "flips",
-    draw_flips,
+    render_flips,
     (Body("flips", "eh-flips", clickable=True),),
     "Which way verdicts flip",
     "pairs that flip, by direction",
@@ -274,7 +274,7 @@ FLIPS: Final = Panel(
 )
 TESTS: Final = Panel(
     "tests",
-    draw_order_tests,
+    render_order_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
     "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
@@ -292,7 +292,7 @@ TESTS: Final = Panel(
 )
 LABELS: Final = Panel(
     "labels",
-    draw_slot_and_label_effects,
+    render_slot_and_label_effects,
     (Body("labels", "eh-slot-or-label", clickable=True),),
     "Position or label?",
     how=HOW_LABELS,
@@ -301,7 +301,7 @@ LABELS: Final = Panel(
 )
 UNRELATED: Final = Panel(
     "unrelated",
-    draw_unrelated,
+    render_unrelated_option,
     (Body("unrelated", "eh-unrelated"),),
     "Unrelated option",
     "Grade Score with the unrelated option minus Grade Score without it, same items",
@@ -343,7 +343,7 @@ VIEW: Final = View(
             visible=has_single_answer_scores,
         ),
     ),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     json_keys=(
         "position_pooled.consistency",

@@ -106,11 +106,11 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     return measure_families.measure_family_of_view(view)
 
 
-def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
+def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
     and the side named `other`, in the measures of `view`."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
-    return panels.contrast_finding(pair, family)
+    return panels.contrast_headline(pair, family)
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:

@@ -31,7 +31,7 @@ the other below its negative, and the difference is significant."""
 # ---------------------------------------------------------------------------- headline
 
 
-def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
+def contrast_headline(pair: PairedSides, family: str) -> tuple[str, str]:
     """Headline and the sentence below it (number of significant differences); if nothing can be
     compared, that fact and the reason. The headline of QUALITY, which asks who is right, is the
     difference in agreement, if known. Other headlines: the difference in consistency, if it is

@@ -35,12 +35,12 @@ LENGTH_SUBTITLE: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
     longer answer, against an even share; if lengths are unknown too, that nothing can be measured.
     The sentence below also gives the share of the longer answer among equally right answers."""
     padding = length_panel.longer_of_equal_sentence(filtered)
-    if (twins := twin_panels.twin_finding(filtered)) is not None:
+    if (twins := twin_panels.twin_effects_headline(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()
     longer = length_preference(filtered.measured_judge_rows)
     if longer.value is None:
@@ -64,8 +64,8 @@ def do_lengths_differ(filtered: FilteredStudy) -> bool:
     return length_preference(filtered.measured_judge_rows).value is not None
 
 
-def draw_length(filtered: FilteredStudy) -> Content | None:
-    """Draw the win rate by length ratio; None if no two answers have known, different lengths."""
+def render_length_effect(filtered: FilteredStudy) -> Content | None:
+    """Render the win rate by length ratio; None if no two answers have known, different lengths."""
     figure = length_panel.length_figure(filtered)
     if figure is None or not do_lengths_differ(filtered):
         return None
@@ -76,17 +76,17 @@ def draw_length(filtered: FilteredStudy) -> Content | None:
     return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 
 
-def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
-    """Draw win rates with length held equal; None if no two answers have known, different
+def render_length_controlled(filtered: FilteredStudy) -> Markup | None:
+    """Render win rates with length held equal; None if no two answers have known, different
     lengths."""
     if not do_lengths_differ(filtered):
         return None
     return length_panel.show_length_controlled(filtered)
 
 
-def draw_injection(filtered: FilteredStudy) -> Markup | None:
-    """Draw the results with and without injection suspects; a note if the filters leave no suspect,
-    None if the study has none."""
+def render_injection(filtered: FilteredStudy) -> Markup | None:
+    """Render the results with and without injection suspects; a note if the filters leave no
+    suspect, None if the study has none."""
     if SUSPECT_COLUMN not in filtered.unfiltered_frame:
         return None
     return injection_effect.injection_report_section(filtered) or None
@@ -94,7 +94,7 @@ def draw_injection(filtered: FilteredStudy) -> Markup | None:
 
 LENGTH: Final = Panel(
     "length",
-    draw_length,
+    render_length_effect,
     (Body("length", "eh-length", chart_height=330),),
     LENGTH_TITLE,
     LENGTH_SUBTITLE,
@@ -113,14 +113,14 @@ LENGTH: Final = Panel(
 LENGTH_LATER: Final = replace(
     LENGTH,
     name="length_later",
-    draw=lambda filtered: length_panel.length_figure(filtered),
+    renderer=lambda filtered: length_panel.length_figure(filtered),
     bodies=(Body("length_folded", "eh-length-folded", chart_height=330),),
     needs="",
 )
 """The same panel, folded: with twins, length is not the first question."""
 CONTROLLED: Final = Panel(
     "controlled",
-    draw_length_controlled,
+    render_length_controlled,
     (Body("controlled", "eh-controlled", clickable=True),),
     "Win rate with length held equal",
     "win rate as observed, and as if both answers were equally long; length need not be the "
@@ -135,7 +135,7 @@ CONTROLLED: Final = Panel(
 )
 INJECTION: Final = Panel(
     "injection",
-    draw_injection,
+    render_injection,
     (Body("injection", "eh-injection", clickable=True),),
     css="eh-kind",
     needs="no answer or question of the data contains text addressed to the judge",
@@ -143,7 +143,7 @@ INJECTION: Final = Panel(
 )
 FOREST: Final = Panel(
     "twins",
-    twin_panels.draw_twins,
+    twin_panels.render_twin_effects,
     (Body("twins", "eh-twins-forest"),),
     "What moves it, beyond its floor",
     "effect of a change that should not matter, minus its floor; adjusted intervals",
@@ -154,14 +154,14 @@ FOREST: Final = Panel(
 )
 PAIRS: Final = Panel(
     "twin_pairs",
-    twin_panels.draw_twin_examples,
+    twin_panels.render_twin_examples,
     (Body("twin_pairs", "eh-twin-pairs", clickable=True),),
     "The pairs behind a row",
     "click a row; added words are marked",
 )
 STYLE: Final = Panel(
     "style",
-    twin_panels.draw_style,
+    twin_panels.render_style_weights,
     (Body("style", "eh-style"),),
     twin_panels.STYLE_TITLE,
     how=HOW_STYLE,
@@ -171,7 +171,7 @@ STYLE: Final = Panel(
 )
 ALL_FAMILIES: Final = Panel(
     "all_twins",
-    twin_panels.draw_effects_of_all_families,
+    twin_panels.render_effects_of_all_families,
     (Body("all_twins", "eh-all-twins"),),
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "
@@ -188,7 +188,7 @@ VIEW: Final = View(
         fold(CONTROLLED.title, CONTROLLED),
         INJECTION,
     ),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     json_keys=(
         "twins.*.*.*.adjusted",

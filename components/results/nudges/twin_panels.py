@@ -54,7 +54,7 @@ def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffec
     return found
 
 
-def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and sentence on the largest effect; None without twins. With several judges or
     prompts, the one with the largest significant effect is named."""
     effects_by_rater = twin_effects_by_rater(filtered)
@@ -74,7 +74,7 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     return where + title, f"{chance_sentence(own)} {lead}".strip()
 
 
-def draw_twins(filtered: FilteredStudy) -> Markup | None:
+def render_twin_effects(filtered: FilteredStudy) -> Markup | None:
     """HTML forest plots of the twins' effects, one for each judge and prompt (at most MAX_RATERS);
     None without twins."""
     effects_by_rater = twin_effects_by_rater(filtered)
@@ -149,9 +149,9 @@ def _examples_box_id(effect: TwinEffect, rater_number: int) -> str:
     return f"eh-twin-{rater_number}-{effect.design}-{effect.family}"
 
 
-def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
-    """Draw examples of every family, for at most MAX_RATERS judges and prompts; a click on a row of
-    the forest shows those of its family. None without twins or without their texts."""
+def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
+    """Render examples of every family, for at most MAX_RATERS judges and prompts; a click on a row
+    of the forest shows those of its family. None without twins or without their texts."""
     effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
@@ -163,8 +163,8 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     return html.pairs(boxes) if any(pairs.pairs for _, _, pairs in boxes) else None
 
 
-def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of all effects, each with the smallest detectable effect and the number of
+def render_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
+    """Render the table of all effects, each with the smallest detectable effect and the number of
     skipped answers; None without twins."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
@@ -207,9 +207,9 @@ def _format_effect(estimate: Estimate, signed: bool = True) -> str:
     return number(scale * estimate.value, 0 if scale == 100 else 2, signed=signed)
 
 
-def draw_style(filtered: FilteredStudy) -> Content | None:
-    """Draw each judge's weights of style features. With several judges, the weights of length come
-    first and those of the other features are folded. None if no weights can be fitted."""
+def render_style_weights(filtered: FilteredStudy) -> Content | None:
+    """Render each judge's weights of style features. With several judges, the weights of length
+    come first and those of the other features are folded. None if no weights can be fitted."""
     styles = style_counts_of_study(filtered.store, filtered.name)
     found = filtered.memoised(
         ("style", filtered.filter), lambda: style_section(filtered.frame, styles)

@@ -71,7 +71,7 @@ MAX_ROWS: Final = 5
 MAX_QUESTION: Final = 160
 
 
-def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
+def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     """Headline and the sentence below it: pass rates among good and bad answers, true and observed
     pass rate; without labels, only the observed one. A message without pass/fail verdicts."""
     found = results.shown
@@ -103,7 +103,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     return title, f"{lead}: the judge's pass rate is {points(number(100 * abs(gap)))} too {high}."
 
 
-def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
+def pass_order_headline(results: PassFailResults) -> tuple[str, str] | None:
     """Headline and the sentence below it: share of answers whose verdict changes when pass and fail
     change places, beside that of repeats, and the difference of the pass rates; None if no answer
     was judged in both orders."""

@@ -29,19 +29,19 @@ PARTS_SUBTITLE: Final = (
 RATES_TITLE: Final = "How often is the judge right?"
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    return panels.pass_fail_finding(load_pass_fail(filtered))
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
+    return panels.pass_fail_headline(load_pass_fail(filtered))
 
 
-def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
-    return panels.pass_order_finding(load_pass_fail(filtered))
+def order_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
+    return panels.pass_order_headline(load_pass_fail(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 
 
-def draw_confusion_areas(filtered: FilteredStudy) -> Content:
+def render_confusion_areas(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
     if results.shown is None:
         why = "Choose a study whose judges pass or fail single answers."
@@ -53,7 +53,7 @@ def draw_confusion_areas(filtered: FilteredStudy) -> Content:
     return Content({"areas": panels.confusion_areas(results)}, heading)
 
 
-def draw_rates(filtered: FilteredStudy) -> Content:
+def render_rates(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
     if results.shown is None:
         return Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
@@ -62,8 +62,8 @@ def draw_rates(filtered: FilteredStudy) -> Content:
     return Content({"rates": rate_tables.rates_table(results)}, heading)
 
 
-def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of rates by judge and prompt; None if there would be only one row."""
+def render_judges(filtered: FilteredStudy) -> Markup | None:
+    """Render the table of rates by judge and prompt; None if there would be only one row."""
     return rate_tables.judges_table(load_pass_fail(filtered), load_unusable_shares(filtered))
 
 
@@ -82,21 +82,21 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel("Pass or fail", subtitle, body)
 
 
-def draw_rates_by_group(filtered: FilteredStudy) -> Markup | None:
-    """Draw the rates by model and category; None if there are neither several models nor several
+def render_rates_by_group(filtered: FilteredStudy) -> Markup | None:
+    """Render the rates by model and category; None if there are neither several models nor several
     categories."""
     return rate_tables.rates_by_group_table(load_pass_fail(filtered))
 
 
-def draw_option_order_effect(filtered: FilteredStudy) -> Markup | None:
-    """Draw the effect of the order of the options; None if there was one order."""
+def render_option_order_effect(filtered: FilteredStudy) -> Markup | None:
+    """Render the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
     return None if results.shown is None else panels.option_order_panel(results)
 
 
 AREAS: Final = Panel(
     "areas",
-    draw_confusion_areas,
+    render_confusion_areas,
     (Body("areas", "eh-pass-areas", clickable=True),),
     AREAS_TITLE,
     scale=9,
@@ -106,7 +106,7 @@ AREAS: Final = Panel(
 )
 RATES: Final = Panel(
     "rates",
-    draw_rates,
+    render_rates,
     (Body("rates", "eh-pass-rates", clickable=True),),
     RATES_TITLE,
     how="Sensitivity: passes among answers labelled good. Specificity: fails among answers "
@@ -128,7 +128,7 @@ RATES: Final = Panel(
 )
 JUDGES: Final = Panel(
     "judges",
-    draw_judges,
+    render_judges,
     (Body("judges", "eh-pass-judges", clickable=True),),
     "All judges",
     f"rates in %, 95{NARROW_SPACE}% CI by item",
@@ -140,7 +140,7 @@ JUDGES: Final = Panel(
 )
 ORDER: Final = Panel(
     "order",
-    draw_option_order_effect,
+    render_option_order_effect,
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
@@ -167,11 +167,11 @@ WRONG: Final = Panel(
 )
 PARTS_PANEL: Final = Panel(
     "pass_parts",
-    draw_rates_by_group,
+    render_rates_by_group,
     (Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
-    report=draw_rates_by_group,
+    report=render_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(
@@ -181,7 +181,7 @@ VIEW: Final = View(
         fold(WRONG.title, WRONG),
         fold("All judges, models and categories", JUDGES, PARTS_PANEL),
     ),
-    finding,
+    headline,
     kpis,
     json_keys=(
         "pass_fail.*.*.true_pass_rate",

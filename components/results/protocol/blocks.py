@@ -42,7 +42,7 @@ def make_any_section_test(*names: str) -> Callable[[FilteredStudy], bool]:
 shows_levels = make_any_section_test(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)
 
 
-def draw_rules(filtered: FilteredStudy) -> Markup:
+def render_rules(filtered: FilteredStudy) -> Markup:
     wanted = load_sections(filtered)
     if not wanted:
         return empty_state(
@@ -53,8 +53,8 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
 
-def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
-    """Draw the heatmap of Grade Score or one of its parts (`score`: a key of
+def render_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
+    """Render the heatmap of Grade Score or one of its parts (`score`: a key of
     `grade_panel.MEASURE_SUBTITLES`), the scores by number of options, and unusable replies."""
     cells = load_grade_cells(filtered)
     sizes = grade_panel.show_grades_by_option_number(filtered, cells)
@@ -66,14 +66,14 @@ def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
     return Content(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
 
 
-def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
-    """Draw the effect of an unrelated option; `beside`: name of the study to compare with."""
+def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Markup:
+    """Render the effect of an unrelated option; `beside`: name of the study to compare with."""
     other = load_choices_of_other_study(filtered, beside)
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
-def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
-    """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
+def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
+    """Render Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
     "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
     study with neither five-level verdicts nor factuality scores."""
     if not shows_levels(filtered):
@@ -92,18 +92,18 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Cont
     return Content({"levels": table}, panel_heading(title, subtitle))
 
 
-def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
-    """Draw one of Creation-MMBench's published tables, `table`, for a study with its preset or
+def render_published_creation(filtered: FilteredStudy, table: str) -> Markup:
+    """Render one of Creation-MMBench's published tables, `table`, for a study with its preset or
     without a preset; empty for other presets."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
 
 
-def draw_benchmark_correlations(
+def render_benchmark_correlations(
     filtered: FilteredStudy, scores: Any, correlation: str
 ) -> Content | None:
-    """Draw the correlations with other benchmarks; None without a protocol, or if the only one is
+    """Render the correlations with other benchmarks; None without a protocol, or if the only one is
     Grade Score, which rates judges and not models. `scores`: uploaded scores (BenchmarkScores, or
     None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
@@ -174,18 +174,18 @@ def main_protocol(filtered: FilteredStudy) -> str:
     return sections.WINS_SECTION
 
 
-def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def protocol_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of the study's main protocol, and the sentence below it; a message without a
     protocol."""
     protocol = main_protocol(filtered)
     if protocol == sections.GRADE_SECTION:
-        return grade_panel.grade_finding(load_grade_cells(filtered))
+        return grade_panel.grade_headline(load_grade_cells(filtered))
     if protocol == sections.LEVELS_SECTION:
-        return creation_panels.creation_finding(filtered, load_creation_rows(filtered))
+        return creation_panels.creation_headline(filtered, load_creation_rows(filtered))
     if protocol == sections.VISIT_SECTION:
-        return visit_panels.leaderboard_finding(load_leaderboard(filtered))
+        return visit_panels.leaderboard_headline(load_leaderboard(filtered))
     if protocol:
-        return game_panels.games_finding(filtered)
+        return game_panels.games_headline(filtered)
     return "No verdicts yet.", "Results appear here while the study runs."
 
 

@@ -337,7 +337,7 @@ def _condition_words(side: str) -> str:
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
+def creation_headline(filtered: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
     known = [row for row in found if row.reward.value is not None]
     if not known:
         if (best := _highest_factuality_row(found)) is None:

@@ -169,7 +169,7 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
     ]
 
 
-def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
+def render_game_conflicts(filtered: FilteredStudy) -> Markup:
     found = game_conflicts(filtered)
     return game_conflicts_line_html(found) + show_conflicts(found)
 
@@ -329,7 +329,7 @@ def _model_with_best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | Non
     return next(((model, rate) for model, rate in rates.items() if rate.value is not None), None)
 
 
-def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     best = _model_with_best_rate(filtered)
     if best is None:
         ratings = load_rating_rows(filtered)

@@ -178,7 +178,7 @@ def find_best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> VisitLe
     return max(met, key=lambda row: row.against_reference.value or 0.0, default=None)
 
 
-def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
+def leaderboard_headline(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."

@@ -19,7 +19,7 @@ from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
 from studies.domain import Estimate
 
 
-def ranking_finding(ranking: Ranking) -> tuple[str, str]:
+def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     """Headline and the sentence below: the leading model, and whether its lead is significant; a
     message without pairs."""
     board = ranking.main_leaderboard
@@ -31,7 +31,7 @@ def ranking_finding(ranking: Ranking) -> tuple[str, str]:
     )
 
 
-def options_finding(rates: Mapping[str, Estimate]) -> tuple[str, str]:
+def options_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     """Headline and the sentence below, if each comparison has three or more answers: the model
     with the highest win rate, and the next, or all models with this win rate."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}

@@ -19,7 +19,7 @@ from components.results.pass_fail.scores.computed import (
 from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
-from components.results.ranking.sentences import options_finding, ranking_finding
+from components.results.ranking.sentences import options_headline, ranking_headline
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from components.results.wins import win_rate_panels as wins
@@ -54,7 +54,7 @@ def has_pairs(filtered: FilteredStudy) -> bool:
 
 def report_headline(filtered: FilteredStudy) -> Markup:
     shown = has_pairs(filtered)
-    return finding_html(*ranking_finding(load_ranking(filtered))) if shown else EMPTY
+    return finding_html(*ranking_headline(load_ranking(filtered))) if shown else EMPTY
 
 
 def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
@@ -82,37 +82,37 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
     return paper_table.PaperTable("Ranking", caption, head, tuple(rows))
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return point_ranking_panel.point_ranking_finding(filtered)
+        return point_ranking_panel.point_ranking_headline(filtered)
     title, lead = (
-        options_finding(win_rate(filtered.measured_judge_rows, *filtered.rule))
+        options_headline(win_rate(filtered.measured_judge_rows, *filtered.rule))
         if compares_only_many_options(filtered)
-        else ranking_finding(load_ranking(filtered))
+        else ranking_headline(load_ranking(filtered))
     )
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_leaderboard(filtered: FilteredStudy) -> Content:
+def render_leaderboard(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
     heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
     return Content({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
-def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
-    """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
+def render_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
+    """Render the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
     evidence = panels.evidence_html(filtered.measured_judge_rows, ranking)
     return evidence + panels.convergence_badge(ranking) or None
 
 
-def draw_elo_curves(filtered: FilteredStudy) -> Any:
+def render_elo_curves(filtered: FilteredStudy) -> Any:
     figure = panels.elo_figure(load_ranking(filtered))
     return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
 
-def draw_head_to_head(filtered: FilteredStudy) -> Content:
+def render_head_to_head(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell_text(ranking)
     subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
@@ -120,8 +120,8 @@ def draw_head_to_head(filtered: FilteredStudy) -> Content:
     return Content({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
-def draw_ranking_by_order(filtered: FilteredStudy) -> Markup:
-    """Draw the sentence on whether the ranking holds in both orders, and the table of orders."""
+def render_ranking_by_order(filtered: FilteredStudy) -> Markup:
+    """Render the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
     text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
@@ -147,7 +147,7 @@ ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 )
 BOARD: Final = Panel(
     "board",
-    draw_leaderboard,
+    render_leaderboard,
     (Body("leaders", "eh-leaders", clickable=True),),
     "Leaderboard",
     how=HOW_RANKING,
@@ -165,14 +165,14 @@ BOARD: Final = Panel(
 )
 EVIDENCE: Final = Panel(
     "evidence",
-    draw_evidence_and_convergence,
+    render_evidence_and_convergence,
     (Body("evidence", "eh-evidence"),),
     "Evidence and convergence",
     json_keys=("planning.*.e_value",),
 )
 ELO: Final = Panel(
     "curves",
-    draw_elo_curves,
+    render_elo_curves,
     (Body("elo", "eh-elo", chart_height=230, clickable=True),),
     "Elo curves",
     "rating after each battle; depends on their order, the leaderboard does not",
@@ -189,7 +189,7 @@ ELO: Final = Panel(
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",
-    draw_head_to_head,
+    render_head_to_head,
     (Body("heads", "eh-heads", clickable=True),),
     "Head-to-head",
     how="`(wins + ties/2) / battles` between the two models; Wilson intervals at the effective n, "
@@ -202,7 +202,7 @@ HEAD_TO_HEAD: Final = Panel(
 )
 ORDERS: Final = Panel(
     "orders",
-    draw_ranking_by_order,
+    render_ranking_by_order,
     (Body("orders", "eh-orders"),),
     "Does the ranking depend on the order of the answers?",
     "ratings from each order alone and from both orders together; line: "
@@ -270,7 +270,7 @@ PAIRS: Final = PanelGroup(
 VIEW: Final = View(
     NAME,
     (PAIRS, POINTS),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     report=report_headline,
     json_keys=("gaps.*.*", "planning.*.battles_needed", "position_pooled.consistency"),

@@ -321,8 +321,8 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 
-def draw_improve_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card "Improve the prompt", and above it the result of the latest look (trial of
+def render_improve_card(filtered: FilteredStudy) -> Markup | None:
+    """Render the card "Improve the prompt", and above it the result of the latest look (trial of
     candidates on the hold-out), if there was one; None without labels, or with over MAX_CASES."""
     found = build_improve_card(filtered)
     if found is None:

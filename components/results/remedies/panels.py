@@ -52,13 +52,13 @@ PUBLISHED: Final = {
 # -- recommendation --------------------------------------------------------------------------------
 
 
-def remedy_finding(results: RemedyResults) -> tuple[str, str]:
+def remedy_headline(results: RemedyResults) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule, or the reason why none is
     recommended; and the gain or loss of the usual rule "both orders must agree", unless this is the
     recommended one."""
     advice = results.advice
     if advice is None:
-        return _missing_data_finding(results)
+        return _missing_data_headline(results)
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
         return advice.sentence, "" if usual else _usual_rule_text(results)
@@ -83,7 +83,7 @@ NO_PAIRS_FINDING: Final = (
 )
 
 
-def _missing_data_finding(results: RemedyResults) -> tuple[str, str]:
+def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
     """Headline and the sentence below it if no rule can be compared: verdicts in both orders are
     missing, or the better answers are unknown."""
     known = results.study.left_out["incomplete"]

@@ -90,7 +90,7 @@ def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
 
-def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def point_remedies_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule with its gain on held-out items, or
     the reason why none is recommended, or that too few replies can be read."""
     found = load_point_remedies(filtered)

@@ -66,17 +66,17 @@ HOW_RULES: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return point_remedies_panel.point_remedies_finding(filtered)
+        return point_remedies_panel.point_remedies_headline(filtered)
     options = filtered.measured_judge_rows["options"]
     if not (options == 2).any():
         if (options > 2).any() or compares_only_many_options(filtered):
             return panels.NO_PAIRS_FINDING
         if len(options):
-            return point_remedies_panel.point_remedies_finding(filtered)
+            return point_remedies_panel.point_remedies_headline(filtered)
     results = load_remedies(filtered)
-    told = panels.remedy_finding(results)
+    told = panels.remedy_headline(results)
     rater = None if results.rater is None else (results.judge, results.prompt)
     return put_format_advice_first(filtered, rater, told)
 
@@ -87,8 +87,8 @@ def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlSta
     return ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
 
-def draw_budget(filtered: FilteredStudy, budget: str) -> Content | None:
-    """Draw the best use of a budget (dollars as text); None without a known better answer."""
+def render_budget(filtered: FilteredStudy, budget: str) -> Content | None:
+    """Render the best use of a budget (dollars as text); None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None or results.budget_plan is None:
         return None
@@ -97,9 +97,9 @@ def draw_budget(filtered: FilteredStudy, budget: str) -> Content | None:
     return Content({"budget_plan": panels.budget_html(results, money)}, heading)
 
 
-def draw_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
-    """Draw price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls are
-    drawn if rules cannot be compared in dollars). None without a known better answer."""
+def render_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
+    """Render price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls
+    are drawn if rules cannot be compared in dollars). None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
@@ -115,9 +115,9 @@ def _frontier_subtitle(results: RemedyResults) -> str:
     )
 
 
-def draw_risk(filtered: FilteredStudy) -> Content | None:
-    """Draw the risk-coverage curve; None without a known better answer, or if hardly any comparison
-    is decided."""
+def render_risk_curve(filtered: FilteredStudy) -> Content | None:
+    """Render the risk-coverage curve; None without a known better answer, or if hardly any
+    comparison is decided."""
     results = load_remedies(filtered)
     if results.rater is None or (chart := charts_svg.risk_chart(results)) is None:
         return None
@@ -141,8 +141,8 @@ def certified_share_sentence(results: RemedyResults) -> str:
     return f"{results.judge} may decide {decided} of comparisons alone with {terms}."
 
 
-def draw_best_rules(filtered: FilteredStudy) -> Content | None:
-    """Draw the rules worth their price, and the usual one; None without a known better answer."""
+def render_best_rules(filtered: FilteredStudy) -> Content | None:
+    """Render the rules worth their price, and the usual one; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
@@ -154,8 +154,8 @@ def draw_best_rules(filtered: FilteredStudy) -> Content | None:
     return Content({"best_rules": table}, pieces.panel_heading("The rules", on))
 
 
-def draw_rules(filtered: FilteredStudy) -> Content | None:
-    """Draw the table of all rules; None without a known better answer."""
+def render_rules(filtered: FilteredStudy) -> Content | None:
+    """Render the table of all rules; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
@@ -187,7 +187,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
     )
 
 
-def draw_lower_panels(filtered: FilteredStudy) -> Markup | None:
+def render_lower_panels(filtered: FilteredStudy) -> Markup | None:
     """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
     None if no better answer is known, or if no judge passes the filters."""
     results = load_remedies(filtered)
@@ -207,7 +207,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
         return EMPTY
     chart = charts_svg.frontier_chart(results, by_dollars=False)
     widened = "intervals of the differences to one call are widened to hold for all rules together"
-    return pieces.finding_html(*finding(filtered)) + pieces.wrap(
+    return pieces.finding_html(*headline(filtered)) + pieces.wrap(
         panels.html.panel(FRONTIER_TITLE, _frontier_subtitle(results), chart),
         panels.html.panel(_rules_title(results), widened, panels.rules_table(results)),
         panels.patterns_panel(results),
@@ -265,7 +265,7 @@ RECOMMENDATION: Final = Panel(
 )
 BUDGET: Final = Panel(
     "budget_plan",
-    draw_budget,
+    render_budget,
     (Body("budget_plan", "eh-budget-plan"),),
     "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
@@ -287,7 +287,7 @@ BUDGET: Final = Panel(
 )
 FRONTIER: Final = Panel(
     "frontier",
-    draw_frontier,
+    render_frontier,
     (Body("frontier", "eh-frontier", clickable=True),),
     FRONTIER_TITLE,
     legend=KEYS,
@@ -303,7 +303,7 @@ FRONTIER: Final = Panel(
 )
 RISK: Final = Panel(
     "risk",
-    draw_risk,
+    render_risk_curve,
     (Body("risk", "eh-risk"),),
     RISK_TITLE,
     json_keys=(
@@ -314,7 +314,7 @@ RISK: Final = Panel(
 )
 BEST_RULES: Final = Panel(
     "best_rules",
-    draw_best_rules,
+    render_best_rules,
     (Body("best_rules", "eh-best-rules", clickable=True),),
     "The rules",
     how=HOW_RULES,
@@ -322,7 +322,7 @@ BEST_RULES: Final = Panel(
 )
 RULES: Final = Panel(
     "rules",
-    draw_rules,
+    render_rules,
     (Body("rules", "eh-rules", clickable=True),),
     "All rules",
     how=HOW_RULES,
@@ -335,14 +335,14 @@ RULES: Final = Panel(
 )
 LOWER: Final = Panel(
     "lower",
-    draw_lower_panels,
+    render_lower_panels,
     (Body("lower", "eh-remedy-lower"),),
     css="eh-kind",
     json_keys=("remedies.identity.*.*.same_right", "remedies.identity.*.*.gain"),
 )
 IMPROVE: Final = Panel(
     "improve",
-    improve_panel.draw_improve_card,
+    improve_panel.render_improve_card,
     (Body("improve", "eh-improve-body"),),
     css="eh-kind",
     how=improve_panel.HOW,
@@ -383,7 +383,7 @@ MORE_PAIRS: Final = PanelGroup(
 VIEW: Final = View(
     NAME,
     (PAIRS, POINTS, fold("Improve the prompt", IMPROVE), MORE_PAIRS),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     report=remedies_report,
     json_keys=("remedies.recommendations.*.*.gain", "remedies.rules.*.*.single.agreement"),

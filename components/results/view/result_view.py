@@ -2,7 +2,7 @@
 
 A panel has a name, a function that draws it and, optionally, a part of the report and a table. From
 the list of panels follow the HTML of the view (`view_html`), the outputs by name, the report and
-the tables. `draw` takes the controls that are its parameters by name.
+the tables. `Panel.renderer` takes the controls that are its parameters by name.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Panel:
     """One panel: heading, controls, bodies and the text "How is this computed?"."""
 
     name: str
-    draw: Callable[..., Any]
+    renderer: Callable[..., Any]
     """Function of the filtered study and of controls by name; it returns Content, or the content of
     the only body, or None to hide the panel."""
     bodies: tuple[Body, ...]
@@ -133,7 +133,7 @@ class Panel:
     does."""
     needs: str = ""
     """Text that names the data which would fill the panel; it is listed under "Not in this study"
-    while `draw` returns None."""
+    while `renderer` returns None."""
     in_report: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the report file contains the panel as on the page, with initial control
     values; None: it does not."""
@@ -158,8 +158,8 @@ class Panel:
 
     @cached_property
     def control_names(self) -> tuple[str, ...]:
-        """Names of the controls that `draw` takes."""
-        _, *names = inspect.signature(self.draw).parameters
+        """Names of the controls that `renderer` takes."""
+        _, *names = inspect.signature(self.renderer).parameters
         return tuple(names)
 
     def fits(self, filtered: FilteredStudy) -> bool:
@@ -167,12 +167,12 @@ class Panel:
         return self.applies is None or self.applies(filtered)
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw the panel with these control values (by name); return output name -> content. The
+        """Render the panel with these control values (by name); return output name -> content. The
         output `visibility_output` is True, or False for a hidden panel, which has no other
         output."""
         drawn = None
         if self.fits(filtered):
-            drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
+            drawn = self.renderer(filtered, **{name: controls[name] for name in self.control_names})
         if drawn is None:
             return {self.visibility_output: False}
         if not isinstance(drawn, Content):
@@ -208,7 +208,7 @@ class View:
 
     name: str
     layout: tuple[Panel | PanelGroup, ...]
-    finding: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
+    headline: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
     """Function that returns the headline and the sentence below it; two empty texts if a panel
     draws the headline because it depends on controls."""
     kpis: Callable[[FilteredStudy], Markup] | None = None
@@ -250,7 +250,7 @@ class View:
         return [panel for panel in self.panels if panel.name not in hidden]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw all panels, except in hidden groups, with these control values (by name); return
+        """Render all panels, except in hidden groups, with these control values (by name); return
         output name -> content, and name of a group with `visible` -> whether it is shown."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}

@@ -96,11 +96,11 @@ def unreadable_share(rows: pd.DataFrame) -> float:
 
 
 def put_format_advice_first(
-    filtered: FilteredStudy, rater: Rater | None, finding: tuple[str, str]
+    filtered: FilteredStudy, rater: Rater | None, headline: tuple[str, str]
 ) -> tuple[str, str]:
     """The headline on remedies for a judge with a prompt (`rater`; None: the one with the most
     unreadable replies) and the sentence below it. If many of its replies cannot be read, the
-    headline is the advice to change the verdict format, and the finding follows below it."""
+    headline is the advice to change the verdict format, and the given headline follows below it."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
     shares: dict[Rater, float] = {
         (str(judge), str(prompt)): unreadable_share(rows) for (judge, prompt), rows in groups
@@ -108,10 +108,10 @@ def put_format_advice_first(
     rater = rater or max(shares, key=lambda one: shares[one], default=("", ""))
     unreadable = shares.get(rater, 0.0)
     if unreadable < MANY_UNUSABLE:
-        return finding
+        return headline
     prompt = f" to the prompt {rater[1]}" if len({prompt for _, prompt in shares}) > 1 else ""
     told = f"{share(unreadable, 0)} of the replies of {rater[0]}{prompt} cannot be read."
-    return FORMAT_ADVICE, " ".join(filter(None, (told, *finding)))
+    return FORMAT_ADVICE, " ".join(filter(None, (told, *headline)))
 
 
 def has_votes(filtered: FilteredStudy) -> bool:

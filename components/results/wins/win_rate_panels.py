@@ -33,9 +33,9 @@ def matrix_columns_menu_state(filtered: FilteredStudy, wanted: str | None) -> Co
     return ControlState(choice_or_default(wanted, names, panels.default_matrix_columns(filtered)))
 
 
-def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Content:
-    """Draw the matrix of win rates; `by`: a key of `panels.SPLIT_COLUMNS`, `voice`: the raters, one
-    of `panels.RATER_CHOICES`."""
+def render_matrix(filtered: FilteredStudy, by: str, voice: str) -> Content:
+    """Render the matrix of win rates; `by`: a key of `panels.SPLIT_COLUMNS`, `voice`: the raters,
+    one of `panels.RATER_CHOICES`."""
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
@@ -49,7 +49,7 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Content:
     return Content({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
 
 
-def draw_jury_and_tie_models(filtered: FilteredStudy) -> Content | None:
+def render_jury_and_tie_models(filtered: FilteredStudy) -> Content | None:
     jury = precision_panel.show_jury(filtered)
     ties = precision_panel.show_tie_models(filtered)
     return Content({"jury": jury, "tie_models": ties}) if jury or ties else None
@@ -83,7 +83,7 @@ RATES: Final = Panel(
 )
 MATRIX: Final = Panel(
     "rate_matrix",
-    draw_matrix,
+    render_matrix,
     (Body("rate_matrix", "eh-rate-matrix", clickable=True),),
     "Win rate by category",
     controls=(
@@ -126,7 +126,7 @@ PRECISION: Final = Panel(
 )
 JURY: Final = Panel(
     "jury",
-    draw_jury_and_tie_models,
+    render_jury_and_tie_models,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
     "win rates by the majority of judges, and ratings with ties as a third outcome",

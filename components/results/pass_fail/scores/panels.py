@@ -46,7 +46,7 @@ ONE_ORDER: Final = (
 )
 
 
-def scores_finding(results: ScoreResults) -> tuple[str, str]:
+def scores_headline(results: ScoreResults) -> tuple[str, str]:
     """Headline and the sentence below it: share of answers whose score changes with the order of
     the options, else of the criteria; if only one order was used, the agreement with labels, or the
     mean score without labels. A message without scores."""
@@ -66,7 +66,7 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
         changed = share(results.criteria[rater].overall.changed.value, 0)
         title = f"{changed} {_DIFFERENT} criteria{by}."
-    elif about_labels := labels_finding(results):
+    elif about_labels := labels_headline(results):
         return about_labels
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)}{spaced_ci(found.mean, 2)}"]
@@ -78,7 +78,7 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     return title, f"{'; '.join(texts)}."
 
 
-def labels_finding(results: ScoreResults) -> tuple[str, str] | None:
+def labels_headline(results: ScoreResults) -> tuple[str, str] | None:
     """Headline on the agreement of scores with labels, and the sentence below it; None if the rank
     correlation is unknown."""
     rater = results.rater or ("", "")

@@ -29,7 +29,7 @@ from components.results.agreement.disputes import (
 from components.results.agreement.disputes import dispute_kinds as lists_of
 from components.results.agreement.panels import (
     COEFFICIENTS,
-    agreement_finding,
+    agreement_headline,
     show_matrix,
     show_merged_orders,
 )
@@ -65,7 +65,7 @@ def voted(store):
 
 
 def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
-    title, lead = agreement_finding(agreement(voted, "voted"))
+    title, lead = agreement_headline(agreement(voted, "voted"))
     # `first` says what people say in 5 of 12; the difference is sure.
     assert says(title, "good agrees", "most often", "100\u202f%")
     assert says(lead, "same pair agree", "72")  # 13 of 18
@@ -231,8 +231,8 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     scene = FilteredStudy(store, "known")
     found = majority_panel.call_agreement_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
-    assert says(agreement_tab.finding(scene)[0], "right agrees", "known better answers", "100")
-    assert says(agreement_finding(data)[1], "No votes", "people yet")
+    assert says(agreement_tab.headline(scene)[0], "right agrees", "known better answers", "100")
+    assert says(agreement_headline(data)[1], "No votes", "people yet")
 
 
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
@@ -241,7 +241,7 @@ def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(vote
     found = majority_panel.call_agreement_by_judge(scene)
     rules = {cell: one.value for cell, one in load_call_agreement(scene).items()}
     assert {one.value for one in found.values()} == set(rules.values())
-    assert f"{100 * found['good'].value:.1f}" in agreement_tab.finding(scene)[0]
+    assert f"{100 * found['good'].value:.1f}" in agreement_tab.headline(scene)[0]
 
 
 def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_compared(store):
@@ -250,7 +250,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
         sheet.both(f"q{k}", "a", "xx").both(f"q{k}", "b", "xy")
     sheet.save(store)
     data = agreement(store, "unvoted")
-    assert says(agreement_finding(data)[0], "b agree", "50")
+    assert says(agreement_headline(data)[0], "b agree", "50")
     assert "0.00" in show_matrix(data, "κ")
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
     unvoted = FilteredStudy(store, "unvoted")
@@ -269,7 +269,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
 def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
-    title, _ = agreement_tab.finding(scene)
+    title, _ = agreement_tab.headline(scene)
     assert title in (
         "There is no second judge and no vote to compare j with yet.",
         "There are no verdicts yet.",
@@ -310,7 +310,7 @@ def test_prd_as_drawn(records, store):
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
     # gpt-3.5-turbo with 63 % and claude-v1 with 60 %: no significant difference from gpt-4's 64 %.
-    assert says(agreement_finding(data)[0], "gpt-4", "64", "2 other judges")
+    assert says(agreement_headline(data)[0], "gpt-4", "64", "2 other judges")
     assert data.coefficients_with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
     assert round(data.coefficients_with_people("gpt-4").kappa.value, 2) == 0.42
     said = text(show_merged_orders(data))
@@ -318,7 +318,7 @@ def test_prd_as_drawn(records, store):
         assert line in said
     assert len(list_disputes(data.raters, AGAINST_PEOPLE)) == 39
     scene = FilteredStudy(store, "PRD")
-    assert says(agreement_tab.finding(scene)[0], "gpt-4", "75.8", "[72, 79]", "71.9", "[68, 75]")
+    assert says(agreement_tab.headline(scene)[0], "gpt-4", "75.8", "[72, 79]", "71.9", "[68, 75]")
 
 
 @pytest.mark.parametrize("field", ["gold", "human"])
@@ -329,7 +329,7 @@ def test_a_column_of_labels_by_people_is_counted_as_people(store, tmp_path, fiel
     mapping = {"q": "instruction", "one": "first", "two": "second", "won": "winner"}
     import_verdicts(store, path, "labelled", mapping={**mapping, "label": field})
     data = agreement(store, "labelled")
-    title, lead = agreement_finding(data)
+    title, lead = agreement_headline(data)
     if field == "human":
         assert says(title.replace("\u202f", " "), "agrees with people", "75 %")
         assert data.raters.known_answer_source == "people"

@@ -16,7 +16,7 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import AGAINST_PEOPLE
-from components.results.agreement.panels import agreement_finding, show_matrix
+from components.results.agreement.panels import agreement_headline, show_matrix
 from components.results.agreement.people_tables import (
     best_replacing_prompt_sentence,
     best_voter_replacement_sentence,
@@ -273,7 +273,7 @@ def test_a_real_crowd_without_a_judge(records, store):
     save_recorded_study(store, "crowd", spec, load_source(spec, store.path.parent))
     data = agreement(store, "crowd")
     assert (len(data.voters), data.vote_count) == (124, 8931)
-    title, lead = agreement_finding(data)
+    title, lead = agreement_headline(data)
     assert says(title, "Two people", "agree in") and "124 people" in lead
     assert 1 <= len(data.flagged_voters) <= 12
     apart = [one for one in data.voters if one.flags and one.flags[0].rule == "apart"]

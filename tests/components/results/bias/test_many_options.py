@@ -8,7 +8,7 @@ import pytest
 from components.html.scales import CONSISTENCY_SCALE, scale_for_many_options
 from components.results.bias.bias_matrix import LAYOUTS, bias_matrix_html
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.many_options import position_preference_finding, show_slot_effects
+from components.results.bias.many_options import position_preference_headline, show_slot_effects
 from components.results.bias.option_tests import fit_option_models
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
@@ -119,7 +119,7 @@ def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
 
 def test_who_prefers_a_place_is_counted_and_named(frame):
     bias = bias_from_frame(frame)
-    title, lead = position_preference_finding(bias, fit_option_models(frame))
+    title, lead = position_preference_headline(bias, fit_option_models(frame))
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 positions in "
         "100\u202f% of its choices (p < .001, permutation test of all positions)."
@@ -129,7 +129,7 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
 
 def test_a_steady_judge_alone_prefers_no_place(frame):
     steady = frame[frame["judge"] == "steady"]
-    title, _ = position_preference_finding(bias_from_frame(steady), fit_option_models(steady))
+    title, _ = position_preference_headline(bias_from_frame(steady), fit_option_models(steady))
     assert title == ("No judge significantly prefers a position; consistency is 100\u202f%.")
 
 

@@ -10,7 +10,7 @@ from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import load_bias
 from components.results.bias.option_tests import load_option_models, option_p_values
 from components.results.bias.panels import default_kpis_html
-from components.results.bias.sentences import bias_finding
+from components.results.bias.sentences import bias_headline
 from components.results.cards.measure_table import card_measures
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
@@ -105,7 +105,7 @@ def test_repeats_with_a_memory_do_not_show_an_order_effect():
     said = rules_said(0.6, 120, 4)
     assert said.count("memory") >= 3 and "order" not in rules_said(0.0, 120, 4)
     frame = repeating_judge(0.6, 120, 0)
-    headline, _ = bias_finding(load_bias(UnsavedStudy("s", judgements=frame)))
+    headline, _ = bias_headline(load_bias(UnsavedStudy("s", judgements=frame)))
     assert says(headline, "flips", "a mere repeat changes", "provided", "repeats are independent")
 
 

@@ -103,7 +103,7 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
 
 
 def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
-    html = str(scores_tab.draw_matrix(FilteredStudy(store, "levels")).bodies["score_matrix"])
+    html = str(scores_tab.render_matrix(FilteredStudy(store, "levels")).bodies["score_matrix"])
     section = json_sections(store.frame("levels"), "score_distribution")
     found = section["score_distribution"]["sim"]["rubric"]["criteria"]
     assert set(found) == {"Correctness", "Completeness", "Clarity"}
@@ -111,7 +111,7 @@ def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) ->
         row = html[html.index(name) :]
         for key in ("expected", "expected_spread"):
             assert f"{one[key]['value']:.2f}" in row
-    without = str(scores_tab.draw_matrix(FilteredStudy(store, "rubrics")).bodies["score_matrix"])
+    without = str(scores_tab.render_matrix(FilteredStudy(store, "rubrics")).bodies["score_matrix"])
     assert "Expected level" not in without
 
 
@@ -150,7 +150,7 @@ def test_a_score_prompt_without_a_readable_reply_has_a_row(tmp_path: Path) -> No
     store = Store(tmp_path / "rows.db")
     loaded = LoadedSource(items, made, "table", "written here")
     save_recorded_study(store, "rows", DataSpec(source="x.csv"), loaded)
-    table = text_of(str(scores_tab.draw_judges(FilteredStudy(store, "rows"))))
+    table = text_of(str(scores_tab.render_judges(FilteredStudy(store, "rows"))))
     assert says(table, "sim · good", "3.50") and says(table, "sim · bad", "–", "100.0")
     store.close()
 
@@ -160,12 +160,12 @@ def test_the_headline_of_agreement_is_the_agreement_with_labels(store: Store) ->
     for name in ("rubrics", "repeated"):
         filtered = FilteredStudy(store, name)
         (found,) = load_scores(filtered).agreement.values()
-        title, lead = VIEWS["Agreement"].finding(filtered)
+        title, lead = VIEWS["Agreement"].headline(filtered)
         assert says(title, "ρ", "labels", f"{found.spearman.value:.2f}".lstrip("0"))
         assert says(lead, f"{100 * found.within_one.value:.0f}", "one step")
-        by_order = VIEWS["Position"].finding(filtered)[0]
+        by_order = VIEWS["Position"].headline(filtered)[0]
         assert by_order != title and ("unknown" in by_order) is (name == "repeated")
-    assert VIEWS["Summary"].finding(FilteredStudy(store, "repeated"))[0] == title
+    assert VIEWS["Summary"].headline(FilteredStudy(store, "repeated"))[0] == title
 
 
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
@@ -179,7 +179,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
         assert "eh-heat-box" in matrix
         assert made["score_contradictions_panel"] is (name == "mixed")
         assert says(scores_tab.kpis(filtered), "not counted", "lowest")
-        title, lead = scores_tab.finding(filtered)
+        title, lead = scores_tab.headline(filtered)
         assert says(title, "order", "options")
         assert max(len(text.split()) for text in (title, lead)) <= 25
 

@@ -110,7 +110,7 @@ def test_nothing_judged_is_an_answer_and_no_error(games):
     assert says(drawn["wins"], "No usable", "pairs yet")
     assert "No single ratings" in drawn["single"]
     assert says(drawn["conflicts"], "Conflicts need", "games")
-    assert protocol_view.protocol_finding(nobody)[0] == "No verdicts yet."
+    assert protocol_view.protocol_headline(nobody)[0] == "No verdicts yet."
 
 
 @pytest.mark.records

@@ -141,7 +141,7 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 
 
 def test_the_finding_and_the_numbers(scene):
-    title, lead = protocol_view.protocol_finding(scene)
+    title, lead = protocol_view.protocol_headline(scene)
     assert says(title, "@reference", "highest Elo: 1,023")
     # No model beats the reference.
     assert re.search(r": 0\s% of [46] head-to-heads", lead)

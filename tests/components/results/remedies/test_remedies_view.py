@@ -45,18 +45,18 @@ from components.results.remedies.panels import (
     patterns_panel,
     pilots_panel,
     recommendation_panel,
-    remedy_finding,
+    remedy_headline,
     rules_table,
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
-from components.results.remedies.point_remedies_panel import point_remedies_finding
+from components.results.remedies.point_remedies_panel import point_remedies_headline
 from components.results.remedies.tab import remedies_paper_table, remedies_report
 from components.results.view.unusable_replies import (
     EMPTY_FILTERS,
     FORMAT_ADVICE,
     load_unusable_shares,
 )
-from components.results.view_drawing import VIEWS, view_finding
+from components.results.view_drawing import VIEWS, view_headline
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
@@ -106,7 +106,7 @@ def shown(store: Store, judge: str):
 
 def test_gpt_4_as_drawn(prd):
     results = load_remedies(shown(prd, "gpt-4"))
-    title, lead = remedy_finding(results)
+    title, lead = remedy_headline(results)
     assert says(title, "gpt-4", "add up", "chosen in this way", "+1.5", "[")
     assert says(lead, "usual rule", "loses agreement (−1.9 points [−3.0, −0.8]).")
     card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
@@ -127,12 +127,12 @@ def test_card_view_and_report_say_first_that_replies_cannot_be_read(unreadable, 
     run_text(store, f"name: s\ndata: {{source: probe}}\ncontestants: [precise, flawed]\n"
              f"judges: [{judge}]\nprompts: [brief-letters]\n")  # fmt: skip
     filtered = FilteredStudy(store, "s")
-    title, lead = tab.finding(filtered)
+    title, lead = tab.headline(filtered)
     card = ReportCard(Raters(filtered), "keen")
     advice = card_sentences(card.facts, card.words)[2].text
     assert (advice == FORMAT_ADVICE) == (title == FORMAT_ADVICE) == (unreadable > 0)
     assert (FORMAT_ADVICE in unescape(remedies_report(filtered))) == (unreadable > 0)
-    told, rest = remedy_finding(load_remedies(filtered))
+    told, rest = remedy_headline(load_remedies(filtered))
     assert lead.endswith(f"{told} {rest}".strip()) if unreadable else (title, lead) == (told, rest)
     shares = load_unusable_shares(filtered)
     assert shares["keen", "brief-letters"].value == pytest.approx(unreadable, abs=0.15)
@@ -154,7 +154,7 @@ def test_calls_without_a_reply_are_no_reason_to_change_the_format(prompts, store
         filtered = FilteredStudy(Store(store.path), "s")
         shares = load_unusable_shares(filtered)
         assert shares["keen", prompts].value > 0.2
-        told = [tab.finding(filtered)[0], text_of(str(report_cards(filtered)))]
+        told = [tab.headline(filtered)[0], text_of(str(report_cards(filtered)))]
         assert [FORMAT_ADVICE in one for one in told] == 2 * [new == "unreadable"]
 
 
@@ -170,7 +170,11 @@ def test_advice_names_its_prompt_if_the_study_has_several(helped, store):
         results = load_remedies(filtered := FilteredStudy(store, name, Filter(prompt=first)))
         chosen = results.advice.chosen is not None
         assert chosen is helped
-        texts = [" ".join(tab.finding(filtered)), results.advice.sentence, budget_html(results, 40)]
+        texts = [
+            " ".join(tab.headline(filtered)),
+            results.advice.sentence,
+            budget_html(results, 40),
+        ]
         texts += [recommendation_panel(results)] * chosen
         named = ["with the prompt " in text_of(str(one)).lower() for one in texts]
         assert named == [name == "two"] * len(texts)
@@ -194,7 +198,7 @@ def test_the_prompt_whose_replies_cannot_be_read_is_named(store):
     items = [Item(f"q{k}", "why?", {"x": "so", "y": "well"}) for k in range(8)]
     loaded = LoadedSource(items, made, "table", "written here")
     save_recorded_study(store, "two prompts", DataSpec(source="x.csv"), loaded)
-    title, lead = tab.finding(FilteredStudy(store, "two prompts"))
+    title, lead = tab.headline(FilteredStudy(store, "two prompts"))
     assert title == FORMAT_ADVICE and says(lead, "50", "keen", "prompt q", "cannot")
 
 
@@ -203,17 +207,17 @@ def test_remedies_of_what_the_filters_leave(store, prd):
     run_text(store, "name: mixed\ndata: {source: probe, count: 4}\ncontestants: [precise, flawed]\n"
              f"judges: [{{name: keen, model: simulated, seed: 5}}]\n{prompts}")  # fmt: skip
     found = {
-        prompt: tab.finding(FilteredStudy(store, "mixed", Filter(prompt=prompt)))[0]
+        prompt: tab.headline(FilteredStudy(store, "mixed", Filter(prompt=prompt)))[0]
         for prompt in ("all", "pass-fail")
     }
     assert (
         found["pass-fail"]
-        == point_remedies_finding(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
+        == point_remedies_headline(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
     )
     assert NO_PAIRS_FINDING[0] not in found.values()
     for where, name in ((store, "mixed"), (prd, "prd")):  # in every view, not only this one
         nothing = FilteredStudy(where, name, Filter(prompt="neither"))
-        assert {view_finding(view, nothing) for view in VIEWS.values()} == {EMPTY_FILTERS}
+        assert {view_headline(view, nothing) for view in VIEWS.values()} == {EMPTY_FILTERS}
 
 
 def test_the_step_to_a_price_depends_on_stored_tokens(prd, simulated):
@@ -238,7 +242,7 @@ def test_the_identity_has_the_studys_own_numbers(prd):
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
     results = load_remedies(shown(prd, "vicuna-13b"))
-    assert says(remedy_finding(results)[0], "No remedy", "vicuna-13b")
+    assert says(remedy_headline(results)[0], "No remedy", "vicuna-13b")
     assert recommendation_panel(results) == ""
     assert "Show remedies for gpt-4" in other_judges_panel(results)
     assert "+17.4 points" in other_judges_panel(results)
@@ -529,7 +533,7 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
     nothing = load_remedies(shown(prd, "vicuna-13b"))
     dear = dict.fromkeys(known.study.raters, 0.021)
     free = replace(nothing, inputs=replace(nothing.inputs, prices=dear))
-    assert says(remedy_finding(free)[1], "one call", "$40", "1,904 comparisons")
+    assert says(remedy_headline(free)[1], "one call", "$40", "1,904 comparisons")
 
 
 def test_a_local_judge_can_judge_any_number(simulated):
@@ -546,7 +550,7 @@ def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, ju
     known = load_remedies(shown(prd, judge))
     prices = {(judge, "prd"): 0.0}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
-    title, _ = remedy_finding(view)
+    title, _ = remedy_headline(view)
     answer = best_rule_sentence(view.budget_plan, 40.0, view.all_comparison_count)
     alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
     if view.advice.chosen is None:
@@ -633,4 +637,4 @@ def test_without_remedies_the_headline_says_what_is_missing(store, tmp_path, sou
         "judges: [{name: sim, model: simulated, seed: 3}]\n",
         tmp_path,
     )
-    assert said in remedy_finding(load_remedies(FilteredStudy(store, "bare")))[0]
+    assert said in remedy_headline(load_remedies(FilteredStudy(store, "bare")))[0]

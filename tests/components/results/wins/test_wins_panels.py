@@ -177,9 +177,9 @@ def test_a_slope_is_recovered_from_verdicts_that_follow_it():
 
 def test_the_headline_of_nudges_without_twins_is_the_share_of_longer_answers(won):
     """The fair judge picks the longer answer of 17 pairs in both orders and of one in one order."""
-    title, _ = nudges_tab.finding(fair(won))
+    title, _ = nudges_tab.headline(fair(won))
     assert says(title, "100\u202f%", "+50 points")
-    title, _ = nudges_tab.finding(FilteredStudy(won, NAME, Filter(judge="fan")))
+    title, _ = nudges_tab.headline(FilteredStudy(won, NAME, Filter(judge="fan")))
     assert says(title, "60\u202f%", "+10 points")
 
 
@@ -265,7 +265,7 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     made = [
         *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_five_levels(scene),
         wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
-        *(str(protocol_view.draw_creation_tables(scene, split, "Reward"))
+        *(str(protocol_view.render_creation_tables(scene, split, "Reward"))
           for split in ("Categories", "Tasks")),
         *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
     ]  # fmt: skip
