@@ -126,7 +126,7 @@ def cards(filtered: FilteredStudy, group: int, rules: set[str]) -> bool:
     """Whether a card of any judge has a sentence by one of these rules."""
     raters = Raters(filtered)
     found = (ReportCard(raters, name) for name in raters.names)
-    return any(card_sentences(card.facts, card.words)[group].rule in rules for card in found)
+    return any(card_sentences(card.facts, card.text_by_key)[group].rule in rules for card in found)
 
 
 def excludes(one: Estimate, value: float) -> bool:
@@ -273,7 +273,7 @@ def memory_shows_an_order_effect(seed: int) -> bool:
                                  "pick": shown.index(name), "repeat": repeat})  # fmt: skip
     raters = UnsavedRaters(UnsavedStudy("repeats", judgements=build(rows)), "design")
     found = (ReportCard(raters, name) for name in raters.names)
-    first = [card_sentences(card.facts, card.words)[0] for card in found]
+    first = [card_sentences(card.facts, card.text_by_key)[0] for card in found]
     return any(one.rule in POSITION_RULES and PROVISO not in one.text for one in first)
 
 

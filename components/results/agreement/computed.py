@@ -117,14 +117,14 @@ class Agreement:
         }
 
     @cached_property
-    def scores(self) -> SignedScores:
+    def signed_scores(self) -> SignedScores:
         return SignedScores(self.raters.frame)
 
     def distance_from_people_scores(self, rater: str, both: bool) -> Alignment:
         """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
         absolute error (MAE), and share within 1 (there called Consistency). With `both`, scores are
         averaged over the two orders."""
-        return self.scores.gaps(rater, "dual" if both else "single").alignment
+        return self.signed_scores.gaps(rater, "dual" if both else "single").alignment
 
     @property
     def has_five_levels(self) -> bool:

@@ -64,7 +64,7 @@ def show_coefficients(data: Agreement) -> Markup:
             who = fill('<span class="eh-mute">{}both orders</span>', wide)
             distance = data.distance_from_people_scores(name, True)
             rows.append(_coefficient_row(who, both, distance, "both"))
-    people, others = data.voter_agreement, data.scores.leave_one_out_gaps().alignment
+    people, others = data.voter_agreement, data.signed_scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
     rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
     heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
@@ -104,8 +104,8 @@ def show_score_distances(data: Agreement) -> Markup:
             "No pair has both a judge's verdict and a person's vote.",
             "The distance between judges and people needs verdicts and votes on the same pairs.",
         )
-    people = data.scores.leave_one_out_gaps().alignment
-    tied = data.scores.always_tie_gaps().alignment
+    people = data.signed_scores.leave_one_out_gaps().alignment
+    tied = data.signed_scores.always_tie_gaps().alignment
     every = [a.consistency for _, one, both in judges for a in (one, both)]
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [

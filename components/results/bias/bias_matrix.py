@@ -76,12 +76,12 @@ def bias_matrix_html(
     `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
     matrix of entropy by prompt colours only the cells whose positions are chosen unevenly.
     """
-    if not bias.calls:
+    if not bias.call_count:
         return empty_state(
             "Nothing to show yet.",
             "No judgement matches the filters. Run the study, or remove a filter.",
         )
-    known = list_matrix_measures(bias.options)
+    known = list_matrix_measures(bias.max_options)
     shown = MEASURES[measure if measure in known else known[0]]
     grid = _lay_out_matrix(bias, layout)
     if shown.key == "position_term":
@@ -89,7 +89,7 @@ def bias_matrix_html(
     else:
         cells = grid.estimates_by_cell(shown.key)
     consistency = grid.estimates_by_cell("consistency")
-    scale, chance = _choose_colour_scale(shown, bias.options), _chance_value(shown, bias)
+    scale, chance = _choose_colour_scale(shown, bias.max_options), _chance_value(shown, bias)
     banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None
     even = grid.by_row_and_column(banded or {})
     if shown.better == "high":
@@ -117,7 +117,7 @@ def bias_matrix_html(
             else 0.0
             for at, one in even.items()
         },
-        least=4 * bias.options if shown.counts_verdicts else 0,
+        least=4 * bias.max_options if shown.counts_verdicts else 0,
         aside="" if scale.marks or even else _chance_note(shown, bias),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
@@ -174,10 +174,10 @@ class _MatrixLayout:
     def position_terms_by_cell(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of each cell, fitted to the battles of that cell, by (row, column)."""
 
-        def terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
+        def fit_terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
             return self.bias.memoise(("terms", names), lambda: _position_terms(frame, names))
 
-        return self.by_row_and_column({**terms(self.names[:-1]), **terms(self.names)})
+        return self.by_row_and_column({**fit_terms(self.names[:-1]), **fit_terms(self.names)})
 
     @property
     def click_filters(self) -> dict[tuple[str, str], dict[str, str]]:
@@ -197,7 +197,7 @@ def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
     keys: dict[tuple[str, str], CellKey] = {(name, total): cell for name, cell in rows.items()}
     for name, cell in rows.items():
         keys |= {(name, column.name): (*cell, column.name) for column in columns}
-    head = heat.MatrixColumn(total, count(bias.items, "item"))
+    head = heat.MatrixColumn(total, count(bias.item_count, "item"))
     names = ROW_COLUMNS if layout == BY_PROMPT else CELL_COLUMNS
     return _MatrixLayout(bias, [head, *columns], keys, names)
 
@@ -226,7 +226,7 @@ def _hover_lines(
     entropy, first, flips, noise = map(
         grid.estimates_by_cell, ("entropy", "first_share", "conflict", "noise_floor")
     )
-    parts = GRADE_PARTS if grid.bias.options > 2 else ()
+    parts = GRADE_PARTS if grid.bias.max_options > 2 else ()
     grades = {part: grid.estimates_by_cell(part) for part in parts}
     found = {}
     for place, one in cells.items():
@@ -313,7 +313,7 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
     """Value of a measure at chance. Consistency and accuracy: for judges that tie as often as those
     that the filters leave, and otherwise choose at random. None if it is unknown, for entropy, and
     for measures without a better direction."""
-    chance = shown.chance(bias.options)
+    chance = shown.chance(bias.max_options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None
     if shown.key == CONSISTENCY.key:
@@ -324,7 +324,7 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
 
 def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
     """Text at the end of the colour scale: the value at chance; "" if `_chance_value` is None."""
-    chance, options = _chance_value(shown, bias), bias.options
+    chance, options = _chance_value(shown, bias), bias.max_options
     if chance is None:
         return ""
     where = "" if options == 2 else f" at N = {options}:"

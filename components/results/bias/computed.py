@@ -94,9 +94,9 @@ class BiasCounts(Memo):
         rows = judge_rows_or_people_rows(frame)
         self.model_sets = model_sets
         self.option_counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
-        self.options = self.option_counts[-1]
+        self.max_options = self.option_counts[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
-        measures = _bias_measures(self.options)
+        measures = _bias_measures(self.max_options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
         self.rows = self.cells.with_coarser_cells(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
@@ -134,8 +134,8 @@ class Bias(Memo):
         )
 
     @property
-    def options(self) -> int:
-        return self.counts.options
+    def max_options(self) -> int:
+        return self.counts.max_options
 
     @property
     def option_counts(self) -> list[int]:
@@ -177,7 +177,7 @@ class Bias(Memo):
         by Grade Score (harmonic mean of position entropy and share of the most chosen answer);
         highest first, unknown last. `by_cell` returns a measure for every cell, such as
         `by_judge`."""
-        values = by_cell("consistency" if self.options == 2 else "grade")
+        values = by_cell("consistency" if self.max_options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
 
@@ -220,11 +220,11 @@ class Bias(Memo):
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
     @cached_property
-    def items(self) -> int:
+    def item_count(self) -> int:
         return self._counts_under_filter.count_items("unusable", self._selected_value_by_column)
 
     @cached_property
-    def calls(self) -> int:
+    def call_count(self) -> int:
         return self.overall("unusable").n
 
     @cached_property
@@ -237,7 +237,7 @@ class Bias(Memo):
     def recency_minus_primacy(self) -> dict[CellKey, Estimate]:
         """(judge, prompt, category) -> share of pairs that flip toward the second position minus
         share toward the first (recency − primacy); empty unless pairs are compared."""
-        return self.by_category("fairness") if self.options == 2 else {}
+        return self.by_category("fairness") if self.max_options == 2 else {}
 
     @cached_property
     def order_tables_by_cell(self) -> dict[CellKey, OrderTable]:

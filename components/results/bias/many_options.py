@@ -20,7 +20,7 @@ from metrics.ratings.conditional_logit import largest_first_sort_key
 def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test, or that there are none; a message if no item has verdicts in all rotations."""
-    options = bias.options
+    options = bias.max_options
     adjusted = option_p_values(bias, rows)
     significant = {
         bias.names[cell[0], cell[1]]: p for cell, p in adjusted.items() if p < SIGNIFICANCE_LEVEL
@@ -48,7 +48,7 @@ def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float])
     best = max(
         (
             (one.value, row, slot)
-            for slot in range(bias.options)
+            for slot in range(bias.max_options)
             for row, one in bias.by_rater(f"slot {slot}").items()
             if one.value is not None and bias.names[row[0], row[1]] in significant
         ),
@@ -61,15 +61,15 @@ def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float])
     who = bias.names[row[0], row[1]]
     p = format_p_value(significant[who])
     p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
-    picks = f"{who} picks the {nth} of {bias.options} positions in {share(value, 0)} of its choices"
-    return f"{picks} ({p_text}, permutation test of all positions)."
+    picks = f"{who} picks the {nth} of {bias.max_options} positions in {share(value, 0)}"
+    return f"{picks} of its choices ({p_text}, permutation test of all positions)."
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     """HTML matrix of the share that each position would get among equally good options, estimated
     by the choice model, with sentences on label effects below; a message if nothing can be
     estimated."""
-    options, names = bias.options, bias.names
+    options, names = bias.max_options, bias.names
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
     cells, cards, selects = {}, {}, {}

@@ -70,7 +70,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
     """Test results for N options by judge and prompt."""
     found = []
     for row in sort_option_models(rows, bias):
-        slots = row.model.slots.get(bias.options, ())
+        slots = row.model.slots.get(bias.max_options, ())
         name, select = bias.names[row.judge, row.prompt], {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n
         found.append(

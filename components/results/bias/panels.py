@@ -40,14 +40,14 @@ def slot_figure(bias: Bias) -> Figure | None:
     """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
     ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge. None
     without calls."""
-    if not bias.calls:
+    if not bias.call_count:
         return None
     each = bias.by_rater
     names: dict[CellKey, str] = {row: name.replace(", ", "\n") for row, name in bias.names.items()}
     if pools_prompts_in_histogram(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
-    shares = [each(f"slot {slot}") for slot in range(bias.options)]
-    ties = each("tie_rate") if bias.options == 2 else {}
+    shares = [each(f"slot {slot}") for slot in range(bias.max_options)]
+    ties = each("tie_rate") if bias.max_options == 2 else {}
     rows = []
     for row, name in names.items():
         select = dict(zip(ROW_COLUMNS, row, strict=False))
@@ -56,13 +56,13 @@ def slot_figure(bias: Bias) -> Figure | None:
 
 
 def pools_prompts_in_histogram(bias: Bias) -> bool:
-    return bias.options > 2 and len(bias.names) > MAX_SLOT_ROWS
+    return bias.max_options > 2 and len(bias.names) > MAX_SLOT_ROWS
 
 
 def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
     both orders, or if some comparisons have more than two options."""
-    if bias.options != 2 or not bias.order_tables_by_cell:
+    if bias.max_options != 2 or not bias.order_tables_by_cell:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
@@ -83,7 +83,7 @@ def default_kpis_html(
     accuracy if better answers are known by design (`by_design`), unusable replies; empty without
     calls. `failures` and `planned` replace the numbers of unusable replies and of calls in
     `bias`."""
-    if not bias.calls:
+    if not bias.call_count:
         return EMPTY
     accuracy = f"chance {share(bias.accuracy_by_chance, 0)}"
     kpis = [
@@ -93,7 +93,7 @@ def default_kpis_html(
         *([_measure_kpi(bias, ACCURACY, accuracy)] if by_design else []),
         unusable_replies_kpi(
             (bias.unusable_reply_count if failures is None else failures),
-            (bias.calls if planned is None else planned),
+            (bias.call_count if planned is None else planned),
             "replies without a verdict; left out of position measures",
         ),
     ]

@@ -57,7 +57,7 @@ def flip_sentence(row: FlipLean) -> str:
         return f"No flip in {count(row.pairs, 'comparison')}."
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
     flip = f"{share(row.flips / row.pairs, 0)} of comparisons flip{floor}"
-    directions = {each.toward for each in row.leaning_categories}
+    directions = {each.direction for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_most_pairs and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{flip}: {_category_directions_text(row.leaning_categories, 'toward')}. "
@@ -66,7 +66,7 @@ def flip_sentence(row: FlipLean) -> str:
         )
     if row.hinges_on_missing_verdicts:
         return (
-            f"More pairs flip **toward the answer shown {row.toward}**, but the "
+            f"More pairs flip **toward the answer shown {row.direction}**, but the "
             f"{count(row.missing, 'pair')} without verdicts in both orders could make this "
             "difference not significant."
         )
@@ -87,21 +87,21 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     versus = f"{count(most)} flips against {count(least)}"
     if row.order_decides_most and most >= ONE_WAY_SHARE * row.flips:
         part = f"{count(most)} of its {count(row.flips)} flips"
-        return f"The judge decides **by position**: {part} go to the answer shown {row.toward}."
+        return f"The judge decides **by position**: {part} go to the answer shown {row.direction}."
     if row.flips_most_pairs:
-        return f"{flip}, more **toward the answer shown {row.toward}**."
-    other = [each for each in row.leaning_categories if each.toward != row.toward]
+        return f"{flip}, more **toward the answer shown {row.direction}**."
+    other = [each for each in row.leaning_categories if each.direction != row.direction]
     but = f" In some categories the direction differs: {_category_directions_text(other)}."
     but = but if other else ""
-    return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
+    return f"Most flips go **toward the answer shown {row.direction}**: {versus}.{but}"
 
 
 def _category_directions_text(categories: Sequence[LeaningCategory], word: str = "") -> str:
     """Text on the position preferred in each category, such as "second in writing, first in coding
     and maths"; `word` is put before each position."""
     parts = []
-    for toward in dict.fromkeys(each.toward for each in categories):
-        named = [each.category for each in categories if each.toward == toward]
+    for toward in dict.fromkeys(each.direction for each in categories):
+        named = [each.category for each in categories if each.direction == toward]
         parts.append(" ".join(part for part in (word, toward, "in", join_names(named)) if part))
     return ", ".join(parts)
 
@@ -111,7 +111,7 @@ def _category_directions_text(categories: Sequence[LeaningCategory], word: str =
 
 def consistency_by_chance(bias: Bias) -> float:
     """Consistency of a judge that chooses at random, with the observed share of ties."""
-    return chance_consistency(bias.options, bias.overall("tie_rate").value or 0.0)
+    return chance_consistency(bias.max_options, bias.overall("tie_rate").value or 0.0)
 
 
 def low_consistency_warning(bias: Bias) -> str:
@@ -127,9 +127,9 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it: the share of comparisons that a swap flips, and how many
     judges prefer a position; for more than two options, the position chosen most often. A message
     if there is nothing to measure."""
-    if not bias.calls:
+    if not bias.call_count:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
-    if bias.options > 2:
+    if bias.max_options > 2:
         return _most_chosen_position_headline(bias)
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
@@ -182,8 +182,8 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
         return told[0].lower() + told[1:]
     if len(rows) == 1:
         most, flips = count(max(rows[0].first, rows[0].second)), count(rows[0].flips)
-        return f"{most} of {flips} flips go toward the answer shown {rows[0].toward}"
-    toward = {side: [r for r in leaning if r.toward == side] for side in ("first", "second")}
+        return f"{most} of {flips} flips go toward the answer shown {rows[0].direction}"
+    toward = {side: [r for r in leaning if r.direction == side] for side in ("first", "second")}
     parts: list[str] = []
     for side, found in toward.items():
         if found and parts:
@@ -297,7 +297,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
 def _most_chosen_position_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below for N options: the position chosen most often, without a
     test; a message if no item has verdicts in all rotations."""
-    options = bias.options
+    options = bias.max_options
     shares = [bias.overall(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]
     if not known:

@@ -76,7 +76,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
             return "The effect of the order of options or criteria is unknown.", ONE_ORDER
         return found or single_answers_view(filtered).headline(filtered)
     bias = load_bias(filtered)
-    if bias.options == 2 or not bias.calls:
+    if bias.max_options == 2 or not bias.call_count:
         return bias_headline(bias)
     return many_options.position_preference_headline(bias, load_option_models(filtered))
 
@@ -102,7 +102,7 @@ def has_single_answer_scores(filtered: FilteredStudy) -> bool:
 def measure_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of measures, which offers those for the study's number of options; `wanted`
     is chosen if it is one of them, else the first."""
-    names = list_matrix_measures(load_bias(filtered).options)
+    names = list_matrix_measures(load_bias(filtered).max_options)
     return result_view.ControlState(choice_or_default(wanted, names), names)
 
 
@@ -112,21 +112,21 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     than two options."""
     bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
-    sliced = not several or (bool(bias.categories) and bias.options == 2)
+    sliced = not several or (bool(bias.categories) and bias.max_options == 2)
     default = BY_CATEGORY if sliced else BY_PROMPT
     return result_view.ControlState(choice_or_default(wanted, LAYOUTS, default))
 
 
 def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Content:
     bias = load_bias(filtered)
-    names = list_matrix_measures(bias.options)
+    names = list_matrix_measures(bias.max_options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category" if bias.categories else rows
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
     key, evenness, below = MEASURES[measure].key, None, bias_matrix.measure_subtitle(measure)
     frame = filtered.measured_judge_rows if key == "position_term" else None
-    if bias.options > 2 and key == "entropy" and columns == BY_PROMPT:
+    if bias.max_options > 2 and key == "entropy" and columns == BY_PROMPT:
         evenness, below = option_tests.load_evenness(filtered), option_tests.ENTROPY_BAND_SUBTITLE
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
     return Content({"matrix": matrix}, panel_heading(title, below))
@@ -146,7 +146,7 @@ def render_position_histogram(filtered: FilteredStudy) -> Content:
 def render_flips(filtered: FilteredStudy) -> Markup | None:
     """Render the direction of flips; None for choices among more than two options."""
     bias = load_bias(filtered)
-    if bias.options != 2:
+    if bias.max_options != 2:
         return None
     split = bias_view.load_entropy_split(filtered)
     return bias_view.flips_html(bias) + bias_view.entropy_split_html(bias, split)
@@ -155,16 +155,16 @@ def render_flips(filtered: FilteredStudy) -> Markup | None:
 def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
     """Render the effect of an unrelated option (an answer to another item); None for pairs and
     without a second study."""
-    pairs = load_bias(filtered).options == 2
+    pairs = load_bias(filtered).max_options == 2
     return None if pairs else show_unrelated_contrast(filtered)
 
 
 def slots_heading(bias: Bias) -> Markup:
     keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd")]
-    if bias.options > 2:
-        last = f"3rd to {slot_name(bias.options - 1)}" if bias.options > 3 else "3rd"
+    if bias.max_options > 2:
+        last = f"3rd to {slot_name(bias.max_options - 1)}" if bias.max_options > 3 else "3rd"
         keys.append(("tie", last))
-    keys.append(("even", f"1/{bias.options}" if bias.options > 2 else "even"))
+    keys.append(("even", f"1/{bias.max_options}" if bias.max_options > 2 else "even"))
     verdicts = count(bias.overall("slot 0").n, "verdict")
     subtitle = (
         "% of verdicts for each position, ties and incomplete comparisons left out: "
@@ -178,7 +178,7 @@ def render_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
     """Render effects of position and label: two shares for pairs (None if their labels were not
     crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
-    if bias.options == 2:
+    if bias.max_options == 2:
         made, title = bias_view.show_slot_and_label_shares(bias), "Position or label?"
         subtitle = (
             "% of verdicts for the first position and for the first label, each the mean over "
@@ -196,7 +196,7 @@ def render_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
 
 def render_order_tests(filtered: FilteredStudy) -> Markup:
     bias = load_bias(filtered)
-    if bias.options == 2:
+    if bias.max_options == 2:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:

@@ -50,13 +50,13 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
         return None
     versions, chosen = (store.version(name), store.version(other)), filtered.filter
 
-    def compute() -> tuple[UnrelatedEffect, ...] | str:
+    def compute_effects() -> tuple[UnrelatedEffect, ...] | str:
         frames = [
             judge_rows_or_people_rows(chosen.apply(store.frame(study))) for study in (name, other)
         ]
         return unrelated_effects(*frames)
 
-    found = store.memoised(name, ("unrelated effects", other, chosen), compute, versions)
+    found = store.memoised(name, ("unrelated effects", other, chosen), compute_effects, versions)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
     names = short_rater_names([(one.judge, one.prompt) for one in found])

@@ -56,11 +56,11 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     if (card.rows["options"] == 1).all():
         points = PointCard(card.rows)
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
-        head = _card_head(card, count(points.arrangements, "arrangement"))
+        head = _card_head(card, count(points.arrangement_count, "arrangement"))
         top = [head, told, _single_answer_measure_table(points)]
         made = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
         return made + panel.how_computed(points.how_computed_text)
-    said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
+    said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.text_by_key)]
     told = _CARD.sentences(said, " eh-claim")
     top = [_card_head(card, _orders_text(card)), told, show_measures(card)]
     left, right = [], EMPTY
@@ -148,14 +148,14 @@ def _slot_bars(card: ReportCard) -> Any:
                 "high": one.value if one.high is None else one.high,
             }
         )
-    below = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
+    below = f"{share(card.tie_share.value, 0)} of verdicts are ties; dashed line: no preference"
     if card.compares_pairs:
         below += (
             f"; {count(card.flips['toward_first'], 'flip')} toward the answer shown first and "
             f"{count(card.flips['toward_second'])} toward the second, of "
             f"{count(card.flips['pairs'], 'pair')}"
         )
-    return _CARD.slots(bars, 1 / card.options, below)
+    return _CARD.slots(bars, 1 / card.max_options, below)
 
 
 def _consistency_by_category_html(card: ReportCard) -> Any:

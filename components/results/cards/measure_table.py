@@ -92,17 +92,17 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     value; unusable replies come last."""
     rows = [
         _card_measure(card, one)
-        for one in records.records_listed_by("card", card.options)
+        for one in records.records_listed_by("card", card.max_options)
         if (one.key != answer_records.ACCURACY.key or card.raters.known_answer_source == "design")
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
         and (one.key != twin_records.TWIN_PREFERENCE.key or card.largest_effect_beyond_floor[1])
     ]
 
-    def place(row: CardMeasure) -> tuple[bool, int]:
+    def table_order(row: CardMeasure) -> tuple[bool, int]:
         last = row.record.key == answer_records.UNUSABLE.key
         return last, QUESTION_ORDER.index(row.record.question)
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=table_order)
 
 
 def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
@@ -112,7 +112,7 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
     estimate = by_rater.pop(card.rater, Estimate(None))
     facts: dict[str, Any] = {
         "estimate": estimate,
-        "chance": record.chance(card.options) if record.style == "percent" else None,
+        "chance": record.chance(card.max_options) if record.style == "percent" else None,
         "others": [
             one.value
             for name, one in by_rater.items()
@@ -136,14 +136,14 @@ def _shift_preference_to_share(preference: Estimate) -> Estimate:
 def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
     """Facts that a report card adds to the record of the measure `key`, as fields of CardMeasure;
     empty if it adds none."""
-    even = 1 / card.options
+    even = 1 / card.max_options
     if key == "consistency":
         return {"chance": card.chance_consistency, "note": _consistency_note(card)}
     if key == "first_share":
         return {"note": f"no preference is {share(even, 0)}"}
     if key in ("position_term", option_records.SLOT_EFFECTS.key):
         (term, equal, position), p = card.position_term, card.facts["lean_p"]
-        among = "two" if card.compares_pairs else str(card.options)
+        among = "two" if card.compares_pairs else str(card.max_options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
         p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
         test = "; not tested" if p is None else f"; p\u00a0{p_text}"

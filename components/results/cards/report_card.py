@@ -46,7 +46,7 @@ class ReportCard(CardMeasures):
         """Consistency of a judge that chooses at random and ties as often, as in the view
         Position."""
         return position_records.chance_consistency(
-            self.options, self.measures["tie_rate"].value or 0.0
+            self.max_options, self.measures["tie_rate"].value or 0.0
         )
 
     @cached_property
@@ -86,7 +86,7 @@ class ReportCard(CardMeasures):
             "label_low": self._label_interval_distance_from_half(),
             "label_lead": None if label is None or slot is None else label - slot,
             "kappa_high": kappa.high,
-            "unusable": self.unusable.value,
+            "unusable": self.unusable_share.value,
             "unreadable": unreadable_share(self.rows),
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
@@ -135,7 +135,7 @@ class ReportCard(CardMeasures):
         return slot, label
 
     @property
-    def words(self) -> dict[str, str]:
+    def text_by_key(self) -> dict[str, str]:
         """Key of SENTENCE_WORDS -> text that the sentences insert."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value

@@ -191,7 +191,7 @@ class PairedSides:
             frame, ["side"], measures, np.random.default_rng(SEED), cells
         )
 
-    def by_category(
+    def contrasts_by_category(
         self, compared: MeasureRecord
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
         """Two lists of contrasts by category: categories with at least MIN_ITEMS common items, with

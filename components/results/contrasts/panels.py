@@ -179,7 +179,7 @@ def show_contrasts_by_category(pair: PairedSides, within: str) -> Markup:
     if there is nothing to compare."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
-    enough, few = pair.by_category(CATEGORY_MEASURES[within])
+    enough, few = pair.contrasts_by_category(CATEGORY_MEASURES[within])
     known, small = computed.known_differences(enough), computed.known_differences(few)
     shown = sorted(known, key=lambda line: -(line[1].raw.value or 0.0))
     if not shown and not small:

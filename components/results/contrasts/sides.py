@@ -129,11 +129,11 @@ def candidate_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Si
     judges of the study; likewise for prompts, and for judges with a prompt. Only `left` and `right`
     if they are of different kinds, or in another study."""
 
-    def kind(side: Side) -> tuple[bool, bool, str]:
+    def side_kind(side: Side) -> tuple[bool, bool, str]:
         return bool(side.judge), bool(side.prompt), side.study
 
-    alike = [one for one in list_sides(filtered).values() if kind(one) == kind(left)]
-    return alike if alike and kind(left) == kind(right) else [left, right]
+    alike = [one for one in list_sides(filtered).values() if side_kind(one) == side_kind(left)]
+    return alike if alike and side_kind(left) == side_kind(right) else [left, right]
 
 
 def stack_candidates(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:

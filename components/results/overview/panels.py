@@ -40,13 +40,13 @@ class JudgeRow:
     @property
     def preferred_position(self) -> str:
         """The position toward which the judge flips significantly more often; "" for none."""
-        return self.lean.toward if self.lean.is_significant else ""
+        return self.lean.direction if self.lean.is_significant else ""
 
 
 def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
     """Flips of the judges and prompts that have pairs judged in both orders; empty for choices
     among N options."""
-    return [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
+    return [row for row in flip_leans(bias) if row.pairs] if bias.max_options == 2 else []
 
 
 def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:

@@ -28,7 +28,7 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     no verdict is usable, the reason instead of the flips. Empty without replies."""
     filtered = FilteredStudy(store, name)
     bias = load_bias(filtered)
-    if not bias.calls:
+    if not bias.call_count:
         return EMPTY
     unusable = unusable_replies.find_if_all_unusable(filtered)
     if unusable is not None:

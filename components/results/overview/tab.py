@@ -96,7 +96,7 @@ def render_judges(filtered: FilteredStudy) -> Content | Markup | None:
     judged in both orders."""
     if chosen_rater(filtered) or not has_comparisons(filtered):
         return None
-    if load_bias(filtered).options > 2:
+    if load_bias(filtered).max_options > 2:
         drawn = bias_tab.render_matrix(filtered, ENTROPY.name, BY_PROMPT)
         return Content({"judges": drawn.bodies["matrix"]}, drawn.heading)
     return panels.judges_html(filtered) or None

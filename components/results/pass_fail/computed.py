@@ -45,7 +45,7 @@ class PassFailResults:
         return max(counts, key=lambda rater: counts[rater]) if counts else None
 
     @property
-    def shown(self) -> PassFailResult | None:
+    def shown_result(self) -> PassFailResult | None:
         """Result of `rater`; None without verdicts."""
         return self.results[self.rater] if self.rater else None
 

@@ -43,11 +43,11 @@ def kpis(filtered: FilteredStudy) -> Markup:
 
 def render_confusion_areas(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
-    if results.shown is None:
+    if results.shown_result is None:
         why = "Choose a study whose judges pass or fail single answers."
         none = empty_state("No pass/fail verdicts", why)
         return Content({"areas": none}, panel_heading(AREAS_TITLE))
-    labelled = count(results.shown.rates.confusion.total, "verdict")
+    labelled = count(results.shown_result.rates.confusion.total, "verdict")
     subtitle = f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
     heading = panel_heading(AREAS_TITLE, subtitle)
     return Content({"areas": panels.confusion_areas(results)}, heading)
@@ -55,7 +55,7 @@ def render_confusion_areas(filtered: FilteredStudy) -> Content:
 
 def render_rates(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
-    if results.shown is None:
+    if results.shown_result is None:
         return Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(results.rater or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
@@ -71,7 +71,7 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     """Report section on pass/fail verdicts compared with labels, by judge and prompt; None without
     such verdicts."""
     found = load_pass_fail(filtered)
-    if found.shown is None:
+    if found.shown_result is None:
         return None
     sections = [
         (" · ".join(rater), f"{pass_fail_sentence(one)} {panels.format_rates_for_report(one)}")
@@ -91,7 +91,7 @@ def render_rates_by_group(filtered: FilteredStudy) -> Markup | None:
 def render_option_order_effect(filtered: FilteredStudy) -> Markup | None:
     """Render the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
-    return None if results.shown is None else panels.option_order_panel(results)
+    return None if results.shown_result is None else panels.option_order_panel(results)
 
 
 AREAS: Final = Panel(
@@ -100,7 +100,7 @@ AREAS: Final = Panel(
     (Body("areas", "eh-pass-areas", clickable=True),),
     AREAS_TITLE,
     scale=9,
-    in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
+    in_report=lambda filtered: load_pass_fail(filtered).shown_result is not None,
     table=rate_tables.confusion_paper_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )

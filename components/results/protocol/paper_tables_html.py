@@ -159,11 +159,11 @@ def _published_alignment_table() -> Markup:
         by_judge.setdefault((row.judge, row.sees), {})[row.dual] = row
     axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
 
-    def place(rater: tuple[str, str]) -> tuple[bool, float]:
+    def sort_key(rater: tuple[str, str]) -> tuple[bool, float]:
         last = by_judge[rater].get(True) or by_judge[rater][False]
         return rater[1] == "people", -(last.consistency.value or 0.0)
 
-    ranked = sorted(by_judge, key=place)
+    ranked = sorted(by_judge, key=sort_key)
     lines = [_published_alignment_row(*rater, by_judge[rater], axis) for rater in ranked]
     reason = "this value needs the votes of each person, which the paper does not print"
     tie = Markup('<span class="eh-mute">Always tie</span>')

@@ -170,7 +170,7 @@ class _RuleMark:
         return rule_words(self.line.rule).title
 
     @property
-    def kind(self) -> str:
+    def css_class(self) -> str:
         return "on" if self.best else "p" if self.pilot else ""
 
     @property
@@ -210,7 +210,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
 def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_RuleMark]:
     """Marks of the rules on all comparisons that use no votes of people, then of the rules of
     pilots; on a dollar axis, only pilots' rules of known price."""
-    best = results.frontier(by_dollars)
+    best = results.pareto_frontier(by_dollars)
     for place, line in enumerate(results.rule_estimates, start=1):
         if line.complete and not line.rule.votes:
             yield _RuleMark(str(place), line, results.cost(line, by_dollars), line in best)
@@ -320,10 +320,10 @@ def _risk_curve_svg(
     x, y = canvas.horizontal_scale(0, 1), canvas.vertical_scale(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
 
-    def point(one: CoveragePoint | RuleEstimate) -> Point:
+    def locate(one: CoveragePoint | RuleEstimate) -> Point:
         return x(one.decided.value or 0), y(one.right_when_decided.value or 0)
 
-    at, marks = [point(one) for one in points], [point(one) for one in alone]
+    at, marks = [locate(one) for one in points], [locate(one) for one in alone]
     upper = [(px, y(high)) for (px, _), (_, high) in zip(at, bounds, strict=True)]
     lower = [(px, y(low)) for (px, _), (low, _) in zip(at, bounds, strict=True)]
     tips = [

@@ -62,7 +62,7 @@ class RemedyResults:
         return "the majority of people" if people else "the known better answers"
 
     @property
-    def comparisons(self) -> int:
+    def comparison_count(self) -> int:
         """Number of comparisons with a known better answer on which rules are compared."""
         return self.study.grid.size
 
@@ -125,7 +125,7 @@ class RemedyResults:
         return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
 
     @cached_property
-    def patterns(self) -> OrderPatterns | None:
+    def order_patterns(self) -> OrderPatterns | None:
         return count_order_patterns(self.study.grid, self.rater) if self.rater is not None else None
 
     @cached_property
@@ -227,7 +227,7 @@ class RemedyResults:
         """Whether rules can be compared in dollars."""
         return bool(self.rule_estimates) and not self.no_dollars_reason
 
-    def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
+    def pareto_frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
         every other rule that costs the same or less, in dollars (`by_dollars`) or calls. Rules on
         fewer comparisons and rules with people's votes are left out."""

@@ -332,7 +332,7 @@ def rules_table(results: RemedyResults) -> Markup:
 
 def _own_rule_rows(results: RemedyResults) -> list[RuleRow]:
     """Rows of the rules that this study measured, numbered."""
-    best = results.frontier(by_dollars=False)
+    best = results.pareto_frontier(by_dollars=False)
     chosen = results.advice.chosen if results.advice else None
     key = rule_key(chosen.rule) if chosen else None
     return [
@@ -372,7 +372,7 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 def patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
     the credit that each rule gives to each pattern; empty if no better answer is known."""
-    found = results.patterns
+    found = results.order_patterns
     return EMPTY if found is None else html.patterns(results.judge, found)
 
 

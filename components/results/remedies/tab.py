@@ -111,7 +111,7 @@ def render_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
 def _frontier_subtitle(results: RemedyResults) -> str:
     return (
         f"% agreement with {results.winner_source}, undecided counts half; "
-        f"95{NARROW_SPACE}% CI, {count(results.comparisons, 'comparison')}"
+        f"95{NARROW_SPACE}% CI, {count(results.comparison_count, 'comparison')}"
     )
 
 
@@ -147,8 +147,8 @@ def render_best_rules(filtered: FilteredStudy) -> Content | None:
     if results.rater is None:
         return None
     on = (
-        f"gain on all {count(results.comparisons, 'comparison')}, optimistic for a chosen rule; "
-        "adjusted for all rules"
+        f"gain on all {count(results.comparison_count, 'comparison')}, optimistic for a chosen "
+        "rule; adjusted for all rules"
     )
     table = pieces.wrap(panels.best_rules_table(results))
     return Content({"best_rules": table}, pieces.panel_heading("The rules", on))
@@ -164,7 +164,7 @@ def render_rules(filtered: FilteredStudy) -> Content | None:
 
 
 def _rules_title(results: RemedyResults) -> str:
-    return f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
+    return f"All rules, computed on the same {count(results.comparison_count, 'comparison')}"
 
 
 def _rules_subtitle(results: RemedyResults) -> str:
@@ -238,9 +238,9 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
             rows.append(row)
     caption = (
         f"Remedies for {results.judge} on {filtered.name}: agreement with {results.winner_source} "
-        f"in % (undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
-        "difference to one call is in points; its intervals hold for all rules together. The last "
-        "columns are % decided and % right when decided. "
+        f"in % (undecided counts half) on the same {count(results.comparison_count, 'comparison')}"
+        ". The difference to one call is in points; its intervals hold for all rules together. The "
+        "last columns are % decided and % right when decided. "
         f"{paper_table.describe_items_and_filters(filtered)}"
     )
     head = (

@@ -98,4 +98,4 @@ def cards_of(study: FilteredStudy) -> list[str]:
     """The three sentences of the only judge that the filters leave."""
     raters = Raters(study)
     card = ReportCard(raters, raters.filtered_rater_names[0])
-    return [one.text for one in card_sentences(card.facts, card.words)]
+    return [one.text for one in card_sentences(card.facts, card.text_by_key)]

@@ -49,7 +49,7 @@ class ScoreResults:
         return max(sizes, key=lambda rater: sizes[rater]) if sizes else None
 
     @property
-    def shown(self) -> score_distribution.ScoreDistribution | None:
+    def distribution(self) -> score_distribution.ScoreDistribution | None:
         """Distribution of the scores of `rater`; None without scores."""
         return self.distributions[self.rater] if self.rater else None
 

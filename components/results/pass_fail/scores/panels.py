@@ -50,7 +50,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     """Headline and the sentence below it: share of answers whose score changes with the order of
     the options, else of the criteria; if only one order was used, the agreement with labels, or the
     mean score without labels. A message without scores."""
-    found, rater = results.shown, results.rater
+    found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return (
             "This study has no scores of single answers.",
@@ -95,7 +95,7 @@ def labels_headline(results: ScoreResults) -> tuple[str, str] | None:
 
 
 def scores_kpis(results: ScoreResults) -> Markup:
-    found, rater = results.shown, results.rater
+    found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return EMPTY
     order, criteria = results.order.get(rater), results.criteria.get(rater)
@@ -130,7 +130,7 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
     cells with the share of verdicts. Without an order effect, all rows are alike. At most MAX_ROWS
     rows; a notice if there are too many different scores, empty without scores."""
-    found, rater = results.shown, results.rater
+    found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return EMPTY
     if not found.values:
@@ -160,7 +160,7 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
 def expected_levels_table(results: ScoreResults) -> Markup:
     """HTML table of the expected level of each criterion, computed from the probabilities of its
     levels; empty without probabilities."""
-    levels = results.shown.expected_levels if results.shown else {}
+    levels = results.distribution.expected_levels if results.distribution else {}
     if not levels:
         return EMPTY
     columns = [
@@ -212,7 +212,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
         parts += [
             html.paragraphs(texts),
             listed_option_table(order),
-            _shift_table("Options in the order", order.shift),
+            _score_shift_table("Options in the order", order.shift),
         ]
     if criteria is not None:
         texts = [
@@ -223,7 +223,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
         ]
         parts += [
             html.paragraphs(texts),
-            _shift_table("Criteria in the order", criteria.overall.shift),
+            _score_shift_table("Criteria in the order", criteria.overall.shift),
             _criterion_place_table(criteria.by_place),
         ]
     return wrap(*parts)
@@ -247,7 +247,7 @@ def listed_option_table(order: OptionOrder) -> Markup:
     return page_table("Position of the option", columns, rows, "Options chosen by position")
 
 
-def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
+def _score_shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     steps = tick_steps_from(0.1)
     axis = fit_axis(shifts.values(), steps, lambda tick: number(tick, 1), holds=(0.0,))
     text = (

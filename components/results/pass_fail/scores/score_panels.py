@@ -42,11 +42,11 @@ def kpis(filtered: FilteredStudy) -> Markup:
 
 def render_matrix(filtered: FilteredStudy) -> Content:
     results = load_scores(filtered)
-    if results.shown is None:
+    if results.distribution is None:
         none = empty_state("No scores", "Choose a study whose judges score single answers.")
         return Content({"score_matrix": none}, panel_heading(MATRIX_TITLE))
     who = " · ".join(results.rater or ())
-    arranged = count(len(results.shown.arrangements), "arrangement")
+    arranged = count(len(results.distribution.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     made = panels.arrangement_matrix(results) + panels.expected_levels_table(results)
     return Content({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
@@ -54,14 +54,14 @@ def render_matrix(filtered: FilteredStudy) -> Content:
 
 def render_order_effects(filtered: FilteredStudy) -> Markup:
     results = load_scores(filtered)
-    return EMPTY if results.shown is None else panels.order_effects_html(results)
+    return EMPTY if results.distribution is None else panels.order_effects_html(results)
 
 
 def render_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
     """Render the agreement of scores with labels, of the judge and prompt shown; None if none of
     their scores has a label."""
     results = load_scores(filtered)
-    labelled = results.shown is not None and (results.rater or ("", "")) in results.agreement
+    labelled = results.distribution is not None and (results.rater or ("", "")) in results.agreement
     return score_tables.agreement_table(results) if labelled else None
 
 
@@ -78,7 +78,7 @@ def render_judges(filtered: FilteredStudy) -> Markup | None:
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     """Report panel with the heatmap, and one sentence on each judge; None without scores."""
     results = load_scores(filtered)
-    if results.shown is None:
+    if results.distribution is None:
         return None
     sections = [
         (" · ".join(rater), panels.score_report_sentence(rater, results))
@@ -99,7 +99,7 @@ def report_agreement_with_labels(filtered: FilteredStudy) -> ReportPanel | None:
 
 
 def report_contradictions(filtered: FilteredStudy) -> Markup | None:
-    return render_contradictions(filtered) if load_scores(filtered).shown else None
+    return render_contradictions(filtered) if load_scores(filtered).distribution else None
 
 
 MATRIX: Final = Panel(

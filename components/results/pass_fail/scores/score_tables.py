@@ -157,7 +157,7 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
     if len(results.unusable) < 2:
         return None
 
-    def agreement(rater: tuple[str, str], name: str) -> Estimate | None:
+    def agreement_field(rater: tuple[str, str], name: str) -> Estimate | None:
         found: Estimate | None = getattr(results.agreement.get(rater), name, None)
         return found
 
@@ -172,8 +172,8 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
             f"{changed}, %",
             lambda rater: results.order[rater].changed if rater in results.order else None,
         ),
-        TypedColumn(BIAS.head, lambda rater: agreement(rater, "bias"), SHIFT),
-        TypedColumn(SPEARMAN.head, lambda rater: agreement(rater, "spearman"), SCORE),
+        TypedColumn(BIAS.head, lambda rater: agreement_field(rater, "bias"), SHIFT),
+        TypedColumn(SPEARMAN.head, lambda rater: agreement_field(rater, "spearman"), SCORE),
         unusable_column(unusable),
     ]
     return wrap(rater_table(columns, results.unusable, "Judges that score"))

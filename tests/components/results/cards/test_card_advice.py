@@ -31,7 +31,7 @@ def cards_of(frame: pd.DataFrame) -> dict[str, ReportCard]:
 
 
 def sentences_of(card: ReportCard) -> list[CardSentence]:
-    return card_sentences(card.facts, card.words)
+    return card_sentences(card.facts, card.text_by_key)
 
 
 def test_card_key_figure_and_legend_have_the_same_chance():
@@ -144,7 +144,7 @@ def test_a_label_counts_once_however_often_its_answer_is_judged():
     ]
     card = PointCard(frame_of(rows, {f"q{k}": float(1 + k % 4) for k in range(21)}))
     assert card._label_count == 20
-    assert says(card._advice, "Label more", "20 labels")
+    assert says(card._advice_sentence, "Label more", "20 labels")
     assert PointCard(frame_of(rows))._label_count == 0
 
 
@@ -160,9 +160,9 @@ def test_a_judge_that_scores_too_high_is_corrected_and_one_that_is_right_is_not(
 
     assert card(1.0)._is_gain_shown_for("shift")
     assert not card(1.0)._is_gain_shown_for("arrangements", "threshold")
-    assert says(card(1.0)._advice, "mean error", "Remedies")
+    assert says(card(1.0)._advice_sentence, "mean error", "Remedies")
     assert not card(0.0)._is_gain_shown_for("shift")
-    assert not says(card(0.0)._advice, "mean error")
+    assert not says(card(0.0)._advice_sentence, "mean error")
 
 
 def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
@@ -176,8 +176,8 @@ def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
 
     for labels, corrected in ((120, True), (160, False)):
         found = card(labels)
-        assert says(found._advice, "corrected") is corrected
-        assert says(found._advice, "labels'") is not corrected
+        assert says(found._advice_sentence, "corrected") is corrected
+        assert says(found._advice_sentence, "labels'") is not corrected
         (words,) = (words for name, words, *_ in found.measures if name == "True pass rate")
         assert says(words, "corrected") is corrected
     assert says(card(160)._order_sentence, "different orders", "unknown")

@@ -134,7 +134,7 @@ def test_the_same_items_only(store):
 
 def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
     pair = pair_with_filtered_side(scene, "", "")
-    enough, few = pair.by_category(CONSISTENCY)
+    enough, few = pair.contrasts_by_category(CONSISTENCY)
     assert {line.left[1]: line.raw.value for _, line in enough} == {"hard": 10 / 12, "easy": 0.0}
     assert [(line.left[1], line.raw.low) for _, line in few] == [("rare", None)]
     said = text(show_contrasts_by_category(pair, "Consistency"))

@@ -77,11 +77,11 @@ def test_the_sentence_comes_first(store: Store) -> None:
 
 def test_agreement_and_kappa_have_their_intervals_in_the_tile_and_the_report(store: Store) -> None:
     results = load_pass_fail(FilteredStudy(store, "checks"))
-    rates = results.shown.rates
+    rates = results.shown_result.rates
     kappa = f"κ {rates.kappa.value:.2f} [{rates.kappa.low:.2f}, {rates.kappa.high:.2f}]"
     share = f"[{100 * rates.agreement.low:.1f}, {100 * rates.agreement.high:.1f}]"
     told = str(pass_fail_tab.kpis(FilteredStudy(store, "checks")))
-    assert says(told, share, kappa) and kappa in format_rates_for_report(results.shown)
+    assert says(told, share, kappa) and kappa in format_rates_for_report(results.shown_result)
 
 
 def test_position_says_that_the_effect_of_the_order_is_unknown(store: Store) -> None:
@@ -235,7 +235,7 @@ def test_a_shift_is_marked_only_if_it_holds_for_all_groups_together() -> None:
 def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     names = ("pass_good", "fail_good", "pass_bad", "fail_bad")
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
-    results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
+    results = SimpleNamespace(shown_result=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
     assert says(describe_box_sizes(results), "small", "enlarged") is enlarged
 
 
@@ -244,7 +244,10 @@ def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
     counts = {("pass", "pass"): 2, ("fail", "pass"): 8, ("pass", "fail"): 8, ("fail", "fail"): 2}
     import_table(store, "reversed", counts)
     results = load_pass_fail(FilteredStudy(store, "reversed"))
-    assert results.shown is not None and results.shown.rates.youden.value == pytest.approx(-0.6)
+    assert (
+        results.shown_result is not None
+        and results.shown_result.rates.youden.value == pytest.approx(-0.6)
+    )
     row = str(rates_table(results)).partition("Youden")[2]
     at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
     assert 0 < at["p"] < at["c"]

@@ -70,10 +70,14 @@ def store(module_store: Store) -> Store:
 
 def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    assert results.rater == ("sim", "rubric") and results.shown is not None
-    assert len(results.shown.arrangements) == 9 and results.shown.values == (1.0, 2.0, 3.0)
+    assert results.rater == ("sim", "rubric") and results.distribution is not None
+    assert len(results.distribution.arrangements) == 9 and results.distribution.values == (
+        1.0,
+        2.0,
+        3.0,
+    )
     html = str(panels.arrangement_matrix(results))
-    for one in results.shown.arrangements:
+    for one in results.distribution.arrangements:
         assert one.name in html
         assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
     opened = {unescape(text) for text in re.findall(r'data-select="([^"]*)"', html)}
@@ -82,7 +86,7 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
 
 def test_a_heatmap_says_what_it_does_not_show(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    rater, shown = results.rater, results.shown
+    rater, shown = results.rater, results.distribution
     assert rater is not None and shown is not None
     assert "not shown" not in panels.arrangement_matrix(results)
     assert panels.arrangement_matrix(replace(results, distributions={})) == ""

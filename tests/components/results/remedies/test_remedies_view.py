@@ -110,13 +110,16 @@ def test_gpt_4_as_drawn(prd):
     assert says(title, "gpt-4", "add up", "chosen in this way", "+1.5", "[")
     assert says(lead, "usual rule", "loses agreement (−1.9 points [−3.0, −0.8]).")
     card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
-    advice = card_sentences(card.facts, card.words)[2]
+    advice = card_sentences(card.facts, card.text_by_key)[2]
     assert (advice.rule, advice.text) == ("remedy", title), "card and view give the same advice"
     table = rules_table(results)
     assert re.findall(r'data-rule="(\d+)"', table)[:3] == ["1", "2", "3"], "as in the chart"
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
         assert text in table
-    assert [line.rule.id for line in results.frontier(by_dollars=False)][:2] == ["single", "pool"]
+    assert [line.rule.id for line in results.pareto_frontier(by_dollars=False)][:2] == [
+        "single",
+        "pool",
+    ]
     assert "Use this rule" in recommendation_panel(results)
     assert "75.8" in recommendation_panel(results)
 
@@ -129,7 +132,7 @@ def test_card_view_and_report_say_first_that_replies_cannot_be_read(unreadable, 
     filtered = FilteredStudy(store, "s")
     title, lead = tab.headline(filtered)
     card = ReportCard(Raters(filtered), "keen")
-    advice = card_sentences(card.facts, card.words)[2].text
+    advice = card_sentences(card.facts, card.text_by_key)[2].text
     assert (advice == FORMAT_ADVICE) == (title == FORMAT_ADVICE) == (unreadable > 0)
     assert (FORMAT_ADVICE in unescape(remedies_report(filtered))) == (unreadable > 0)
     told, rest = remedy_headline(load_remedies(filtered))
@@ -289,7 +292,7 @@ def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
         for lines in (results.rule_estimates, results.rule_estimates[::-1]):
             again = replace(results)
             vars(again)["rule_estimates"] = lines
-            found = again.frontier(by_dollars)
+            found = again.pareto_frontier(by_dollars)
             assert [
                 (results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in found
             ] == sorted(set(marks) - beaten)
