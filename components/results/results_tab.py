@@ -63,13 +63,13 @@ def build() -> results_parts_tab.ResultsTab:
         gr.Button("Draw", visible="hidden", elem_id="eh-draw", render=False),
         HiddenText("Settings", json.dumps(first), render=False),
         HiddenText("Asked", elem_id="eh-asked", render=False),
-        active_run_tab.build(news),
+        active_run_tab.build_live_refresh(news),
         MarkEvents(),
         VIEWS,
     )
 
 
-def render_hidden(tab: results_parts_tab.ResultsTab) -> None:
+def render_hidden_components(tab: results_parts_tab.ResultsTab) -> None:
     """Render the hidden components outside all tabs, since an unopened tab has no content."""
     for part in (tab.draw, tab.settings, tab.request_text, tab.marks, *tab.live.hidden_components):
         part.render()

@@ -132,9 +132,9 @@ def render_view_uncached(
     }
 
 
-def _json_keys_without_explanation(view: View, drawn: Mapping[str, Any]) -> list[str]:
+def _json_keys_without_explanation(view: View, contents: Mapping[str, Any]) -> list[str]:
     """JSON keys of the panels shown that have no text "How is this computed?"."""
-    shown = (panel for panel in view.panels if any(body.name in drawn for body in panel.bodies))
+    shown = (panel for panel in view.panels if any(body.name in contents for body in panel.bodies))
     keys = (key for panel in shown if not panel.how for key in panel.json_keys)
     return [key for key in dict.fromkeys(keys) if key not in view.json_keys]
 

@@ -69,8 +69,8 @@ class Agreement:
         known = [value for value in shares if value is not None]
         return float(np.mean(known)) if known else -1.0
 
-    def coefficients_with_people(self, name: str) -> PairAgreement | None:
-        return self.agreement_by_rater_pair.get(name, {}).get(PEOPLE)
+    def coefficients_with_people(self, judge: str) -> PairAgreement | None:
+        return self.agreement_by_rater_pair.get(judge, {}).get(PEOPLE)
 
     @cached_property
     def voter_agreement(self) -> PeopleAgreement:
@@ -120,11 +120,11 @@ class Agreement:
     def signed_scores(self) -> SignedScores:
         return SignedScores(self.raters.frame)
 
-    def distance_from_people_scores(self, rater: str, both: bool) -> Alignment:
+    def distance_from_people_scores(self, rater: str, both_orders: bool) -> Alignment:
         """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
-        absolute error (MAE), and share within 1 (there called Consistency). With `both`, scores are
-        averaged over the two orders."""
-        return self.signed_scores.gaps(rater, "dual" if both else "single").alignment
+        absolute error (MAE), and share within 1 (there called Consistency). With `both_orders`,
+        scores are averaged over the two orders."""
+        return self.signed_scores.gaps(rater, "dual" if both_orders else "single").alignment
 
     @property
     def has_five_levels(self) -> bool:
@@ -176,7 +176,8 @@ class Agreement:
 
     @cached_property
     def unflagged_vote_agreement(self) -> dict[str, Estimate]:
-        """As `all_vote_agreement`, without the votes of flagged voters."""
+        """As `all_vote_agreement`, without the votes of flagged voters, whose votes look careless
+        or biased."""
         return self._compute_people_agreement(drop_voters(self.raters.frame, self.flagged_voters))
 
     @cached_property

@@ -47,8 +47,9 @@ EVEN = 0.5
 
 
 def call_agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
-    """Name of each judge (with its prompt) that passes the filters -> agreement, the highest first;
-    judges whose agreement is unknown are left out."""
+    """Name of each judge (with its prompt) that passes the filters -> agreement of one call with
+    the majority of people or the known better answers; the highest first, unknown values left
+    out."""
     raters, found = Raters(filtered), load_call_agreement(filtered)
     known = {
         name: found[raters.names[name]]

@@ -77,8 +77,8 @@ def render_matrix(filtered: FilteredStudy, agree: str) -> Content:
 def make_votes_panel_renderer(
     show: Callable[[Agreement], Markup],
 ) -> Callable[[FilteredStudy], Markup | None]:
-    """Return the function that draws a panel by `show`, with the note on targeted votes; it returns
-    None without votes."""
+    """Return a function that renders a panel: the HTML that `show` returns, and the note on
+    targeted votes; None without votes."""
 
     def render(filtered: FilteredStudy) -> Markup | None:
         data = load_agreement(filtered)

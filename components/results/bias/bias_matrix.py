@@ -127,8 +127,8 @@ def bias_matrix_html(
 def _consistency_column(
     grid: _MatrixLayout, consistency: Mapping[tuple[str, str], Estimate]
 ) -> heat.EndColumn | None:
-    """The consistency of each row; None if no comparison was judged in every order. An even judge
-    may still choose at random: only the consistency shows that."""
+    """Column with the consistency of each row; None if no comparison was judged in every order. The
+    column is needed because a judge that chooses at random also chooses the positions evenly."""
     total = grid.columns[0].name
     values = {row: consistency[row, total] for row in grid.rows if (row, total) in consistency}
     if all(one.value is None for one in values.values()):

@@ -58,10 +58,13 @@ def slot_share_measure(slot: int, options: int) -> Measure:
 
 
 def _bias_measures(options: int) -> list[Measure]:
-    """Measures that BiasCounts counts, for comparisons of up to `options` answers: those of a
-    rater's profile and of the matrix (except the position term, which is fitted when it is shown),
-    unusable replies, the share of each position; for pairs also the shares of the first position
-    and of the first label with crossed labels, otherwise the entropy part of the Grade Score."""
+    """Measures that BiasCounts counts, for comparisons of up to `options` answers.
+
+    These are the measures of a rater's profile and of the matrix, unusable replies, and the share
+    of each position. For pairs, the shares of the first position and of the first label with
+    crossed labels are added; otherwise, the entropy part of the Grade Score. The position term is
+    left out, because it is fitted when it is shown.
+    """
     shown = [
         *records.position_measure_records(),
         *records.records_listed_by("matrix", options),

@@ -94,17 +94,18 @@ def _entropy_band_text(row: OptionModelRow) -> str:
 def order_tests_html(
     rows: Sequence[OrderTestRow],
     names: dict[str, str],
-    between: str,
-    unit: str,
-    family: int = 0,
+    counts_head: str,
+    n_head: str,
+    tests: int = 0,
     error_share: float = 1.0,
 ) -> Markup:
     """HTML table of adjusted p-values: one row per judge and prompt with `n` above 0, one column
     per test with a p-value; a message without rows.
 
-    `names`: key of a test -> head of its column; `between` and `unit`: heads of the columns with
-    `counts_text` ("" leaves it out) and `n`; `family`: number of tests to adjust for, if larger
-    than the number of rows; `error_share`: part of the 5 % error rate that is spent on these tests.
+    `names`: key of a test -> head of its column; `counts_head`: head of the column with
+    `counts_text` ("" leaves it out); `n_head`: head of the column with `n`; `tests`: number of
+    tests to adjust for, if larger than the number of rows; `error_share`: part of the 5 % error
+    rate that is spent on these tests.
     """
     rows = [row for row in rows if row.n]
     if not rows:
@@ -112,19 +113,19 @@ def order_tests_html(
             "Nothing to test yet.", "The tests need comparisons with usable replies in all orders."
         )
     adjusted = {
-        key: holm_adjust([row.tests[key].p for row in rows], family, error_share) for key in names
+        key: holm_adjust([row.tests[key].p for row in rows], tests, error_share) for key in names
     }
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
     lines = [
         (
             row.name,
-            [count(row.n), *([row.counts_text] if between else [])],
+            [count(row.n), *([row.counts_text] if counts_head else [])],
             [_p_value_with_hover(row.tests[key], adjusted[key][at]) for key in shown],
         )
         for at, row in enumerate(rows)
     ]
-    heads = [unit, *([between] if between else []), *(names[key] for key in shown)]
-    banded = " banded" if between == ENTROPY_BAND_HEAD else ""
+    heads = [n_head, *([counts_head] if counts_head else []), *(names[key] for key in shown)]
+    banded = " banded" if counts_head == ENTROPY_BAND_HEAD else ""
     return macros("results/bias/bias.html").tests(banded, heads, lines)
 
 

@@ -148,15 +148,15 @@ def show_slot_and_label_shares(bias: Bias) -> Markup | None:
     return BIAS.slot_or_label(axis_html(SHARE_AXIS), rows) if rows else None
 
 
-def _plot_name_and_value(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
-    """Plot, `word` (the name shown on phones) and value of a share of verdicts; `what`: the chosen
+def _plot_name_and_value(estimate: Estimate, chosen: str, name: str) -> tuple[Markup, str, Markup]:
+    """Plot, `name` (shown on phones) and value of a share of verdicts; `chosen`: the chosen
     position or label, named in the hover card."""
     tip = (
-        f"{share(estimate.value, 1)}{spaced_ci(estimate, 1, scale=100)}\nof verdicts go to {what}, "
-        f"ties left out; 50 % means no preference\nn {count(estimate.n)}"
+        f"{share(estimate.value, 1)}{spaced_ci(estimate, 1, scale=100)}\nof verdicts go to {chosen}"
+        f", ties left out; 50 % means no preference\nn {count(estimate.n)}"
     )
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
-    return forest_html(estimate, SHARE_AXIS, tip=tip), word, value
+    return forest_html(estimate, SHARE_AXIS, tip=tip), name, value
 
 
 # ------------------------------------------------------------ noise and effect of the order

@@ -49,8 +49,8 @@ PREFERENCE_RULE: Final = (
 
 
 def flip_sentence(row: FlipLean) -> str:
-    """Sentence on the flips of one judge and prompt; a preference that is not
-    significant is stated as such."""
+    """Sentence on the flips of one judge and prompt; a preference that is not significant is stated
+    as such."""
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:

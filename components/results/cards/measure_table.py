@@ -126,8 +126,8 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
 
 
 def _shift_preference_to_share(preference: Estimate) -> Estimate:
-    """A preference from −½ to ½ as a share (½ added, at least 0 and at most 1), to be drawn beside
-    the other shares."""
+    """Add ½ to a preference between −½ and ½, so that it can be drawn as a share beside other
+    shares; value and interval are limited to the range 0 to 1."""
     ends = (preference.value, preference.low, preference.high)
     value, low, high = (None if end is None else min(max(end + 0.5, 0.0), 1.0) for end in ends)
     return replace(preference, value=value, low=low, high=high)

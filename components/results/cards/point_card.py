@@ -94,8 +94,8 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts, on unusable replies as in the card of pairs, on the
-        effect of the order, and advice; without a usable reply, that fact and advice."""
+        """Sentences on the judge's verdicts, on unusable replies if these are many, on the effect
+        of the order, and advice; without a usable reply, only this fact and advice."""
         if not self.usable_count:
             return [
                 f"None of this judge's {count(len(self.rows_without_noise_repeats), 'reply')} "

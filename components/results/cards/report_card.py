@@ -162,8 +162,9 @@ class ReportCard(CardMeasures):
         return f"{self._difference_text(advantage)}{unclear}"
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
-        """A difference in points with its interval, as in the other views; it says so if the
-        difference is significant only without the adjustment for all cards. "" if it is unknown."""
+        """Text of a difference in points with its interval, as in the other views; a note is added
+        if the difference is significant only without the adjustment for all cards. "" if it is
+        unknown."""
         if plain.value is None:
             return ""
         size = number(scale * plain.value, decimals, signed=True)
@@ -190,8 +191,8 @@ class ReportCard(CardMeasures):
         )
 
     def _right_wrong_tied_text(self) -> str:
-        """Text on the shares of right, wrong and tied verdicts where the better answer is known; ""
-        if it is nowhere known."""
+        """Text on the shares of right, wrong and tied verdicts, on comparisons with a known better
+        answer; "" if there are none."""
         right, ties = self.measures["accuracy"].value, self.tie_share_where_known
         if right is None or ties is None:
             return ""

@@ -126,8 +126,11 @@ class PairedSides:
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
         """Differences, left minus right side, of the measures of the family `name`; in the family
         Nudges, each kind of twins that both sides judged, such as padding, is a measure too.
-        Intervals are adjusted for the measures of all views (those of win rates, and of single
-        answers: for each other), so that a difference has the same interval in every view."""
+
+        Intervals are adjusted for all measures of comparisons together, so that a difference has
+        the same interval in every view. Win rates are adjusted only for each other, and so are
+        measures of single answers.
+        """
         together = name if name in (WIN_RATES, SINGLE_ANSWERS) else COMPARISONS
         if together not in self._contrasts_cache:
             self._contrasts_cache[together] = self._jointly_adjusted_contrasts(together)

@@ -33,9 +33,12 @@ the other below its negative, and the difference is significant."""
 
 def contrast_headline(pair: PairedSides, family: str) -> tuple[str, str]:
     """Headline and the sentence below it (number of significant differences); if nothing can be
-    compared, that fact and the reason. The headline of QUALITY, which asks who is right, is the
-    difference in agreement, if known. Other headlines: the difference in consistency, if it is
-    significant or the flips go toward opposite positions; else the largest significant one."""
+    compared, that fact and the reason.
+
+    For the family QUALITY, the headline is the difference in agreement, if known. Otherwise it is
+    the difference in consistency, if this is significant or the flips go toward opposite positions;
+    else the largest significant difference.
+    """
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = computed.known_differences(pair.family_contrasts(family))

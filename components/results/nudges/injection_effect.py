@@ -50,22 +50,22 @@ class WinRateShift:
 class InjectionEffect:
     """The injection suspects among the filtered judgements, and their effect on win rates.
 
-    `texts`, `items`: numbers of suspect texts and of items with one. `judgements` of the `of`
-    filtered judgements show a suspect text; `echo_count` of the replies to the first
-    MAX_REPLIES_SCANNED of these repeat one. `largest_shift`: the win rate that suspects change
-    most; None if no win rate is known without them.
+    `texts`, `items`: numbers of suspect texts and of items with one. `judgements` of
+    `total_judgements` show a suspect text; `echo_count`: number of replies that repeat one, among
+    the first MAX_REPLIES_SCANNED of these. `largest_shift`: the win rate that suspects change most;
+    None if no win rate is known without them.
     """
 
     texts: int
     items: int
     judgements: int
-    of: int
+    total_judgements: int
     echo_count: int
     largest_shift: WinRateShift | None
 
 
 def include_suspects(filtered: FilteredStudy) -> FilteredStudy:
-    """The study with the same filters, but with its suspects."""
+    """The study with the same filters, except that injection suspects are included."""
     return replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
 
 
@@ -82,7 +82,7 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
         texts=len(texts),
         items=len({item for item, _ in texts}),
         judgements=len(rows),
-        of=len(included.frame),
+        total_judgements=len(included.frame),
         echo_count=_count_replies_with_echo(filtered, rows["seq"].tolist()),
         largest_shift=_largest_win_rate_shift(included),
     )
@@ -151,7 +151,7 @@ def suspects_notice_title_and_text(filtered: FilteredStudy) -> tuple[str, str] |
     left_out = filtered.filter.suspects == WITHOUT_SUSPECTS
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
-    rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"
+    rows = f"{count(found.judgements)} of {count(found.total_judgements, 'judgement')}"
     shown = f"In {rows}, the question or an answer contains text addressed to the judge."
     sentences = [f"{rows} are not counted." if left_out else shown]
     sentences.append(_shift_sentence(found.largest_shift, left_out))

@@ -172,7 +172,8 @@ def length_control_opponent(filtered: FilteredStudy) -> str | None:
 
 
 def _is_interval_wide(estimate: Estimate | None) -> bool:
-    """Whether an interval is wider than half of the scale, so that a difference says nothing."""
+    """Whether an interval of a win rate is wider than 0.5; the change of such a rate is not
+    shown."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.high - estimate.low > 0.5

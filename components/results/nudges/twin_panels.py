@@ -230,7 +230,7 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     axis = fit_axis(drawn, tick_steps_from(0.1), lambda t: number(t, 1), holds=holds)
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
-    sentences = [_length_weight_sentence(judge, part, several) for judge, part in found.items()]
+    sentences = [_length_weight_text(judge, part, several) for judge, part in found.items()]
     made: Markup = html.style(axis, shown, folded, " ".join(text for text in sentences if text))
     voted = any(people is not None for *_, people in lines)
     keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]
@@ -239,20 +239,20 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     return Content({"style": made}, heading)
 
 
-def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
-    """Weight that people give to the style feature `name`, computed from the judge's weight and the
-    difference of the two, which `part` has under "coefficients" and "minus_people"; None if it is
+def _people_style_weight(weights: dict[str, dict[str, Estimate]], name: str) -> float | None:
+    """Weight that people give to the style feature `name`: the judge's weight minus the difference
+    of the two, which `weights` has under "coefficients" and "minus_people"; None if it is
     unknown."""
-    minus = part.get("minus_people", {}).get(name)
-    own = part["coefficients"][name].value
+    minus = weights.get("minus_people", {}).get(name)
+    own = weights["coefficients"][name].value
     return None if minus is None or minus.value is None or own is None else own - minus.value
 
 
-def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
+def _length_weight_text(judge: str, weights: dict[str, dict[str, Estimate]], named: bool) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
-    empty if it is unknown. `part`: as in `_people_style_weight`; `named`: name the judge."""
+    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge."""
     who, whose = (judge, f" for {judge}") if named else ("It", "")
-    minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]
+    minus, own = weights.get("minus_people", {}).get("length"), weights["coefficients"]["length"]
     if minus is not None and minus.value is not None and minus.low is not None:
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"

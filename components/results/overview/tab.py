@@ -177,12 +177,12 @@ def opens_summary(address: Mapping[str, str]) -> bool:
     )
 
 
-def summary_preview_html(drawn: Mapping[str, Any]) -> Markup:
-    """HTML of the drawn Summary (output name -> content) until the page's controls are ready:
+def summary_preview_html(outputs: Mapping[str, Any]) -> Markup:
+    """HTML of the rendered Summary (output name -> content) until the page's controls are ready:
     headline, key figures, table of judges or card, advice, ranking."""
-    shown = [drawn[name] for name in ("judges", "card", "advice", "ranking") if drawn.get(name)]
+    shown = [outputs[name] for name in ("judges", "card", "advice", "ranking") if outputs.get(name)]
     cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)
-    return EMPTY.join((drawn["finding"], drawn["kpis"], cards))
+    return EMPTY.join((outputs["finding"], outputs["kpis"], cards))
 
 
 UNUSABLE: Final = Panel(

@@ -153,8 +153,8 @@ def judges_table(results: PassFailResults, unusable: Mapping[Rater, Estimate]) -
 
 
 def rater_table(columns: Sequence[TypedColumn], raters: Iterable[Rater], label: str) -> Markup:
-    """HTML table with a row for each judge and prompt, whose names the columns receive; `label`
-    names the table for screen readers."""
+    """HTML table with a row for each judge and prompt; the columns compute their cells from the
+    pair (judge, prompt). `label` names the table for screen readers."""
     rows = [
         ValueRow(" · ".join(rater), rater, {"judge": rater[0], "prompt": rater[1]})
         for rater in raters

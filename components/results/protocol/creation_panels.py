@@ -50,8 +50,8 @@ MAX_GROUPS: Final = 14
 
 
 def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """The judges' five-level verdicts and factuality scores on pairs of answers that pass the
-    filters."""
+    """Five-level verdicts and factuality scores on pairs of answers that pass the filters: those of
+    judges, or people's votes if no judge has any."""
     rows = protocol_sections.judge_rows_or_votes(filtered, "five-level", "factuality")
     return rows.loc[(rows["options"] == 2).to_numpy()]
 

@@ -99,11 +99,13 @@ def models_by_grade() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradeCaveat:
-    """Counts that show why the printed Grade Score tables are not a reliable standard:
-    `above_parts` of `cells` printed grades exceed their `max_grade`, `above_both` of them both
-    entropy and choice value (`worst`: the largest excess). For `grade_rises` of `pairs` models and
-    prompts, the grade is higher with the unrelated option; for `choice_falls`, the choice value is
-    lower."""
+    """Counts that show why the printed Grade Score tables are not a reliable standard.
+
+    Of `cells` printed grades, `above_parts` exceed their `max_grade`, and `above_both` exceed even
+    both the entropy and the choice value; `worst` has the largest excess. Of `pairs` combinations
+    of model and prompt, `grade_rises` have a higher grade with the unrelated option, and
+    `choice_falls` a lower choice value.
+    """
 
     cells: int
     above_parts: int

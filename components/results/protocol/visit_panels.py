@@ -28,7 +28,8 @@ MAX_SKILLS: Final = 14
 
 
 def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """The judges' verdicts on pairs that pass the filters."""
+    """Verdicts on pairs that pass the filters, by prompts that compare pairs: those of judges, or
+    people's votes if no judge has any."""
     return row_selection.select_pairs(judge_rows_or_votes(filtered, "pairwise"))
 
 

@@ -173,13 +173,14 @@ def elo_figure(ranking: Ranking) -> Figure | None:
         at = {name: curve.names.index(name) for name in names}
         band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
     curves = {name: curve.ratings_of(name).tolist() for name in names}
-    battles, limits = curve.battles.tolist(), bradley_terry_by_model(ranking)
-    return elo_curve_figure(battles, curves, band=band, limits=limits, height=230, replay=True)
+    x, limits = curve.battles.tolist(), bradley_terry_by_model(ranking)
+    return elo_curve_figure(x, curves, band=band, bradley_terry=limits, height=230, replay=True)
 
 
 def bradley_terry_by_model(ranking: Ranking) -> dict[str, float]:
-    """Model -> Bradley–Terry rating, the limit of its Elo curve. A group of models is
-    left out if some of them never lost to the others, because its ratings are then not finite."""
+    """Model -> Bradley–Terry rating, which its Elo approaches with more battles. A group of models
+    is left out if some of them never lost to the others, because its ratings are then not
+    finite."""
     return {
         name: rating.value
         for board in ranking.boards

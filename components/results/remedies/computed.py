@@ -27,7 +27,7 @@ class PilotRule:
     the remedy that the pilot tests, such as "repeats"."""
 
     kind: str
-    line: RuleEstimate
+    estimate: RuleEstimate
     inputs: RemedyInputs
 
 
@@ -182,13 +182,9 @@ class RemedyResults:
             )
         return found
 
-    def rule_dollars_per_thousand(self, line: RuleEstimate) -> float | None:
+    def rule_dollars_per_thousand(self, rule: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""
-        return dollars_per_thousand_comparisons(line, self.inputs)
-
-    def tokens(self, line: RuleEstimate) -> float | None:
-        """Tokens per comparison under a rule; None if a judge reported no token counts."""
-        return rule_cost(line, self.inputs.tokens)
+        return dollars_per_thousand_comparisons(rule, self.inputs)
 
     @property
     def _called_raters(self) -> list[tuple[str, str]]:
@@ -232,24 +228,24 @@ class RemedyResults:
         every other rule that costs the same or less, in dollars (`by_dollars`) or calls. Rules on
         fewer comparisons and rules with people's votes are left out."""
         lines = [line for line in self.rule_estimates if line.complete and not line.rule.votes]
-        lines.sort(key=lambda one: (self.cost(one, by_dollars), -_agreement_value(one)))
+        lines.sort(key=lambda one: (self.rule_price(one, by_dollars), -_agreement_value(one)))
         best: list[RuleEstimate] = []
         for line in lines:
             if not best or _agreement_value(line) > _agreement_value(best[-1]):
                 best.append(line)
         return best
 
-    def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
+    def rule_price(self, rule: RuleEstimate, by_dollars: bool) -> float:
         """Price of a rule: with `by_dollars`, dollars per 1,000 comparisons (0 if unknown), else
         calls per comparison."""
         if not by_dollars:
-            return line.rule.calls_per_comparison
-        return self.rule_dollars_per_thousand(line) or 0.0
+            return rule.rule.calls_per_comparison
+        return self.rule_dollars_per_thousand(rule) or 0.0
 
 
-def dollars_per_thousand_comparisons(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
+def dollars_per_thousand_comparisons(rule: RuleEstimate, inputs: RemedyInputs) -> float | None:
     """Dollars per 1,000 comparisons of a rule; None if a price is unknown."""
-    one = rule_cost(line, inputs.prices)
+    one = rule_cost(rule, inputs.prices)
     return None if one is None else 1000 * one
 
 
@@ -257,8 +253,8 @@ def _gain_value(price_gain: PriceGain) -> float:
     return price_gain.gain.value or 0.0
 
 
-def _agreement_value(line: RuleEstimate) -> float:
-    return line.agreement.value or 0.0
+def _agreement_value(rule: RuleEstimate) -> float:
+    return rule.agreement.value or 0.0
 
 
 @memoise_by_study

@@ -276,7 +276,7 @@ class RuleRow:
     frontier; `picked`: whether it is recommended."""
 
     number: str
-    line: RuleEstimate
+    estimate: RuleEstimate
     inputs: RemedyInputs
     pilot: str = ""
     best: bool = False
@@ -284,31 +284,31 @@ class RuleRow:
 
     @property
     def key(self) -> str:
-        return rule_key(self.line.rule)
+        return rule_key(self.estimate.rule)
 
     @property
     def title(self) -> str:
-        return rule_names.rule_words(self.line.rule).title
+        return rule_names.rule_words(self.estimate.rule).title
 
     @property
     def detail(self) -> str:
         if self.pilot:
-            return f"{self.pilot}: {count(self.line.agreement.n, 'comparison')}"
-        partners = " (with the judges of highest agreement)" if self.line.rule.picked else ""
-        note = f"; {self.line.agreement.note}" if self.line.agreement.note else ""
-        return rule_names.rule_words(self.line.rule).explanation + partners + note
+            return f"{self.pilot}: {count(self.estimate.agreement.n, 'comparison')}"
+        partners = " (with the judges of highest agreement)" if self.estimate.rule.picked else ""
+        note = f"; {self.estimate.agreement.note}" if self.estimate.agreement.note else ""
+        return rule_names.rule_words(self.estimate.rule).explanation + partners + note
 
     @property
     def published(self) -> str:
-        return "" if self.pilot else PUBLISHED.get(self.line.rule.id, "")
+        return "" if self.pilot else PUBLISHED.get(self.estimate.rule.id, "")
 
     @property
     def dollars(self) -> float | None:
-        return dollars_per_thousand_comparisons(self.line, self.inputs)
+        return dollars_per_thousand_comparisons(self.estimate, self.inputs)
 
     @property
     def tokens(self) -> float | None:
-        return rule_cost(self.line, self.inputs.tokens)
+        return rule_cost(self.estimate, self.inputs.tokens)
 
 
 def rules_table(results: RemedyResults) -> Markup:
@@ -317,10 +317,10 @@ def rules_table(results: RemedyResults) -> Markup:
     cannot be computed, with the reason."""
     groups: dict[str, list[RuleRow]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
     for row in _own_rule_rows(results):
-        people = PEOPLE_PART if row.line.rule.votes else ""
-        groups[people if row.line.complete else FEWER_PART].append(row)
+        people = PEOPLE_PART if row.estimate.rule.votes else ""
+        groups[people if row.estimate.complete else FEWER_PART].append(row)
     groups[PILOT_PART] = [
-        RuleRow(f"P{place}", one.line, one.inputs, one.kind)
+        RuleRow(f"P{place}", one.estimate, one.inputs, one.kind)
         for place, one in enumerate(results.pilot_rules, start=1)
     ]
     known = [line.adjusted for line in results.rule_estimates if line.adjusted is not None]
@@ -348,9 +348,9 @@ def best_rules_table(results: RemedyResults) -> Markup:
     kept = [
         row
         for row in _own_rule_rows(results)
-        if row.line.complete
-        and not row.line.rule.votes
-        and (row.best or row.picked or row.line.rule.id in ("single", "agree"))
+        if row.estimate.complete
+        and not row.estimate.rule.votes
+        and (row.best or row.picked or row.estimate.rule.id in ("single", "agree"))
     ]
     return html.best_rules(kept[:MAX_BEST_RULES])
 

@@ -30,8 +30,8 @@ def describe_items_and_filters(filtered: FilteredStudy) -> str:
 
 
 def chosen_filters_text(filtered: FilteredStudy, names: Sequence[str]) -> str:
-    """Text on the values of the filters `names`, the models and the suspects, which follows a
-    number of items; "" without any."""
+    """Text on the values of the filters `names`, the models and the suspects, which begins with a
+    comma, to follow a number of items; "" if no filter is in use."""
     filters = [getattr(filtered.filter, name) for name in names]
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(filtered.filter.contestants)

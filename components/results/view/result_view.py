@@ -54,8 +54,8 @@ class Control:
         return first[1] if isinstance(first, tuple) else first
 
     def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
-        """State for a study, given the value `wanted` in the page address (None if it has none);
-        None: unchanged."""
+        """State for a study, given the value `wanted` in the page address (None if the address has
+        none); None if the control stays unchanged."""
         if self.state:
             return self.state(filtered, wanted)
         if self.kind == "session":
@@ -65,7 +65,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file of the reader's that a panel draws; its content stays in the Gradio session."""
+    """A file that a reader uploads and a panel draws; its content stays in the Gradio session."""
 
     control: str
     """Name of the control of kind "session" that receives the content."""
@@ -187,7 +187,8 @@ class Panel:
 @dataclass(frozen=True)
 class PanelGroup:
     """Panels beside or below each other; with `visible`, shown or hidden as a whole. With `fold`,
-    they are behind this name until it is clicked, and hidden if none of them has content."""
+    the panels are behind this title until it is clicked, and the group is hidden if none has
+    content."""
 
     panels: tuple[Panel | PanelGroup, ...]
     row: bool = True
@@ -259,14 +260,14 @@ class View:
         return made
 
     def missing_panels(
-        self, filtered: FilteredStudy, drawn: Mapping[str, Any]
+        self, filtered: FilteredStudy, contents: Mapping[str, Any]
     ) -> list[tuple[str, str]]:
         """Title and needed data of the panels that fit the study, have no content and name the data
-        they need; `drawn` as returned by `render`."""
+        they need; `contents` as returned by `render`."""
         absent = [
             panel
             for panel in self.panels
-            if drawn.get(panel.visibility_output) is False and panel.fits(filtered)
+            if contents.get(panel.visibility_output) is False and panel.fits(filtered)
         ]
         return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 

@@ -49,8 +49,8 @@ class UnusableReplies:
 
     @property
     def sentence(self) -> str:
-        """Sentence with the number of replies by status; it says "calls" instead of "replies" if
-        some calls ended in an error, without a reply."""
+        """Sentence with the number of replies by status; with the word "calls" instead of "replies"
+        if some calls ended in an error, without a reply."""
         noun = "calls" if self.by_status.get("error") else "replies"
         verb = "returned" if noun == "calls" else "contains"
         kinds = ", ".join(
@@ -81,7 +81,8 @@ def load_unusable_shares(filtered: FilteredStudy) -> dict[Rater, Estimate]:
 
 
 def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
-    """Column of a table whose rows have a judge and prompt as values: its unusable replies."""
+    """Table column of unusable replies, for a table whose rows have the pair (judge, prompt) as
+    values."""
     return record_column(UNUSABLE, shares.get)
 
 
@@ -90,17 +91,19 @@ def unusable_share(rows: pd.DataFrame) -> float:
 
 
 def unreadable_share(rows: pd.DataFrame) -> float:
-    """Share of the replies that came but hold no verdict in the prompt's format. Another format
-    mends neither failed calls nor refused, empty or truncated replies, so these do not count."""
+    """Share of the replies with a text that has no verdict in the prompt's format. Failed calls,
+    and refused, empty or truncated replies do not count, because another format would not mend
+    them."""
     return float((rows["status"] == "unreadable").mean()) if len(rows) else 0.0
 
 
 def put_format_advice_first(
     filtered: FilteredStudy, rater: Rater | None, headline: tuple[str, str]
 ) -> tuple[str, str]:
-    """The headline on remedies for a judge with a prompt (`rater`; None: the one with the most
-    unreadable replies) and the sentence below it. If many of its replies cannot be read, the
-    headline is the advice to change the verdict format, and the given headline follows below it."""
+    """Return the headline and the sentence below it on remedies for a judge and prompt (`rater`;
+    None: the one with the most unreadable replies): `headline` as it is or, if many replies cannot
+    be read, the advice to change the verdict format, with the texts of `headline` in the sentence
+    below it."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
     shares: dict[Rater, float] = {
         (str(judge), str(prompt)): unreadable_share(rows) for (judge, prompt), rows in groups

@@ -25,7 +25,10 @@ def sample_figures() -> dict[str, figures.Figure]:
     share = Estimate(0.6, 0.5, 0.7, 100, 20)
     return {
         "elo": figures.elo_curve_figure(
-            battles, {EVIL: curve, "b": curve}, band={EVIL: (curve, curve)}, limits={"b": 990}
+            battles,
+            {EVIL: curve, "b": curve},
+            band={EVIL: (curve, curve)},
+            bradley_terry={"b": 990},
         ),
         "elo without battles": figures.elo_curve_figure([], {"a": []}),
         "share": figures.live_first_share_figure(
@@ -186,7 +189,7 @@ def test_every_figure_brings_its_numbers_along(name):
 def test_the_numbers_of_a_chart_are_its_estimates():
     figure = figures.win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20, "share")})
     assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
-    curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, limits={"a": 1010.0})
+    curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, bradley_terry={"a": 1010.0})
     assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]
 
 

@@ -116,7 +116,7 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
 
 
 def has_comparisons(filtered: FilteredStudy) -> bool:
-    """Whether the views on comparisons apply: not if the study, by its verdicts or its plan, judges
+    """Whether the study compares answers; False if its verdicts (without verdicts, its plan) are on
     single answers only."""
     return not verdict_kinds(filtered).only_points
 
@@ -135,6 +135,6 @@ def compares_only_many_options(filtered: FilteredStudy) -> bool:
 
 
 def can_have_ratings(filtered: FilteredStudy) -> bool:
-    """Whether the study may have ratings and curves: not all comparisons are among three or more
-    answers."""
+    """Whether the study may have ratings and curves; False if all comparisons are among three or
+    more answers."""
     return not compares_only_many_options(filtered)

@@ -101,7 +101,8 @@ def agreement_table(results: ScoreResults) -> Markup:
 
 
 def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
-    """A column whose rows are fields of `found`; values of a row: field, number format."""
+    """Column of the values in `found`. Each row of the table has two values: the name of a field of
+    `found`, and the number format."""
     return TypedColumn(head, lambda row: getattr(found, row[0]), itemgetter(1), n=n)
 
 

@@ -284,7 +284,9 @@ def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
     results = load_remedies(shown(prd, "gpt-4"))
     listed = [line for line in results.rule_estimates if line.complete and not line.rule.votes]
     for by_dollars in (False, True):
-        marks = [(results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in listed]
+        marks = [
+            (results.rule_price(one, by_dollars), -(one.agreement.value or 0)) for one in listed
+        ]
         beaten = {
             mark for mark in marks for other in marks
             if other != mark and other[0] <= mark[0] and other[1] <= mark[1]
@@ -294,7 +296,7 @@ def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
             vars(again)["rule_estimates"] = lines
             found = again.pareto_frontier(by_dollars)
             assert [
-                (results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in found
+                (results.rule_price(one, by_dollars), -(one.agreement.value or 0)) for one in found
             ] == sorted(set(marks) - beaten)
 
 
@@ -422,16 +424,16 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     text = pilot_study_text(filtered, "repeats")
     assert sum(1 for _ in asks_of(run_text(simulated, text))) == 240
     results = load_remedies(filtered)
-    kinds = {(one.kind, one.line.rule.id) for one in results.pilot_rules}
+    kinds = {(one.kind, one.estimate.rule.id) for one in results.pilot_rules}
     assert ("repeats", "repeats(3)-both") in kinds
     assert "from pilots" in rules_table(results)
     chart = frontier_chart(results, by_dollars=False)
     for place, one in enumerate(results.pilot_rules, start=1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
         tips = re.findall(rf'data-rule="P{place}"[^>]* data-tip="([^"]*)"', chart)
-        measured = f"{100 * (one.line.agreement.value or 0):.1f} "
+        measured = f"{100 * (one.estimate.agreement.value or 0):.1f} "
         assert len(tips) == 2 and all(tip.startswith(measured) for tip in tips), chart[:3000]
-        assert says(tips[0], "pilot repeats", f"{one.line.agreement.n} comparisons")
+        assert says(tips[0], "pilot repeats", f"{one.estimate.agreement.n} comparisons")
         assert f'data-rule="P{place}"' in rules_table(results)
 
 
@@ -450,11 +452,11 @@ def test_a_pilot_of_another_prompt_adds_that_prompt_to_the_frontier(simulated, k
         assert says(sent, "Do not rate") == (kind == "describe")
         assert bool(one.call.parameters.get("logprobs")) == (kind == "reference")
     results = load_remedies(filtered)
-    joined = {one.line.rule.id: one for one in results.pilot_rules if one.kind == kind}
+    joined = {one.estimate.rule.id: one for one in results.pilot_rules if one.kind == kind}
     assert set(joined) >= {f"prompt:{prompt}", f"prompt:{prompt}+pool"}
-    assert joined[f"prompt:{prompt}"].line.agreement.n == 40
+    assert joined[f"prompt:{prompt}"].estimate.agreement.n == 40
     assert kind not in {pilot.kind for pilot in offered_pilots(results)}
-    place = [one.line.rule.id for one in results.pilot_rules].index(f"prompt:{prompt}") + 1
+    place = [one.estimate.rule.id for one in results.pilot_rules].index(f"prompt:{prompt}") + 1
     assert frontier_chart(results, by_dollars=False).count(f'data-rule="P{place}"') == 2
 
 
