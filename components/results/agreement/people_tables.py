@@ -274,7 +274,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
     ]
     rates = win_rate(data.raters.rows_of_model_judges)
     rows = [
-        _corrected_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
+        _corrected_rate_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
         for name, one in table_of.items()
     ]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
@@ -283,7 +283,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
     return table + paragraph(text, "eh-small eh-mute eh-under")
 
 
-def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
+def _corrected_rate_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
     judge, people, bias = model_rates.judge, model_rates.people, model_rates.bias
     bar, point = interval_marks("p", axis, model_rates.corrected)
     others = [point_mark("s", axis, judge.value), point_mark("q", axis, people.value)]

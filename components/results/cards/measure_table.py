@@ -63,7 +63,7 @@ class CardMeasure:
         return CARD_STYLES[self.record.style].text(self.estimate.value)
 
     @property
-    def bounds(self) -> str:
+    def interval_text(self) -> str:
         return CARD_STYLES[self.record.style].bounds(self.estimate)
 
     @property
@@ -72,7 +72,7 @@ class CardMeasure:
         return forest_html(estimate, axis, people=self.people, others=self.others)
 
     @property
-    def tip(self) -> str:
+    def hover_text(self) -> str:
         one = self.drawn or self.estimate
         where = f"n {formats.count(one.n)}, {formats.count(one.items, 'item')}"
         return "\n".join(part for part in (self.label, where, one.method, one.note) if part)

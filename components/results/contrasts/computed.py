@@ -231,12 +231,14 @@ class PairedSides:
         ]
 
 
-def clip_or_remove_interval(line: paired.Contrast) -> paired.Contrast:
+def clip_or_remove_interval(contrast: paired.Contrast) -> paired.Contrast:
     """Clip the interval of a contrast to [−1, 1], except for κ; remove it below MIN_ITEMS items."""
-    if 0 < line.raw.items < MIN_ITEMS:
-        value_only = replace(line.raw, low=None, high=None)
-        return replace(line, raw=value_only, adjusted=value_only)
-    return replace(line, raw=_clip_interval(line.raw), adjusted=_clip_interval(line.adjusted))
+    if 0 < contrast.raw.items < MIN_ITEMS:
+        value_only = replace(contrast.raw, low=None, high=None)
+        return replace(contrast, raw=value_only, adjusted=value_only)
+    return replace(
+        contrast, raw=_clip_interval(contrast.raw), adjusted=_clip_interval(contrast.adjusted)
+    )
 
 
 def _clip_interval(estimate: Estimate) -> Estimate:
@@ -245,11 +247,11 @@ def _clip_interval(estimate: Estimate) -> Estimate:
     return replace(estimate, low=max(estimate.low, -1.0), high=min(estimate.high, 1.0))
 
 
-def is_significant(line: paired.Contrast) -> bool:
+def is_significant(contrast: paired.Contrast) -> bool:
     """Whether the adjusted interval excludes 0; False without an interval."""
-    return line.adjusted.excludes_zero
+    return contrast.adjusted.excludes_zero
 
 
-def known_differences(lines: Sequence[MeasureContrast]) -> list[MeasureContrast]:
+def known_differences(contrasts: Sequence[MeasureContrast]) -> list[MeasureContrast]:
     """The contrasts that have a value."""
-    return [line for line in lines if line[1].raw.value is not None]
+    return [one for one in contrasts if one[1].raw.value is not None]

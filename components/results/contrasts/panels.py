@@ -75,10 +75,10 @@ def _significance_sentence(contrasts: Sequence[MeasureContrast], items: int) -> 
     return f"{number_of} {of}{lines} differences in this view {verb} significant {on}."
 
 
-def _consistency_sentence(pair: PairedSides, line: Contrast, opposite: bool) -> str:
+def _consistency_sentence(pair: PairedSides, contrast: Contrast, opposite: bool) -> str:
     left, right = pair.left.name, pair.right.name
-    gap = 100 * (line.raw.value or 0.0)
-    if not is_significant(line):
+    gap = 100 * (contrast.raw.value or 0.0)
+    if not is_significant(contrast):
         head = f"No significant difference in consistency between {left} and {right}"
     else:
         more, less = (left, right) if gap > 0 else (right, left)
@@ -86,9 +86,9 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, opposite: bool) -> 
     return f"{head}{'; their flips go toward opposite positions' if opposite else ''}."
 
 
-def _have_opposite_leans(line: Contrast) -> bool:
-    low, high = sorted((line.left_value or 0.0, line.right_value or 0.0))
-    return is_significant(line) and low < -MIN_OPPOSITE_LEAN and high > MIN_OPPOSITE_LEAN
+def _have_opposite_leans(contrast: Contrast) -> bool:
+    low, high = sorted((contrast.left_value or 0.0, contrast.right_value or 0.0))
+    return is_significant(contrast) and low < -MIN_OPPOSITE_LEAN and high > MIN_OPPOSITE_LEAN
 
 
 def _largest_difference_sentence(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
@@ -99,16 +99,16 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
     )
 
 
-def _difference_sentence(pair: PairedSides, one: MeasureRecord, line: Contrast) -> str:
-    if not is_significant(line):
+def _difference_sentence(pair: PairedSides, record: MeasureRecord, contrast: Contrast) -> str:
+    if not is_significant(contrast):
         sides = f"{pair.left.name} and {pair.right.name}"
-        return f"{one.name}: no significant difference between {sides}."
-    gap = 100 * (line.raw.value or 0.0)
+        return f"{record.name}: no significant difference between {sides}."
+    gap = 100 * (contrast.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
-    if one.key == "win_rate":
+    if record.key == "win_rate":
         size = points(number(abs(gap)))
-        return f"{more} gives {one.name} a win rate {size} higher than {less} does."
-    return f"{one.name}: {more} is {points(number(abs(gap)))} above {less}."
+        return f"{more} gives {record.name} a win rate {size} higher than {less} does."
+    return f"{record.name}: {more} is {points(number(abs(gap)))} above {less}."
 
 
 # ------------------------------------------------------------------------------- table

@@ -163,8 +163,9 @@ def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> Alig
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def main_protocol(filtered: FilteredStudy) -> str:
-    """The protocol of the headline and the key figures, as the name of a panel; "" without any."""
+def main_section(filtered: FilteredStudy) -> str:
+    """Name of the section of the protocol that gives the headline and the key figures; "" without
+    any."""
     wanted = load_sections(filtered)
     first = wanted[0] if wanted else ""
     if first != sections.GRADE_SECTION and shows_levels(filtered):
@@ -177,7 +178,7 @@ def main_protocol(filtered: FilteredStudy) -> str:
 def protocol_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of the study's main protocol, and the sentence below it; a message without a
     protocol."""
-    protocol = main_protocol(filtered)
+    protocol = main_section(filtered)
     if protocol == sections.GRADE_SECTION:
         return grade_panel.grade_headline(load_grade_cells(filtered))
     if protocol == sections.LEVELS_SECTION:
@@ -192,7 +193,7 @@ def protocol_headline(filtered: FilteredStudy) -> tuple[str, str]:
 def show_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the key figures of the study's main protocol, the last one the number of unusable
     replies; empty if it has no key figures."""
-    protocol = main_protocol(filtered)
+    protocol = main_section(filtered)
     kpis: list[Kpi] = []
     if protocol == sections.GRADE_SECTION:
         kpis = grade_panel.grade_kpis(load_grade_cells(filtered))

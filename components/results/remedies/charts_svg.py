@@ -174,17 +174,17 @@ class _RuleMark:
         return "on" if self.best else "p" if self.pilot else ""
 
     @property
-    def tip(self) -> str:
+    def hover_text(self) -> str:
         n = count(self.estimate.agreement.n, "comparison")
         return f"{self.value} {self.title}" + (f"; pilot {self.pilot}, {n}" if self.pilot else "")
 
-    def ends(self, y: Scale) -> tuple[float, float]:
+    def interval_ends(self, y: Scale) -> tuple[float, float]:
         """y coordinates of the upper and lower end of the interval."""
         ((low, high),) = _list_interval_ends([self.estimate.agreement])
         return y(high), y(low)
 
     def interval_box(self, x: float, y: Scale) -> Box:
-        upper, lower = self.ends(y)
+        upper, lower = self.interval_ends(y)
         return Box(x - 2, upper, x + 2, lower)
 
 
@@ -278,7 +278,7 @@ def _place_rule_names(
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
         if not spot.best:
             continue
-        text, ends = f"{spot.value} {spot.title}", spot.ends(y)
+        text, ends = f"{spot.value} {spot.title}", spot.interval_ends(y)
         # A name crosses an interval only if there is no place beside all of them.
         free = [*taken, *(one.interval_box(at[0], y) for one, at in drawn if one is not spot)]
         place = reserve_room_for_name(text, mark, ends, free, canvas)

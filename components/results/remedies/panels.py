@@ -299,7 +299,7 @@ class RuleRow:
         return rule_names.rule_words(self.estimate.rule).explanation + partners + note
 
     @property
-    def published(self) -> str:
+    def published_effect(self) -> str:
         return "" if self.pilot else PUBLISHED.get(self.estimate.rule.id, "")
 
     @property

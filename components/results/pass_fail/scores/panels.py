@@ -211,7 +211,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
             )
         parts += [
             html.paragraphs(texts),
-            listed_option_table(order),
+            option_position_table(order),
             _score_shift_table("Options in the order", order.shift),
         ]
     if criteria is not None:
@@ -229,7 +229,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
     return wrap(*parts)
 
 
-def listed_option_table(order: OptionOrder) -> Markup:
+def option_position_table(order: OptionOrder) -> Markup:
     """HTML table of the share of verdicts for the option listed first, second, …, with the share
     expected without an order effect; empty if the positions are unknown."""
     if not order.places:
