@@ -108,11 +108,11 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         who = link(name, select if by_people else None)
         track = track_html(axis, band, *interval_marks("p", axis, one))
-        value = estimate_html(one, 1, 100, of=measure_attribute("agreement", judge, prompt))
+        value = estimate_html(one, 1, 100, attribute=measure_attribute("agreement", judge, prompt))
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
     if person.value is not None:
         track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
-        value = estimate_html(person, 1, 100, of=measure_attribute("one_person"))
+        value = estimate_html(person, 1, 100, attribute=measure_attribute("one_person"))
         rows.append(range_row("one person", track, value, tip=tip, kind="who"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)

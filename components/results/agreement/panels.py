@@ -218,16 +218,16 @@ def estimate_html(
     head: str = "",
     tip: str = "",
     opens: Mapping[str, object] | None = None,
-    of: Markup = EMPTY,
+    attribute: Markup = EMPTY,
 ) -> Markup:
     """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
     is a dash with the reason in its hover card. `tip`: hover card of a known value. A phone shows
     the column head `head` before it; a click on the value opens the judgements selected by `opens`.
-    `of`: HTML attribute, made by `measure_attribute`, that names the measure."""
+    `attribute`: HTML attribute, made by `measure_attribute`, that names the measure."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
     value = link(number(scale * estimate.value, decimals), opens)
-    shown = fill("<b{}{}>{}</b>", attributes({"data-tip": tip or None}), of, value)
+    shown = fill("<b{}{}>{}</b>", attributes({"data-tip": tip or None}), attribute, value)
     bounds = interval(estimate, decimals, scale=scale)
     return fill('{}{} <span class="eh-ci">{}</span>', label, shown, bounds)

@@ -200,8 +200,8 @@ def _compute_evenness_by_cell(
     return found
 
 
-def _test_slot_evenness(part: pd.DataFrame, options: int) -> TestedEntropy:
+def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
-    p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
-    band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-    return tested_slot_entropy(part, options), band, p
+    p = permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
+    band = entropy_null_band(rows, rng, options, BAND_ROUNDS)
+    return tested_slot_entropy(rows, options), band, p

@@ -43,9 +43,9 @@ _OWN_RULE: Final = (
 _CARD: Final = macros("results/cards/card.html")
 
 
-def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
+def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
     """HTML of the report card of one rater (a judge with a prompt), or a message if no verdict of
-    this rater passes the filters; with `whole`, its lower part is open."""
+    this rater passes the filters; with `unfolded`, its lower part is open."""
     if rater not in raters.filtered_rater_names:
         return panel.empty_state(
             "There is no judge to report on.",
@@ -58,7 +58,7 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
         head = _card_head(card, count(points.arrangement_count, "arrangement"))
         top = [head, told, _single_answer_measure_table(points)]
-        made = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
+        made = _CARD.report(top, [], EMPTY, [_cost_html(card)], unfolded)
         return made + panel.how_computed(points.how_computed_text)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.text_by_key)]
     told = _CARD.sentences(said, " eh-claim")
@@ -68,7 +68,7 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
         left = [_slot_bars(card), _consistency_by_category_html(card)]
         right = _flip_examples_html(card)
     below = [_published_accuracy_table(card), _cost_html(card)]
-    made = _CARD.report(top, left, right, below, whole)
+    made = _CARD.report(top, left, right, below, unfolded)
     return made + panel.how_computed(_how_computed_text(card))
 
 

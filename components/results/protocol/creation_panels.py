@@ -178,17 +178,17 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
 
 
 def compute_distance_from_people(
-    filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
+    filtered: FilteredStudy, other_study: tuple[str, pd.DataFrame] | None
 ) -> alignment.AlignmentTable | None:
-    """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
-    study of the same items to include, as (its `judge_sees`: "images" or "context", its rows), or
-    None."""
+    """MAE and Consistency of the judges compared with people; None without votes. `other_study`:
+    another study of the same items to include, as (its `judge_sees`: "images" or "context", its
+    rows), or None."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
     frames = {filtered.study.judge_sees: rows}
-    if beside is not None:
-        frames[beside[0]] = beside[1]
+    if other_study is not None:
+        frames[other_study[0]] = other_study[1]
     return alignment.human_alignment_table(frames, study_baseline(filtered))
 
 

@@ -29,19 +29,20 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 # -- Grade Score ---------------------------------------------------------------------------------
 
 
-def show_published_grades(part: str) -> Markup:
-    """HTML of one measure (`part`: "Grade", "Entropy" or "Choice") of Grade Score's Tables 1 to 3,
-    without and with the unrelated option; with a warning, and a list of the impossible grades."""
-    scale = GRADE_SCALES[part]
+def show_published_grades(measure: str) -> Markup:
+    """HTML of one measure (`measure`: "Grade", "Entropy" or "Choice") of Grade Score's Tables 1 to
+    3, without and with the unrelated option; with a warning, and a list of the impossible
+    grades."""
+    scale = GRADE_SCALES[measure]
     template = macros("results/protocol/published_grades.html")
-    halves = template.halves([_grades_matrix(part, scale, added) for added in (0, 1)])
-    corners = template.corner_key() if part == "Grade" else EMPTY
+    halves = template.halves([_grades_matrix(measure, scale, added) for added in (0, 1)])
+    corners = template.corner_key() if measure == "Grade" else EMPTY
     return wrap(grade_warning(), halves, scale_html(scale, corners), _doubtful_grades())
 
 
-def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
-    """HTML matrix of the measure `part` by model and prompt; `added`: 1 with the unrelated option,
-    0 without it."""
+def _grades_matrix(measure: str, scale: scales.ColourScale, added: int) -> Markup:
+    """HTML matrix of the measure `measure` by model and prompt; `added`: 1 with the unrelated
+    option, 0 without it."""
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (name, prompt, unrelated), cell in paper_tables.published_grades().items():
         if unrelated != added:
@@ -53,8 +54,8 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
         if cell.doubt_level:
             most = "largest Grade Score possible with this entropy and choice score: "
             lines.append(f"{most}{number(cell.max_grade, 4)}")
-        corners = cell.doubt_level if part == "Grade" else 0
-        cells[model, shown] = StaticCell(getattr(cell, part.lower()), tuple(lines), corners)
+        corners = cell.doubt_level if measure == "Grade" else 0
+        cells[model, shown] = StaticCell(getattr(cell, measure.lower()), tuple(lines), corners)
     prompts = enumerate(paper_tables.GRADE_PROMPTS, 1)
     columns = [(short_prompt_name(prompt), f"prompt {k}") for k, prompt in prompts]
     title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"

@@ -128,7 +128,7 @@ def test_an_unknown_price_is_not_free(tmp_path, store):
 
 def test_extracted_and_silent_replies_are_counted(scene):
     (one,) = protocol_cost.reply_counts(scene)
-    assert (one.replies, one.extracted, one.without_verdict) == (72, 2, 4)
+    assert (one.replies, one.extractions, one.without_verdict) == (72, 2, 4)
     said = protocol_cost.extraction_sentence(scene, [one])
     assert "**2** verdicts" in said and says(said, "**4**", "72 replies", "no verdict")
     assert "counted as ties" in said
