@@ -226,8 +226,8 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
     ):
         scene = FilteredStudy(judged, NAME, chosen)
         kept, plain = load_bias(scene), bias_from_frame(scene.frame)
-        assert kept.calls == plain.calls
-        assert kept.items == plain.items
+        assert kept.call_count == plain.call_count
+        assert kept.item_count == plain.item_count
         for measure in ("consistency", "entropy", "first_share", "accuracy", "fairness"):
             for row, estimate in plain.by_rater(measure).items():
                 assert kept.by_rater(measure)[row].value == pytest.approx(estimate.value)

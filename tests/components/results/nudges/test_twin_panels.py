@@ -116,14 +116,14 @@ def weights(own: Estimate, minus: Estimate | None = None) -> dict[str, dict[str,
 def test_the_weight_of_length_is_compared_with_people_if_they_voted(
     part: dict[str, dict[str, Estimate]], has: str, lacks: str
 ) -> None:
-    said = twin_panels._length_weight_sentence("judge-1", part, True)
+    said = twin_panels._length_weight_text("judge-1", part, True)
     assert has in said and lacks not in said and "judge-1" in said
-    assert "judge-1" not in twin_panels._length_weight_sentence("judge-1", part, False)
+    assert "judge-1" not in twin_panels._length_weight_text("judge-1", part, False)
 
 
 def test_an_unknown_weight_has_no_sentence() -> None:
     for own in (Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
-        assert twin_panels._length_weight_sentence("j", weights(own), True) == ""
+        assert twin_panels._length_weight_text("j", weights(own), True) == ""
 
 
 def test_the_weight_of_people_is_that_of_the_judge_minus_the_difference() -> None:
