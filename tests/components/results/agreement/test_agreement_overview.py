@@ -143,7 +143,8 @@ def test_distances_stand_beside_always_tie(voted):
     assert data.distance_from_people_scores("first", True).mae.value == pytest.approx(
         (4 + 1 / 3) / 6
     )
-    assert data.signed_scores.always_tie_gaps().alignment.mae.value == pytest.approx((4 + 1 / 3) / 6)
+    tied = data.signed_scores.always_tie_gaps().alignment
+    assert tied.mae.value == pytest.approx((4 + 1 / 3) / 6)
     assert "always tie" in text(show_score_distances(data))
 
 
