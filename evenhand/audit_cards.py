@@ -95,7 +95,7 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
             points = point_card.PointCard(card.rows)
             said, measures = points.sentences, _point_measures(points)
         else:
-            said = [one.text for one in sentence_rules.card_sentences(card.facts, card.words)]
+            said = [one.text for one in sentence_rules.card_sentences(card.facts, card.text_by_key)]
             measures = dict(_comparison_measures(card, study.known_answer_source))
         yield JudgeCard(card.judge, card.prompt, tuple(map(_plain_sentence, said)), measures)
 
@@ -116,7 +116,7 @@ def _comparison_measures(
     """Yield (name, estimate) for each measure of the card of a judge of comparisons, if it has a
     value. Accuracy is left out if the better answers are known from people, because the agreement
     with people states the same."""
-    for record in records.records_listed_by("library", card.options):
+    for record in records.records_listed_by("library", card.max_options):
         estimate = card.measure_by_rater(record).get(card.rater)
         by_people = record.key == "accuracy" and source == "people"  # agreement says it
         if estimate is not None and estimate.value is not None and not by_people:

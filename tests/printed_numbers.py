@@ -20,7 +20,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.cards.card_html import show_card
-from components.results.contrasts.comparison import comparison_finding, comparison_html
+from components.results.contrasts.comparison import comparison_headline, comparison_html
 from components.results.contrasts.sides import list_sides
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.paper_text import paper_tables
@@ -117,7 +117,7 @@ def read_study(whole: FilteredStudy) -> PrintedNumbers:
         )
         for view in ("Summary", "Position", "Agreement", "Ranking"):
             place = f"{view}: {name} compared with {other}"
-            assert comparison_finding(chosen, other, view)[0]
+            assert comparison_headline(chosen, other, view)[0]
             _read_markup(numbers, place, comparison_html(chosen, other, view), raters)
     report = report_sections(whole, ReportFigures())
     _read_markup(numbers, "report", re.sub(r'<article class="eh-report">.*?</article>', "", report,

@@ -18,7 +18,7 @@ def elo_curve_figure(
     curves: Mapping[str, Sequence[float]],
     *,
     band: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
-    limits: Mapping[str, float] | None = None,
+    bradley_terry: Mapping[str, float] | None = None,
     replay: bool = False,
     height: int = 340,
     revision: str = "elo",
@@ -28,9 +28,9 @@ def elo_curve_figure(
     pointed at.
 
     `battles` are the numbers of battles at which `curves` (model -> ratings) and `band` (model ->
-    lower and upper edge) have values. `limits`, the Bradley–Terry ratings, are in the table of the
-    download. `replay` adds a slider under the plot that shows the ratings after any number of
-    battles. `height`: pixels. A redrawn chart with the same `revision` keeps its zoom.
+    lower and upper edge) have values. `bradley_terry`: model -> Bradley–Terry rating, for the table
+    of the download. `replay` adds a slider under the plot that shows the ratings after any number
+    of battles. `height`: pixels. A redrawn chart with the same `revision` keeps its zoom.
     """
     keep = parts.spaced_indices(len(battles))
     x = [battles[i] for i in keep]
@@ -66,7 +66,7 @@ def elo_curve_figure(
         yaxis=parts.make_axis(tickformat=",d", range=[low, high]),
     )
     narrow = {"xaxis.nticks": 3, "yaxis.nticks": 4}
-    table = _elo_table(x, thin, bands, limits or {}) if bands or limits else None
+    table = _elo_table(x, thin, bands, bradley_terry or {}) if bands or bradley_terry else None
     figure = parts.make_figure(data, layout, _elo_summary(thin, end), narrow, table)
     return {**figure, "replay": "battles"} if replay else figure
 
@@ -75,16 +75,16 @@ def _elo_table(
     x: Sequence[int],
     curves: Mapping[str, Sequence[float]],
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    limits: Mapping[str, float],
+    bradley_terry: Mapping[str, float],
 ) -> CsvTable:
     """CSV table with one row per point of a curve: model, number of battles (`x`), Elo, ends of the
-    model's band there, and its Bradley–Terry rating (`limits`)."""
+    model's band there, and its Bradley–Terry rating (`bradley_terry`)."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))
         for index, value in enumerate(values):
             band = (low[index], high[index]) if len(low) else (None, None)
-            rows.append([name, x[index], value, *band, limits.get(name)])
+            rows.append([name, x[index], value, *band, bradley_terry.get(name)])
     columns = ["contestant", "battles", "elo", "order_low", "order_high", "bradley_terry"]
     return csv_table(columns, rows)
 

@@ -120,7 +120,7 @@ def margin_and_row_labels(
     """Label the chart's rows with `names`. Returns the left margin in pixels, all annotations
     (names and `notes`), and the layout changes for a narrow page."""
 
-    def label(max_chars: int, size: int) -> tuple[int, list[dict[str, Any]]]:
+    def fit_labels(max_chars: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         lines = [[shorten(line, max_chars) for line in name.split("\n")] for name in names]
         longest = max((len(line) for name in lines for line in name), default=0)
         margin = max(60, round(0.52 * size * longest) + 16)
@@ -132,8 +132,8 @@ def margin_and_row_labels(
         ]
         return margin, [*named, *notes]
 
-    margin, annotations = label(24, 16)
-    narrow_margin, narrow_annotations = label(14, 14)
+    margin, annotations = fit_labels(24, 16)
+    narrow_margin, narrow_annotations = fit_labels(14, 14)
     narrow = {"margin.l": narrow_margin, "annotations": narrow_annotations}
     return margin, annotations, narrow
 

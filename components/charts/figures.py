@@ -9,7 +9,7 @@ screen readers, `table` the numbers for CSV download. Texts from data pass throu
 from components.charts.elo_chart import elo_curve_figure as elo_curve_figure
 from components.charts.figure_parts import MAX_POINTS as MAX_POINTS
 from components.charts.figure_parts import Figure as Figure
-from components.charts.run_charts import SharePoint as SharePoint
+from components.charts.run_charts import FirstSharePoint as FirstSharePoint
 from components.charts.run_charts import live_first_share_figure as live_first_share_figure
 from components.charts.run_charts import win_rate_figure as win_rate_figure
 from components.charts.slot_histogram import SlotRow as SlotRow

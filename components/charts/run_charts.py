@@ -105,7 +105,7 @@ HEIGHT: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
-class SharePoint:
+class FirstSharePoint:
     """The first-position share after `n` decisive verdicts."""
 
     n: int
@@ -114,7 +114,7 @@ class SharePoint:
     high: float | None = None
 
 
-def live_first_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
+def live_first_share_figure(points: Sequence[FirstSharePoint], *, even: float = 0.5) -> Figure:
     """Figure of the first-position share after each decisive verdict, with a line at `even`, the
     share of a judge without a preferred position. The y range is one of two fixed ranges, so that
     redrawn charts can be compared."""
@@ -165,7 +165,7 @@ def live_first_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) 
     return parts.make_figure(data, layout, summary, {"xaxis.nticks": 3}, table)
 
 
-def _preferred_position_colour(last: SharePoint | None, even: float) -> str:
+def _preferred_position_colour(last: FirstSharePoint | None, even: float) -> str:
     """Colour of the first position if the interval of the latest share lies above `even`, of the
     second if below; grey if it contains `even` or is unknown."""
     if last is None or last.low is None or last.high is None:
@@ -175,7 +175,7 @@ def _preferred_position_colour(last: SharePoint | None, even: float) -> str:
     return "var(--second)" if last.high < even else "var(--tie)"
 
 
-def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
+def _y_range(points: Sequence[FirstSharePoint], even: float) -> tuple[float, float]:
     """The y range: 0.25 to 0.75, or 0 to 1.
 
     The range 0 to 1 is used if `even` is not 0.5, or if the latest share, or an earlier one from 20
@@ -188,7 +188,7 @@ def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
     return 0, 1
 
 
-def _share_summary(last: SharePoint | None, even: float) -> str:
+def _share_summary(last: FirstSharePoint | None, even: float) -> str:
     if last is None:
         return "No verdict other than a tie has arrived yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)

@@ -49,7 +49,7 @@ def _horizontal_bars_figure(rows: Sequence[SlotRow], slots: int, chance: float) 
     data, notes = [], []
     for slot in range(slots):
         places = [place + (slot - (slots - 1) / 2) * step for place in range(len(rows))]
-        data.append(_slot_bars(rows, slot, places, step))
+        data.append(_slot_bars_trace(rows, slot, places, step))
         for place, row in zip(places, rows, strict=True):
             notes += _bar_labels(row, slot, place, chance, named=slots > 2)
     notes += [_tie_label(place, row) for place, row in enumerate(rows) if row.ties]
@@ -90,7 +90,7 @@ def _click_filters(row: SlotRow, slot: int) -> dict[str, Any]:
     return {**(row.select or {"judge": row.name}), "slot": slot}
 
 
-def _slot_bars(
+def _slot_bars_trace(
     rows: Sequence[SlotRow], slot: int, places: Sequence[float], step: float
 ) -> dict[str, Any]:
     estimates = [_slot_share(row, slot) for row in rows]

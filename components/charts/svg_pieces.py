@@ -56,20 +56,15 @@ def svg(canvas: Canvas, parts: Sequence[Markup]) -> Markup:
     return fill('<svg viewBox="0 0 {} {}">{}</svg>', canvas.width, canvas.height, join(parts))
 
 
-def svg_line(x1: float, y1: float, x2: float, y2: float, kind: str = "g") -> Markup:
+def svg_line(x1: float, y1: float, x2: float, y2: float, css: str = "g") -> Markup:
     return fill(
-        '<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>', kind, x1, y1, x2, y2
+        '<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>', css, x1, y1, x2, y2
     )
 
 
-def svg_text(x: float, y: float, text: str, kind: str = "m", anchor: str = "middle") -> Markup:
+def svg_text(x: float, y: float, text: str, css: str = "m", anchor: str = "middle") -> Markup:
     return fill(
-        '<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>',
-        kind,
-        x,
-        y,
-        anchor,
-        text,
+        '<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>', css, x, y, anchor, text
     )
 
 

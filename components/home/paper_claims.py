@@ -115,7 +115,7 @@ def _memoised_order_rates(store: Store, study: str) -> OneAndBothOrderRates:
 
 
 def _unrelated_option_claim() -> PaperClaim:
-    known = paper_tables.count_grade_caveats()
+    known = paper_tables.compute_grade_caveat()
     random = {options: number(RANDOM_GRADE[options], 2) for options in (2, 3, 5)}
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
@@ -250,7 +250,7 @@ def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
 
 
 def _seeing_images_claim() -> PaperClaim:
-    unhelpful, cells = paper_tables.count_images_unhelpful()
+    unhelpful, cells = paper_tables.count_values_no_better_with_images()
     pairs = _published_pairs_differing_in("sees")
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",

@@ -38,8 +38,8 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
         """Compute the ranking and the remedies while `draw_summary` computes the position bias."""
         store.prepare_frame_without_rows(name)
         if opens_with_summary():
-            overview_tab.draw_ranking_line(whole)
-            overview_tab.draw_advice(whole)
+            overview_tab.render_rank_stability(whole)
+            overview_tab.render_advice(whole)
 
     for work in (draw_summary, draw_last_cards):
         threading.Thread(

@@ -148,7 +148,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
             interactive = InteractiveTabs(
                 home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote
             )
-    results_tab.render_hidden(results)
+    results_tab.render_hidden_components(results)
     if interactive:
         study_tab.render_load_study_button(interactive.study)
     names: tuple[str, ...] = ("results", "inspect")

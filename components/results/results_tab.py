@@ -20,7 +20,7 @@ from components.layout.widgets import ClickableHTML, HiddenText, MarkEvents, Pan
 from components.results.bias import tab as bias_tab
 from components.results.contrasts import comparison
 from components.results.controls import active_run_tab, filter_bar_tab, results_parts_tab
-from components.results.controls.active_run_tab import mark_partial, run_progress
+from components.results.controls.active_run_tab import add_partial_notice, run_progress
 from components.results.view import address_choices
 from components.results.view_drawing import VIEWS, offered_views, render_view
 from components.server.gradio_private import set_event_scripts
@@ -48,7 +48,7 @@ def build() -> results_parts_tab.ResultsTab:
         elem_classes="eh-fit",
         visible=False,
     )
-    told = ClickableHTML()
+    upload_message = ClickableHTML()
     outputs["absent"] = ClickableHTML(elem_id="eh-results-absent")
     outputs["data"] = ClickableHTML(elem_id="eh-results-data")
     first = [value for view in VIEWS.values() for value in view.values_without_study.values()]
@@ -58,26 +58,20 @@ def build() -> results_parts_tab.ResultsTab:
         compare,
         outputs,
         upload,
-        told,
+        upload_message,
         {UPLOAD.control: gr.State(None)},
         gr.Button("Draw", visible="hidden", elem_id="eh-draw", render=False),
         HiddenText("Settings", json.dumps(first), render=False),
         HiddenText("Asked", elem_id="eh-asked", render=False),
-        active_run_tab.build(news),
+        active_run_tab.build_live_refresh(news),
         MarkEvents(),
         VIEWS,
     )
 
 
-def render_hidden(tab: results_parts_tab.ResultsTab) -> None:
+def render_hidden_components(tab: results_parts_tab.ResultsTab) -> None:
     """Render the hidden components outside all tabs, since an unopened tab has no content."""
-    for part in (
-        tab.draw,
-        tab.settings,
-        tab.request_text,
-        tab.marks,
-        *tab.follower.hidden_components,
-    ):
+    for part in (tab.draw, tab.settings, tab.request_text, tab.marks, *tab.live.hidden_components):
         part.render()
 
 
@@ -87,7 +81,7 @@ def bind(
     """Connect the events of the tab: a change of the view, a filter, a control or the uploaded file
     redraws the page's view. With an engine, the view and the filters' choices are also renewed
     during its active runs."""
-    _bind_draw(tab, header, store, engine)
+    _bind_draw_button(tab, header, store, engine)
     if engine:
         _bind_refresh(tab, header, store, engine)
     for control in tab.named_inputs.values():
@@ -98,16 +92,16 @@ def bind(
     _bind_upload(tab)
 
 
-def _bind_draw(
+def _bind_draw_button(
     tab: results_parts_tab.ResultsTab, header: Header, store: Store, engine: Engine | None
 ) -> None:
-    def draw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+    def draw_view(name: str, request_text: str, *state_values: Any) -> list[Any]:
         session_values = dict(zip(tab.states, state_values, strict=True))
         values = results_parts_tab.parse_request(tab, request_text, session_values)
         progress = run_progress(engine, name)
         view, chosen, controls = results_parts_tab.split_request_values(tab, values)
         made = render_view(store, name, view, chosen, controls) if name else {}
-        drawn = mark_partial(made, progress)
+        drawn = add_partial_notice(made, progress)
         return [
             gr.Timer(active=progress is not None),
             gr.update(visible=VIEWS[view].upload is UPLOAD and drawn.get(UPLOAD_PANEL, False)),
@@ -115,8 +109,8 @@ def _bind_draw(
         ]
 
     inputs = [header.study, tab.request_text, *tab.states.values()]
-    outputs = [tab.follower.timer, tab.upload, *tab.outputs.values()]
-    tab.draw.click(draw, inputs, outputs, **results_parts_tab.QUIET_EVENT).then(
+    outputs = [tab.live.timer, tab.upload, *tab.outputs.values()]
+    tab.draw.click(draw_view, inputs, outputs, **results_parts_tab.QUIET_EVENT).then(
         None, None, None, js="() => evenhand.drawn()"
     )
 
@@ -135,7 +129,7 @@ def _bind_upload(tab: results_parts_tab.ResultsTab) -> None:
     tab.upload.upload(
         load_upload,
         [tab.upload, state],
-        [state, tab.told],
+        [state, tab.upload_message],
         show_progress="hidden",
         api_visibility="private",
     ).then(None, None, None, js=results_parts_tab.REDRAW_SCRIPT)
@@ -158,8 +152,8 @@ def _bind_refresh(
         known = filter_bar_tab.list_choices_from_verdicts(FilteredStudy(store, name))
         return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
-    active_run_tab.bind_follower(tab.follower, header.study, engine)
-    tab.follower.refresh.click(
+    active_run_tab.bind_live_refresh(tab.live, header.study, engine)
+    tab.live.refresh.click(
         update_filter_choices, header.study, menus, **results_parts_tab.QUIET_EVENT
     ).then(None, None, None, js=results_parts_tab.REDRAW_SCRIPT)
 

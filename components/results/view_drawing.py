@@ -58,7 +58,7 @@ _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 def render_view(
     store: Store, name: str, view: str, chosen: Filter, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Draw the view named `view` of a study, or take it from the cache, which stores each drawn
+    """Render the view named `view` of a study, or take it from the cache, which stores each drawn
     view unless JSON cannot hold a control's value. Return output name -> content. `controls`:
     control name -> value, for the controls of all views."""
     mine = {control: controls[control] for control in VIEWS[view].controls}
@@ -68,12 +68,12 @@ def render_view(
     if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
         return render_view_uncached(FilteredStudy(store, name, chosen), view, mine)
 
-    def draw() -> dict[str, Any]:
+    def render() -> dict[str, Any]:
         with _DRAW_SLOTS:
             return render_view_uncached(FilteredStudy(store, name, chosen), view, mine)
 
     what = _view_key(store, name, view, chosen, serialised)
-    return dict(store.memoised(name, what, draw, _view_version(store, name)))
+    return dict(store.memoised(name, what, render, _view_version(store, name)))
 
 
 def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | None:
@@ -105,7 +105,7 @@ def _view_version(store: Store, name: str) -> Hashable:
 def render_view_uncached(
     filtered: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Draw the view named `view` without the cache: output name -> content of headline, key
+    """Render the view named `view` without the cache: output name -> content of headline, key
     numbers, each panel, list of absent panels, and data note. `controls`: control name -> value."""
     one, other = VIEWS[view], controls.get(comparison.CONTROL)
     panels = one.render(filtered, controls)
@@ -115,10 +115,10 @@ def render_view_uncached(
         for name, control in one.controls.items()
         if control.kind != "session"
     }
-    title, lead = view_finding(one, filtered)
+    title, lead = view_headline(one, filtered)
     top = one.kpis(filtered) if one.kpis else EMPTY
     if other:
-        title, lead = comparison.comparison_finding(filtered, other, view)
+        title, lead = comparison.comparison_headline(filtered, other, view)
         top = comparison.comparison_html(filtered, other, view)
     return {
         "finding": finding_html(title, lead) if title else EMPTY,
@@ -132,9 +132,9 @@ def render_view_uncached(
     }
 
 
-def _json_keys_without_explanation(view: View, drawn: Mapping[str, Any]) -> list[str]:
+def _json_keys_without_explanation(view: View, contents: Mapping[str, Any]) -> list[str]:
     """JSON keys of the panels shown that have no text "How is this computed?"."""
-    shown = (panel for panel in view.panels if any(body.name in drawn for body in panel.bodies))
+    shown = (panel for panel in view.panels if any(body.name in contents for body in panel.bodies))
     keys = (key for panel in shown if not panel.how for key in panel.json_keys)
     return [key for key in dict.fromkeys(keys) if key not in view.json_keys]
 
@@ -142,17 +142,17 @@ def _json_keys_without_explanation(view: View, drawn: Mapping[str, Any]) -> list
 def study_headline(store: Store, name: str) -> str:
     """Headline of a study without filters, which is the headline of its first view."""
     whole = FilteredStudy(store, name)
-    return view_finding(VIEWS[offered_views(whole)[0]], whole)[0]
+    return view_headline(VIEWS[offered_views(whole)[0]], whole)[0]
 
 
-def view_finding(view: View, filtered: FilteredStudy) -> tuple[str, str]:
+def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of a view and the sentence below it. If no verdict passes the filters, or no reply
     is usable, every view's headline says so, except that of Agreement if people voted."""
     if filtered.measured_judge_rows.empty and len(filtered.unfiltered_frame):
         return EMPTY_FILTERS
     unusable = find_if_all_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
-        return view.finding(filtered)
+        return view.headline(filtered)
     return unusable.sentence, NO_MEASURE_TEXT
 
 
@@ -176,7 +176,7 @@ def show_data_note(
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     rows = filtered.measured_judge_rows  # of people, if no other row is left
     calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum())
-    added, source = comparison.further_judgements(filtered, other) if other else (0, "")
+    added, source = comparison.judgements_beyond_filters(filtered, other) if other else (0, "")
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
     everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)

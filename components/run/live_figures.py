@@ -11,7 +11,7 @@ import pandas as pd
 from components.charts.figure_parts import empty_figure
 from components.charts.figures import (
     Figure,
-    SharePoint,
+    FirstSharePoint,
     elo_curve_figure,
     live_first_share_figure,
     win_rate_figure,
@@ -96,7 +96,7 @@ class LiveStudy:
     elo: EloState = field(default_factory=EloState)
     _battles: list[int] = field(default_factory=list)
     _curves: dict[str, list[float]] = field(default_factory=dict)
-    _points: list[SharePoint] = field(default_factory=list)
+    _points: list[FirstSharePoint] = field(default_factory=list)
     _plan_places: set[int] = field(default_factory=set)
     """Numbers, in the plan, of the calls counted so far."""
     _has_judges: bool = False
@@ -181,7 +181,7 @@ class LiveStudy:
             estimate = _first_slot_share(self.frame.iloc[:step])
             if estimate.value is not None:
                 self._points.append(
-                    SharePoint(estimate.n, estimate.value, estimate.low, estimate.high)
+                    FirstSharePoint(estimate.n, estimate.value, estimate.low, estimate.high)
                 )
         if len(self._points) > MAX_SHARE_POINTS:
             del self._points[1:-1:2]

@@ -11,7 +11,7 @@ from components.html.format import NARROW_SPACE, count
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
 from components.results.overview import tab as overview_tab
-from components.results.pass_fail.computed import has_pass_fail
+from components.results.pass_fail.computed import has_pass_fail_verdicts
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -181,7 +181,7 @@ def _single_answers_paragraph(
     )
     end = _simulated_text(filtered.study, judges), _twins_text(filtered)
     start = " ".join(part for part in (start, *end) if part)
-    if not has_pass_fail(filtered):
+    if not has_pass_fail_verdicts(filtered):
         return (
             f"{start} Arrangements (orders of options and criteria) are compared on the same "
             "answers."

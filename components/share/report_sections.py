@@ -22,7 +22,7 @@ from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
 from components.results.nudges import tab as nudges_tab
-from components.results.nudges.injection_effect import injection_section
+from components.results.nudges.injection_effect import injection_report_section
 from components.results.overview import tab as summary_tab
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
@@ -68,9 +68,9 @@ def _title_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     if unusable is not None:
         title, lead = unusable.sentence, NO_MEASURE_TEXT
     elif filtered.has_only_people:
-        title, lead = agreement_view.agreement_finding(load_agreement(filtered))
+        title, lead = agreement_view.agreement_headline(load_agreement(filtered))
     else:
-        title, lead = summary_tab.finding(filtered)
+        title, lead = summary_tab.headline(filtered)
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
     return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
 
@@ -223,7 +223,7 @@ REPORTED_VIEWS: Final = (
 """Views in the order of the page; the Summary, which has the judges' cards here, comes last."""
 SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = (
     _title_section, _views_section, _tables_section, _method_section,
-    lambda filtered, _: injection_section(filtered), _unusable_replies_and_costs_section,
+    lambda filtered, _: injection_report_section(filtered), _unusable_replies_and_costs_section,
     _study_section, _data_section,
 )  # fmt: skip
 

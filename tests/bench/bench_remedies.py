@@ -70,11 +70,11 @@ def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
         results.rule_estimates
         and results.advice
         and results.others
-        and results.patterns
+        and results.order_patterns
         and results.risk_curve[0]
     )
     assert budget_html(results, 40.0)
-    return results.comparisons
+    return results.comparison_count
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ from components.results.bias.computed import load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.pair_tests import pair_test_rows
 from components.results.bias.panels import slot_figure
-from components.results.bias.sentences import bias_finding
+from components.results.bias.sentences import bias_headline
 from components.server.gradio_private import disable_status_updates
 from studies.store.store import Store
 from tests.bench.big_store import NAME
@@ -117,12 +117,12 @@ def filter_page(store: Store) -> gr.Blocks:
         heat = go.Figure(go.Heatmap(z=z, x=columns, y=rows, texttemplate="%{z:.2f}"))
         flips = [[r.name, r.first, r.second, r.flips] for r in flip_leans(bias)]
         tests = [[r.name, *(t.p for t in r.tests.values())] for r in pair_test_rows(bias)]
-        made = [bias_finding(bias)[0], heat, as_plotly(slot_figure(bias)), flips, tests]
+        made = [bias_headline(bias)[0], heat, as_plotly(slot_figure(bias)), flips, tests]
         print(f"python {1000 * (time.perf_counter() - began):.1f}", flush=True)
         return [*made, judge]
 
     frame = store.frame(NAME)
-    tab.finding(FilteredStudy(store, NAME))
+    tab.headline(FilteredStudy(store, NAME))
     with gr.Blocks(analytics_enabled=False) as page:
         judge = gr.Dropdown(
             filter_choices(frame, "judge"), value=ALL_CHOICE, label="Judge", elem_id="judge"

@@ -28,19 +28,19 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.agreement.computed import load_agreement
-from components.results.agreement.panels import agreement_finding
+from components.results.agreement.panels import agreement_headline
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_model_sets
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.many_options import position_preference_finding
+from components.results.bias.many_options import position_preference_headline
 from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
     compute_evenness,
     count_order_tests,
-    fit_option_rows,
+    fit_option_models,
 )
 from components.results.bias.option_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import (
-    bias_finding,
+    bias_headline,
     consistency_by_chance,
     low_consistency_warning,
 )
@@ -48,7 +48,7 @@ from components.results.cards.card_measures import SEED
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import RULE_GROUPS, card_sentences
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
-from components.results.contrasts.panels import contrast_finding
+from components.results.contrasts.panels import contrast_headline
 from components.results.pass_fail.computed import PassFailResults
 from components.results.pass_fail.panels import is_pass_rate_wrong
 from components.results.ranking import tab as ranking_tab
@@ -126,7 +126,7 @@ def cards(filtered: FilteredStudy, group: int, rules: set[str]) -> bool:
     """Whether a card of any judge has a sentence by one of these rules."""
     raters = Raters(filtered)
     found = (ReportCard(raters, name) for name in raters.names)
-    return any(card_sentences(card.facts, card.words)[group].rule in rules for card in found)
+    return any(card_sentences(card.facts, card.text_by_key)[group].rule in rules for card in found)
 
 
 def excludes(one: Estimate, value: float) -> bool:
@@ -167,7 +167,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
 
 
 def order_decides(view: StoredStudy) -> bool:
-    return "order decides" in " ".join(bias_finding(view.bias))
+    return "order decides" in " ".join(bias_headline(view.bias))
 
 
 def low_consistency(view: StoredStudy) -> bool:
@@ -202,7 +202,7 @@ def card_accuracy_with_ties(view: StoredStudy) -> bool:
 
 
 def agrees_most(filtered: FilteredStudy) -> bool:
-    return "most often" in agreement_finding(load_agreement(filtered))[0]
+    return "most often" in agreement_headline(load_agreement(filtered))[0]
 
 
 def voter_flagged(filtered: FilteredStudy) -> bool:
@@ -221,19 +221,19 @@ def card_people(view: StoredStudy) -> bool:
 
 
 def is_ahead(filtered: FilteredStudy) -> bool:
-    title, lead = ranking_tab.finding(filtered)
+    title, lead = ranking_tab.headline(filtered)
     ahead = (" leads ", "ranks itself first", "won every battle", "; people put ")
     return any(words in title for words in ahead) or "would lead" in lead
 
 
 def remedy_recommended(filtered: FilteredStudy) -> bool:
-    title, lead = remedies_tab.finding(filtered)
+    title, lead = remedies_tab.headline(filtered)
     return not title.startswith("No remedy") or "gains agreement" in lead or "loses" in lead
 
 
 def more_consistent(filtered: FilteredStudy) -> bool:
     pair = pair_with_filtered_side(filtered, "", "")
-    title = contrast_finding(pair, "Behaviour")[0]
+    title = contrast_headline(pair, "Behaviour")[0]
     return "more consistent" in title or "opposite" in title
 
 
@@ -254,7 +254,7 @@ def repeats_show_an_order_effect(seed: int) -> bool:
     bias = bias_from_frame(build(rows))
     added = bias.overall("order_effect")
     headline = added.low is not None and added.low > 0
-    return headline or any(row.order_decides or row.is_significant for row in flip_leans(bias))
+    return headline or any(row.order_decides_most or row.is_significant for row in flip_leans(bias))
 
 
 def memory_shows_an_order_effect(seed: int) -> bool:
@@ -273,7 +273,7 @@ def memory_shows_an_order_effect(seed: int) -> bool:
                                  "pick": shown.index(name), "repeat": repeat})  # fmt: skip
     raters = UnsavedRaters(UnsavedStudy("repeats", judgements=build(rows)), "design")
     found = (ReportCard(raters, name) for name in raters.names)
-    first = [card_sentences(card.facts, card.words)[0] for card in found]
+    first = [card_sentences(card.facts, card.text_by_key)[0] for card in found]
     return any(one.rule in POSITION_RULES and PROVISO not in one.text for one in first)
 
 
@@ -315,8 +315,8 @@ def options_preferred(seed: int) -> bool:
     )
     if not any(test.p < 0.05 for test in tests):
         return False  # the headline and the marks rest on these tests
-    bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
-    title = position_preference_finding(bias, fitted)[0]
+    bias, fitted = bias_from_frame(frame), fit_option_models(frame)
+    title = position_preference_headline(bias, fitted)[0]
     marks = compute_evenness(
         frame, fitted, count_order_tests(bias), bias.type_1_error_share
     ).values()

@@ -13,7 +13,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.bias.computed import load_bias
-from components.results.bias.sentences import bias_finding
+from components.results.bias.sentences import bias_headline
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
 from studies.store.store import Store
@@ -309,7 +309,7 @@ def look_at_results(app, prompt: str) -> tuple[str, str]:
     seen = visitor.fire("eh-draw", "click", values)
     told = next(str(text) for text in seen.values() if "eh-finding" in str(text))
     store = Store(app.store)
-    title, _ = bias_finding(load_bias(FilteredStudy(store, DEMO, Filter(prompt=prompt))))
+    title, _ = bias_headline(load_bias(FilteredStudy(store, DEMO, Filter(prompt=prompt))))
     store.close()
     return told, title
 

@@ -69,15 +69,15 @@ class Agreement:
         known = [value for value in shares if value is not None]
         return float(np.mean(known)) if known else -1.0
 
-    def with_people(self, name: str) -> PairAgreement | None:
-        return self.agreement_by_rater_pair.get(name, {}).get(PEOPLE)
+    def coefficients_with_people(self, judge: str) -> PairAgreement | None:
+        return self.agreement_by_rater_pair.get(judge, {}).get(PEOPLE)
 
     @cached_property
-    def among_voters(self) -> PeopleAgreement:
+    def voter_agreement(self) -> PeopleAgreement:
         return agreement_among_people(self.raters.frame)
 
     @cached_property
-    def closest_pair(self) -> tuple[str, str, PairAgreement] | None:
+    def closest_two_judges(self) -> tuple[str, str, PairAgreement] | None:
         """The two judges with the highest κ, and their agreement; None if no κ is known."""
         pairs = [
             (a, b, got)
@@ -117,14 +117,14 @@ class Agreement:
         }
 
     @cached_property
-    def scores(self) -> SignedScores:
+    def signed_scores(self) -> SignedScores:
         return SignedScores(self.raters.frame)
 
-    def distance_from_people_scores(self, rater: str, both: bool) -> Alignment:
+    def distance_from_people_scores(self, rater: str, both_orders: bool) -> Alignment:
         """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
-        absolute error (MAE), and share within 1 (there called Consistency). With `both`, scores are
-        averaged over the two orders."""
-        return self.scores.gaps(rater, "dual" if both else "single").alignment
+        absolute error (MAE), and share within 1 (there called Consistency). With `both_orders`,
+        scores are averaged over the two orders."""
+        return self.signed_scores.gaps(rater, "dual" if both_orders else "single").alignment
 
     @property
     def has_five_levels(self) -> bool:
@@ -160,7 +160,7 @@ class Agreement:
         return [one.name for one in self.voters if one.flags]
 
     @cached_property
-    def votes_cast(self) -> int:
+    def vote_count(self) -> int:
         return len(self.people_rows)
 
     @cached_property
@@ -175,8 +175,9 @@ class Agreement:
         return self._compute_people_agreement(self.raters.frame)
 
     @cached_property
-    def unflagged_agreement(self) -> dict[str, Estimate]:
-        """As `all_vote_agreement`, without the votes of flagged voters."""
+    def unflagged_vote_agreement(self) -> dict[str, Estimate]:
+        """As `all_vote_agreement`, without the votes of flagged voters, whose votes look careless
+        or biased."""
         return self._compute_people_agreement(drop_voters(self.raters.frame, self.flagged_voters))
 
     @cached_property

@@ -53,7 +53,7 @@ html: Final = macros("results/agreement/people.html")
 
 
 @dataclass(frozen=True, slots=True)
-class Dispute:
+class CaseChoices:
     """One case: the majority of the votes (`people`), the known better answer, and the number of
     people (`votes`) and of judges that chose each answer. A rater with several verdicts counts
     once, with the most frequent one; as a tie if there are several most frequent ones."""
@@ -77,7 +77,7 @@ class Dispute:
             return 0
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
-    def informativeness(self, kind: str) -> tuple[float, float, int]:
+    def informativeness_key(self, kind: str) -> tuple[float, float, int]:
         """Sort key, larger for more informative cases. Its first number depends on `kind`: share of
         judges against people or the known better answer; for the kinds in which judges (or people)
         disagree with each other, the entropy of their choices. The other numbers sort cases whose
@@ -112,14 +112,14 @@ def dispute_kinds(raters: Raters) -> list[str]:
     return [kind for kind, can_occur in possible.items() if can_occur]
 
 
-def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
+def list_disputes(raters: Raters, kind: str) -> list[CaseChoices]:
     """List the cases with one kind of dispute (one of `dispute_kinds`), sorted by descending
-    `Dispute.informativeness`."""
-    found = [one for one in count_choices_by_case(raters) if _is_dispute_of_kind(one, kind)]
-    return sorted(found, key=lambda one: one.informativeness(kind), reverse=True)
+    `CaseChoices.informativeness_key`."""
+    found = [one for one in choices_by_case(raters) if _is_dispute_of_kind(one, kind)]
+    return sorted(found, key=lambda one: one.informativeness_key(kind), reverse=True)
 
 
-def _is_dispute_of_kind(dispute: Dispute, kind: str) -> bool:
+def _is_dispute_of_kind(dispute: CaseChoices, kind: str) -> bool:
     if kind in (AGAINST_PEOPLE, AGAINST_KNOWN):
         winner = dispute.people if kind == AGAINST_PEOPLE else dispute.known
         return 2 * dispute.count_judges_against(winner) > dispute.judge_count
@@ -127,7 +127,7 @@ def _is_dispute_of_kind(dispute: Dispute, kind: str) -> bool:
     return len(counts) > 1
 
 
-def count_choices_by_case(raters: Raters) -> list[Dispute]:
+def choices_by_case(raters: Raters) -> list[CaseChoices]:
     """Every case with a usable verdict or vote, disputed or not, with the numbers of judges and of
     people that chose each answer."""
     rows = row_selection.select_picks(raters.frame[list(_CASE_COLUMNS)])
@@ -148,7 +148,7 @@ def count_choices_by_case(raters: Raters) -> list[Dispute]:
     people = [_winner_name(int(code), names) for code in winner]
     counted = zip(people, votes, judged, known, strict=True)
     return [
-        Dispute(str(item), str(category), split[code], *facts)
+        CaseChoices(str(item), str(category), split[code], *facts)
         for (item, category, code), facts in zip(places, counted, strict=True)
     ]
 
@@ -204,7 +204,7 @@ def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
     ]
 
 
-def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
+def disputes_subtitle_and_html(data: Agreement, kind: str) -> tuple[str, str]:
     """Subtitle and HTML list of disputed cases of one `kind`, such as judges against people: the
     MAX_DISPUTES most informative ones; if there are none, an empty subtitle and the reason."""
     found = list_disputes(data.raters, kind)

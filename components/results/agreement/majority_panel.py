@@ -46,9 +46,10 @@ EVEN = 0.5
 """Agreement of random choices, and of a judge that never decides."""
 
 
-def agreement_with_known_answer_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
-    """Name of each judge (with its prompt) that passes the filters -> agreement, the highest first;
-    judges whose agreement is unknown are left out."""
+def call_agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
+    """Name of each judge (with its prompt) that passes the filters -> agreement of one call with
+    the majority of people or the known better answers; the highest first, unknown values left
+    out."""
     raters, found = Raters(filtered), load_call_agreement(filtered)
     known = {
         name: found[raters.names[name]]
@@ -66,11 +67,11 @@ def agreement_reference_phrase(filtered: FilteredStudy) -> str:
     return "the majority of people" if by_people else "the known better answers"
 
 
-def majority_finding(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
+def majority_headline(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
     """Headline, with the agreement of the closest judge and, if known, of one person; and the
     sentence below, on the next and the last judge ("" with one judge). None if no agreement is
     known."""
-    judges = agreement_with_known_answer_by_judge(filtered)
+    judges = call_agreement_by_judge(filtered)
     if not judges:
         return None
     best, one = next(iter(judges.items()))
@@ -94,7 +95,7 @@ def _format_share_with_interval(estimate: Estimate) -> str:
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
     """HTML table of judges with their agreement on one axis; the last row is one person, if a
     person's agreement is known from votes. None if no judge's agreement is known."""
-    judges = agreement_with_known_answer_by_judge(filtered)
+    judges = call_agreement_by_judge(filtered)
     if not judges:
         return None
     person = _agreement_of_one_person(data)
@@ -107,18 +108,18 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
         select = {"judge": judge, "prompt": prompt, "unlike": PEOPLE}
         who = link(name, select if by_people else None)
         track = track_html(axis, band, *interval_marks("p", axis, one))
-        value = estimate_html(one, 1, 100, of=measure_attribute("agreement", judge, prompt))
+        value = estimate_html(one, 1, 100, attribute=measure_attribute("agreement", judge, prompt))
         rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
     if person.value is not None:
         track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
-        value = estimate_html(person, 1, 100, of=measure_attribute("one_person"))
+        value = estimate_html(person, 1, 100, attribute=measure_attribute("one_person"))
         rows.append(range_row("one person", track, value, tip=tip, kind="who"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)
 
 
 def _agreement_of_one_person(data: Agreement) -> Estimate:
-    return data.among_voters.one_person if data.raters.has_people else Estimate(None)
+    return data.voter_agreement.one_person if data.raters.has_people else Estimate(None)
 
 
 def majority_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
@@ -153,7 +154,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
 def agreement_by_category_html(filtered: FilteredStudy) -> Markup | None:
     """HTML matrix of agreement by judge and category; None with fewer than two categories, or if no
     agreement is known."""
-    cells, judges = agreement_by_category(filtered), agreement_with_known_answer_by_judge(filtered)
+    cells, judges = agreement_by_category(filtered), call_agreement_by_judge(filtered)
     groups = dict.fromkeys(part for _, part in cells)
     if len(groups) < 3 or not judges:
         return None

@@ -53,11 +53,11 @@ GOLD_NOTE: Final = (
 """Note for a table with a column of known better answers and without votes."""
 
 
-def agreement_finding(data: Agreement) -> tuple[str, str]:
+def agreement_headline(data: Agreement) -> tuple[str, str]:
     """Headline and the sentence below: the judges closest to people; without votes, agreement among
     judges; without judges, agreement of two people. Otherwise, what is missing."""
     if not data.judges and data.raters.has_people:
-        people = data.among_voters.voters
+        people = data.voter_agreement.voters
         who = "one person" if people == 1 else f"{count(people)} people"
         lead = f"The votes are by {who}; these filters leave no judge to compare with them."
         return _two_people_text(data), lead
@@ -79,14 +79,14 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
 
 
 def _two_people_text(data: Agreement) -> str:
-    pair = data.among_voters.pair.share.value
+    pair = data.voter_agreement.pair.share.value
     if pair is None:
         return "No pair has votes by two people."
     return f"Two people who vote on the same pair agree in {share(pair, 0)} of cases."
 
 
 def _agreement_share_with_people(data: Agreement, name: str) -> float | None:
-    got = data.with_people(name)
+    got = data.coefficients_with_people(name)
     return None if got is None else got.share.value
 
 
@@ -110,7 +110,7 @@ def _closest_judges_sentence(data: Agreement, ranked: list[str]) -> str:
 
 
 def _agreement_among_judges_sentence(data: Agreement) -> str:
-    two = data.closest_pair
+    two = data.closest_two_judges
     what = rater_noun(data)
     if two is None:
         return f"No two {what} have verdicts on the same answers yet."
@@ -175,12 +175,12 @@ def show_merged_orders(data: Agreement) -> Markup:
     if not data.merged_share_equal_to_majority:
         why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
         return empty_state("One order only.", why)
-    pair = data.among_voters.pair.share
+    pair = data.voter_agreement.pair.share
     lines = [
         (name, got.share, data.merged_share_equal_to_majority[name])
         for name in data.ranked_judges
         if name in data.merged_share_equal_to_majority
-        and (got := data.with_people(name)) is not None
+        and (got := data.coefficients_with_people(name)) is not None
     ]
     every = [e for _, one, both in lines for e in (one, both)] + [pair]
     axis = replace(fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1)), chance=1 / 3)
@@ -218,16 +218,16 @@ def estimate_html(
     head: str = "",
     tip: str = "",
     opens: Mapping[str, object] | None = None,
-    of: Markup = EMPTY,
+    attribute: Markup = EMPTY,
 ) -> Markup:
     """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
     is a dash with the reason in its hover card. `tip`: hover card of a known value. A phone shows
     the column head `head` before it; a click on the value opens the judgements selected by `opens`.
-    `of`: HTML attribute, made by `measure_attribute`, that names the measure."""
+    `attribute`: HTML attribute, made by `measure_attribute`, that names the measure."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
     value = link(number(scale * estimate.value, decimals), opens)
-    shown = fill("<b{}{}>{}</b>", attributes({"data-tip": tip or None}), of, value)
+    shown = fill("<b{}{}>{}</b>", attributes({"data-tip": tip or None}), attribute, value)
     bounds = interval(estimate, decimals, scale=scale)
     return fill('{}{} <span class="eh-ci">{}</span>', label, shown, bounds)

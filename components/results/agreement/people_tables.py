@@ -53,7 +53,7 @@ def show_coefficients(data: Agreement) -> Markup:
     merged) with the people's majority, and of people with each other."""
     rows = []
     for name in data.ranked_judges:
-        if (got := data.with_people(name)) is not None:
+        if (got := data.coefficients_with_people(name)) is not None:
             opens = None
             if name in data.raters.names:  # the verdicts that differ from the people's majority
                 opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
@@ -64,7 +64,7 @@ def show_coefficients(data: Agreement) -> Markup:
             who = fill('<span class="eh-mute">{}both orders</span>', wide)
             distance = data.distance_from_people_scores(name, True)
             rows.append(_coefficient_row(who, both, distance, "both"))
-    people, others = data.among_voters, data.scores.leave_one_out_gaps().alignment
+    people, others = data.voter_agreement, data.signed_scores.leave_one_out_gaps().alignment
     rows.append(_coefficient_row(TWO_PEOPLE, people.pair, None, "who"))
     rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
     heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
@@ -104,8 +104,8 @@ def show_score_distances(data: Agreement) -> Markup:
             "No pair has both a judge's verdict and a person's vote.",
             "The distance between judges and people needs verdicts and votes on the same pairs.",
         )
-    people = data.scores.leave_one_out_gaps().alignment
-    tied = data.scores.always_tie_gaps().alignment
+    people = data.signed_scores.leave_one_out_gaps().alignment
+    tied = data.signed_scores.always_tie_gaps().alignment
     every = [a.consistency for _, one, both in judges for a in (one, both)]
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
@@ -274,7 +274,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
     ]
     rates = win_rate(data.raters.rows_of_model_judges)
     rows = [
-        _corrected_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
+        _corrected_rate_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
         for name, one in table_of.items()
     ]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
@@ -283,7 +283,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
     return table + paragraph(text, "eh-small eh-mute eh-under")
 
 
-def _corrected_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
+def _corrected_rate_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
     judge, people, bias = model_rates.judge, model_rates.people, model_rates.bias
     bar, point = interval_marks("p", axis, model_rates.corrected)
     others = [point_mark("s", axis, judge.value), point_mark("q", axis, people.value)]
@@ -325,7 +325,7 @@ def people_agreement_paper_table(filtered: FilteredStudy) -> paper_table.PaperTa
     ]
     alpha = found.pair.alpha
     if alpha.value is not None:
-        bounds = paper_table.bounds_cell(alpha, 1, 2)
+        bounds = paper_table.interval_cell(alpha, 1, 2)
         rows.append(("Krippendorff's α", number(alpha.value, 2), bounds, count(alpha.n)))
     caption = (
         f"Agreement among people on {filtered.name}: how often, in %, two votes on the same two "

@@ -28,13 +28,13 @@ from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
-    Drawn,
     Panel,
     PanelGroup,
     ReportPanel,
     View,
-    folded,
+    fold,
 )
 
 NAME: Final = "Agreement"
@@ -49,13 +49,13 @@ DISPUTE_KINDS: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         passes = has_pass_or_fail_verdicts(filtered)
-        found = None if passes else score_panels.labels_finding(filtered)
-        return found or single_answers_view(filtered).finding(filtered)
+        found = None if passes else score_panels.labels_headline(filtered)
+        return found or single_answers_view(filtered).headline(filtered)
     data = load_agreement(filtered)
-    return majority_panel.majority_finding(filtered, data) or panels.agreement_finding(data)
+    return majority_panel.majority_headline(filtered, data) or panels.agreement_headline(data)
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
@@ -65,30 +65,30 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return figures(filtered) if figures else EMPTY
 
 
-def draw_matrix(filtered: FilteredStudy, agree: str) -> Drawn:
-    """Draw the matrix of agreement between raters; `agree`: the coefficient, a key of
+def render_matrix(filtered: FilteredStudy, agree: str) -> Content:
+    """Render the matrix of agreement between raters; `agree`: the coefficient, a key of
     `panels.COEFFICIENTS`."""
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
     matrix = panels.show_matrix(data, agree) + voters_panel.targeted_vote_share_line(data)
-    return Drawn({"matrix": matrix}, heading)
+    return Content({"matrix": matrix}, heading)
 
 
-def make_votes_panel_drawer(
+def make_votes_panel_renderer(
     show: Callable[[Agreement], Markup],
 ) -> Callable[[FilteredStudy], Markup | None]:
-    """Return the function that draws a panel by `show`, with the note on targeted votes; it returns
-    None without votes."""
+    """Return a function that renders a panel: the HTML that `show` returns, and the note on
+    targeted votes; None without votes."""
 
-    def draw(filtered: FilteredStudy) -> Markup | None:
+    def render(filtered: FilteredStudy) -> Markup | None:
         data = load_agreement(filtered)
         known = data.raters.has_people
         return show(data) + voters_panel.targeted_vote_share_line(data) if known else None
 
-    return draw
+    return render
 
 
-def draw_score_distances(filtered: FilteredStudy) -> Drawn | None:
+def render_score_distances(filtered: FilteredStudy) -> Content | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
@@ -103,46 +103,46 @@ def draw_score_distances(filtered: FilteredStudy) -> Drawn | None:
         f"from this mean; {scale}"
     )
     made = people_tables.show_score_distances(data) + voters_panel.targeted_vote_share_line(data)
-    return Drawn({"distances": made}, panel_heading(DISTANCES_TITLE, subtitle))
+    return Content({"distances": made}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
-def draw_voters(filtered: FilteredStudy) -> Drawn | None:
+def render_voters(filtered: FilteredStudy) -> Content | None:
     data = load_agreement(filtered)
     if not data.raters.has_people:
         return None
     heading = panel_heading(VOTERS_TITLE, voters_panel.voters_subtitle(data))
-    return Drawn({"voters": voters_panel.show_voters(data)}, heading)
+    return Content({"voters": voters_panel.show_voters(data)}, heading)
 
 
-def draw_verification(filtered: FilteredStudy) -> Drawn | None:
+def render_verification(filtered: FilteredStudy) -> Content | None:
     found = verification_panel.load_verification(load_agreement(filtered))
     if not found.has_checks:
         return None
     subtitle = verification_panel.verification_subtitle(found)
     heading = panel_heading(texts.VERIFICATION_TITLE, subtitle)
-    return Drawn({"verified": verification_panel.show_verification(found)}, heading)
+    return Content({"verified": verification_panel.show_verification(found)}, heading)
 
 
-def draw_majority_agreement(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the agreement of each judge; None if it is not known."""
+def render_majority_agreement(filtered: FilteredStudy) -> Content | None:
+    """Render the agreement of each judge; None if it is not known."""
     data = load_agreement(filtered)
     made = majority_panel.majority_agreement_table(filtered, data)
     if made is None:
         return None
     title = f"Agreement with {majority_panel.agreement_reference_phrase(filtered)}"
     heading = panel_heading(title, majority_panel.majority_subtitle(filtered, data))
-    return Drawn({"majority": made}, heading)
+    return Content({"majority": made}, heading)
 
 
-def draw_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
+def render_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
     return people_tables.show_corrected_rates(data) if data.raters.has_people else None
 
 
-def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
-    """Draw the list of disputes of the kind `apart` (one of DISPUTE_KINDS); a message if the study
-    cannot have such disputes. If `apart` is the default (judges against people) and the study has
-    no votes, draw the first kind that the study can have."""
+def render_disputes(filtered: FilteredStudy, apart: str) -> Content:
+    """Render the list of disputes of the kind `apart` (one of DISPUTE_KINDS); a message if the
+    study cannot have such disputes. If `apart` is the default (judges against people) and the study
+    has no votes, draw the first kind that the study can have."""
     data = load_agreement(filtered)
     known = disputes.dispute_kinds(data.raters)
     who = "judges and people" if data.raters.has_people else "judges"
@@ -152,9 +152,9 @@ def draw_disputes(filtered: FilteredStudy, apart: str) -> Drawn:
     if apart not in known:
         needs = "the study needs a second judge, a second prompt or some votes."
         why = NO_DISPUTES_REASON[apart] if known else f"To list disagreements, {needs}"
-        return Drawn({"disputes": empty_state("Nothing to list.", why)}, panel_heading(title))
-    subtitle, made = disputes.show_disputes(data, apart)
-    return Drawn({"disputes": made}, panel_heading(title, subtitle))
+        return Content({"disputes": empty_state("Nothing to list.", why)}, panel_heading(title))
+    subtitle, made = disputes.disputes_subtitle_and_html(data, apart)
+    return Content({"disputes": made}, panel_heading(title, subtitle))
 
 
 NO_DISPUTES_REASON: Final = {
@@ -174,7 +174,7 @@ def compares_judges(filtered: FilteredStudy) -> bool:
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:
-    return finding_html(*finding(filtered)) if compares_judges(filtered) else EMPTY
+    return finding_html(*headline(filtered)) if compares_judges(filtered) else EMPTY
 
 
 def report_people_agreement(filtered: FilteredStudy) -> ReportPanel | None:
@@ -192,7 +192,7 @@ def report_people_agreement(filtered: FilteredStudy) -> ReportPanel | None:
 
 MAJORITY: Final = Panel(
     "majority",
-    draw_majority_agreement,
+    render_majority_agreement,
     (Body("majority", "eh-agree-majority", clickable=True),),
     "Agreement with the majority of people",
     how=texts.HOW_MAJORITY,
@@ -202,13 +202,13 @@ MAJORITY: Final = Panel(
 )
 NOTICE: Final = Panel(
     "notice",
-    lambda filtered: voters_panel.show_targeted_notice(load_agreement(filtered)),
+    lambda filtered: voters_panel.show_targeted_votes_notice(load_agreement(filtered)),
     (Body("notice", "eh-agree-sought"),),
     css="",
 )
 MATRIX: Final = Panel(
     "matrix",
-    draw_matrix,
+    render_matrix,
     (Body("matrix", "eh-agree", clickable=True),),
     MATRIX_TITLE,
     controls=(Control("agree", "Coefficient", list(panels.COEFFICIENTS)),),
@@ -226,7 +226,7 @@ MATRIX: Final = Panel(
 )
 MERGED_ORDERS: Final = Panel(
     "merged_orders",
-    make_votes_panel_drawer(panels.show_merged_orders),
+    make_votes_panel_renderer(panels.show_merged_orders),
     (Body("merged_orders", "eh-agree-dual"),),
     "Agreement with people: one order or both",
     f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
@@ -238,7 +238,7 @@ MERGED_ORDERS: Final = Panel(
 )
 COEFFICIENTS: Final = Panel(
     "coefficients",
-    make_votes_panel_drawer(people_tables.show_coefficients),
+    make_votes_panel_renderer(people_tables.show_coefficients),
     (Body("coefficients", "eh-agree-numbers", clickable=True),),
     "Agreement with people, all coefficients",
     f"agreement of judges with the people's majority, and of people with each other; "
@@ -255,7 +255,7 @@ COEFFICIENTS: Final = Panel(
 )
 REPLACEMENTS: Final = Panel(
     "replacements",
-    make_votes_panel_drawer(people_tables.show_voter_replacements),
+    make_votes_panel_renderer(people_tables.show_voter_replacements),
     (Body("replacements", "eh-agree-stand"),),
     "Which judge can replace a person?",
     texts.REPLACEMENT_SUBTITLE,
@@ -269,7 +269,7 @@ REPLACEMENTS: Final = Panel(
 )
 DISTANCES: Final = Panel(
     "distances",
-    draw_score_distances,
+    render_score_distances,
     (Body("distances", "eh-agree-far"),),
     DISTANCES_TITLE,
     legend=panels.order_legend(legend_entry("tick", "always tie")),
@@ -282,7 +282,7 @@ DISTANCES: Final = Panel(
 )
 VOTERS: Final = Panel(
     "voters",
-    draw_voters,
+    render_voters,
     (Body("voters", "eh-agree-voters", clickable=True),),
     VOTERS_TITLE,
     how=texts.HOW_VOTERS,
@@ -296,7 +296,7 @@ VOTERS: Final = Panel(
 )
 VERIFIED: Final = Panel(
     "verified",
-    draw_verification,
+    render_verification,
     (Body("verified", "eh-agree-verified", clickable=True),),
     texts.VERIFICATION_TITLE,
     how=texts.HOW_VERIFIED,
@@ -315,7 +315,7 @@ CATEGORIES: Final = Panel(
 )
 CORRECTED: Final = Panel(
     "corrected",
-    draw_corrected_win_rates,
+    render_corrected_win_rates,
     (Body("corrected", "eh-agree-corrected"),),
     "Win rates corrected with people's votes",
     texts.CORRECTED_SUBTITLE,
@@ -326,7 +326,7 @@ CORRECTED: Final = Panel(
 )
 DISPUTES: Final = Panel(
     "disputes",
-    draw_disputes,
+    render_disputes,
     (Body("disputes", "eh-agree-list", clickable=True),),
     "Where judges and people disagree",
     controls=(Control("apart", "Cases to list", DISPUTE_KINDS),),
@@ -336,10 +336,10 @@ PAIRS: Final = PanelGroup(
         NOTICE,
         MAJORITY,
         CATEGORIES,
-        folded("Other definitions of agreement", COEFFICIENTS, MATRIX, MERGED_ORDERS, DISTANCES),
-        folded("Can a judge replace a person?", REPLACEMENTS, CORRECTED),
-        folded(VOTERS_TITLE, VOTERS, VERIFIED),
-        folded("Disputed comparisons", DISPUTES),
+        fold("Other definitions of agreement", COEFFICIENTS, MATRIX, MERGED_ORDERS, DISTANCES),
+        fold("Can a judge replace a person?", REPLACEMENTS, CORRECTED),
+        fold(VOTERS_TITLE, VOTERS, VERIFIED),
+        fold("Disputed comparisons", DISPUTES),
     ),
     row=False,
     css="eh-kind",
@@ -356,7 +356,7 @@ SCORES: Final = PanelGroup(
 VIEW: Final = View(
     NAME,
     (PAIRS, PASSES, SCORES),
-    finding,
+    headline,
     kpis,
     report=report_headline,
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),

@@ -98,22 +98,22 @@ def show_verification(verification: VerificationData) -> Markup:
     if not verification.has_checks:
         return EMPTY
     return (
-        _contestant_table(verification)
+        _verification_by_model_table(verification)
         + _verifier_agreement_sentence(verification)
-        + _judge_table(verification)
-        + _misjudged_list(verification)
+        + _judge_preferences_table(verification)
+        + _misjudged_pairs_list(verification)
     )
 
 
 # -------------------------------------------------------------------------------- contestants
 
 
-def _contestant_table(verification: VerificationData) -> Markup:
+def _verification_by_model_table(verification: VerificationData) -> Markup:
     by = verification.verified.by_contestant
     here = set(row_selection.contestants(verification.data.raters.rows))
     behind, lines = _collect_outcomes_by_model(verification), []
     for name in sorted(by, key=lambda name: -(by[name].follows.value or 0.0)):
-        who = link(_contestant_name(name), {"contestant": name} if name in here else None)
+        who = link(_displayed_contestant_name(name), {"contestant": name} if name in here else None)
         cells = _verification_share_cells(by[name], behind, name)
         lines.append(range_tables.range_row(who, *cells))
     if len(by) > 1:
@@ -123,7 +123,7 @@ def _contestant_table(verification: VerificationData) -> Markup:
     return range_tables.range_table(heads, lines, "numbers", "Verified answers, by model")
 
 
-def _contestant_name(contestant: str) -> str:
+def _displayed_contestant_name(contestant: str) -> str:
     return "the reference" if contestant == REFERENCE else contestant
 
 
@@ -192,7 +192,7 @@ def _estimate_text(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------------- judges
 
 
-def _judge_table(verification: VerificationData) -> Markup:
+def _judge_preferences_table(verification: VerificationData) -> Markup:
     """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
     one failing answer; a sentence if no judge compared such a pair."""
     lines = _list_judge_preferences(verification)
@@ -284,7 +284,7 @@ def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
     )
 
 
-def _misjudged_list(verification: VerificationData) -> Markup:
+def _misjudged_pairs_list(verification: VerificationData) -> Markup:
     found = misjudged_pairs(verification)
     if not found:
         return EMPTY
@@ -296,7 +296,7 @@ def _misjudged_list(verification: VerificationData) -> Markup:
         no = [check for check in about if not check.follows]
         faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
         why = f", {faults.most_common(1)[0][0]}" if faults else ""
-        names = (_contestant_name(pair.fails), _contestant_name(pair.follows))
+        names = (_displayed_contestant_name(pair.fails), _displayed_contestant_name(pair.follows))
         question = shorten_question(questions.get(pair.item) or pair.item)
         rows.append((pair, question, *names, len(no), len(about), why))
     more, rest = len(found) - len(top), EMPTY

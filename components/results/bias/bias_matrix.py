@@ -76,22 +76,22 @@ def bias_matrix_html(
     `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
     matrix of entropy by prompt colours only the cells whose positions are chosen unevenly.
     """
-    if not bias.calls:
+    if not bias.call_count:
         return empty_state(
             "Nothing to show yet.",
             "No judgement matches the filters. Run the study, or remove a filter.",
         )
-    known = list_matrix_measures(bias.options)
+    known = list_matrix_measures(bias.max_options)
     shown = MEASURES[measure if measure in known else known[0]]
     grid = _lay_out_matrix(bias, layout)
     if shown.key == "position_term":
-        cells = grid.position_term_cells(frame) if frame is not None else {}
+        cells = grid.position_terms_by_cell(frame) if frame is not None else {}
     else:
-        cells = grid.estimates_of(shown.key)
-    consistency = grid.estimates_of("consistency")
-    scale, chance = _choose_colour_scale(shown, bias.options), _chance_value(shown, bias)
+        cells = grid.estimates_by_cell(shown.key)
+    consistency = grid.estimates_by_cell("consistency")
+    scale, chance = _choose_colour_scale(shown, bias.max_options), _chance_value(shown, bias)
     banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None
-    even = grid.arrange(banded or {})
+    even = grid.by_row_and_column(banded or {})
     if shown.better == "high":
         coloured = [
             one.value
@@ -108,7 +108,7 @@ def bias_matrix_html(
         scale,
         total=True,
         label_width=132 if layout == BY_PROMPT else 168,
-        select=grid.selections,
+        select=grid.click_filters,
         more=_hover_lines(grid, shown, cells),
         beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={
@@ -117,7 +117,7 @@ def bias_matrix_html(
             else 0.0
             for at, one in even.items()
         },
-        least=4 * bias.options if shown.counts_verdicts else 0,
+        least=4 * bias.max_options if shown.counts_verdicts else 0,
         aside="" if scale.marks or even else _chance_note(shown, bias),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
         end=_consistency_column(grid, consistency) if shown.key == "entropy" else None,
@@ -127,8 +127,8 @@ def bias_matrix_html(
 def _consistency_column(
     grid: _MatrixLayout, consistency: Mapping[tuple[str, str], Estimate]
 ) -> heat.EndColumn | None:
-    """The consistency of each row; None if no comparison was judged in every order. An even judge
-    may still choose at random: only the consistency shows that."""
+    """Column with the consistency of each row; None if no comparison was judged in every order. The
+    column is needed because a judge that chooses at random also chooses the positions evenly."""
     total = grid.columns[0].name
     values = {row: consistency[row, total] for row in grid.rows if (row, total) in consistency}
     if all(one.value is None for one in values.values()):
@@ -157,30 +157,30 @@ class _MatrixLayout:
     def rows(self) -> list[str]:
         return list(dict.fromkeys(row for row, _ in self.keys))
 
-    def arrange(self, found: Mapping[CellKey, Value]) -> dict[tuple[str, str], Value]:
+    def by_row_and_column(self, found: Mapping[CellKey, Value]) -> dict[tuple[str, str], Value]:
         """The values of `found`, by (row, column) of the matrix; keys that the matrix does not show
         are left out."""
         return {at: found[cell] for at, cell in self.keys.items() if cell in found}
 
-    def estimates_of(self, key: str) -> dict[tuple[str, str], Estimate]:
+    def estimates_by_cell(self, key: str) -> dict[tuple[str, str], Estimate]:
         """The measure `key` of each cell, by (row, column)."""
         if key == "lean":
-            fairness = self.estimates_of("fairness")
+            fairness = self.estimates_by_cell("fairness")
             return {cell: _negate_estimate(one) for cell, one in fairness.items()}
         if self.names == ROW_COLUMNS:
-            return self.arrange({**self.bias.by_judge(key), **self.bias.by_rater(key)})
-        return self.arrange({**self.bias.by_rater(key), **self.bias.by_category(key)})
+            return self.by_row_and_column({**self.bias.by_judge(key), **self.bias.by_rater(key)})
+        return self.by_row_and_column({**self.bias.by_rater(key), **self.bias.by_category(key)})
 
-    def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
+    def position_terms_by_cell(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of each cell, fitted to the battles of that cell, by (row, column)."""
 
-        def terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
+        def fit_terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
             return self.bias.memoise(("terms", names), lambda: _position_terms(frame, names))
 
-        return self.arrange({**terms(self.names[:-1]), **terms(self.names)})
+        return self.by_row_and_column({**fit_terms(self.names[:-1]), **fit_terms(self.names)})
 
     @property
-    def selections(self) -> dict[tuple[str, str], dict[str, str]]:
+    def click_filters(self) -> dict[tuple[str, str], dict[str, str]]:
         """The judge, prompt and category that a click on each cell selects, by (row, column)."""
         return {at: dict(zip(self.names, cell, strict=False)) for at, cell in self.keys.items()}
 
@@ -191,13 +191,13 @@ def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
     rows: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
     columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.categories.items()]
     if layout == BY_PROMPT:
-        rows = {judge: (judge,) for (judge,) in bias.sort_rows(bias.by_judge)}
+        rows = {judge: (judge,) for (judge,) in bias.sort_cells(bias.by_judge)}
         columns = [heat.MatrixColumn(name) for name in sorted({prompt for _, prompt in bias.names})]
     total = heat.total_name({column.name for column in columns})
     keys: dict[tuple[str, str], CellKey] = {(name, total): cell for name, cell in rows.items()}
     for name, cell in rows.items():
         keys |= {(name, column.name): (*cell, column.name) for column in columns}
-    head = heat.MatrixColumn(total, count(bias.items, "item"))
+    head = heat.MatrixColumn(total, count(bias.item_count, "item"))
     names = ROW_COLUMNS if layout == BY_PROMPT else CELL_COLUMNS
     return _MatrixLayout(bias, [head, *columns], keys, names)
 
@@ -224,10 +224,10 @@ def _hover_lines(
     Score, the effect of the position term, and the path in the JSON output. `cells`: the estimates
     of the measure `shown`."""
     entropy, first, flips, noise = map(
-        grid.estimates_of, ("entropy", "first_share", "conflict", "noise_floor")
+        grid.estimates_by_cell, ("entropy", "first_share", "conflict", "noise_floor")
     )
-    parts = GRADE_PARTS if grid.bias.options > 2 else ()
-    grades = {part: grid.estimates_of(part) for part in parts}
+    parts = GRADE_PARTS if grid.bias.max_options > 2 else ()
+    grades = {part: grid.estimates_by_cell(part) for part in parts}
     found = {}
     for place, one in cells.items():
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
@@ -250,7 +250,7 @@ def _json_path(grid: _MatrixLayout, place: tuple[str, str], shown: MeasureRecord
     """Text on where the output of `python -m metrics --json` has the measure of the cell `place`
     (row, column): its path and, for a category, the option `--by` that makes the output contain
     categories; "" for a cell that pools prompts, and for a measure that the output lacks."""
-    cell = grid.selections.get(place, {})
+    cell = grid.click_filters.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     declared = next((path for path in shown.paths if ".*.*." in path), "")
     if not judge or not prompt or not declared:
@@ -313,7 +313,7 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
     """Value of a measure at chance. Consistency and accuracy: for judges that tie as often as those
     that the filters leave, and otherwise choose at random. None if it is unknown, for entropy, and
     for measures without a better direction."""
-    chance = shown.chance(bias.options)
+    chance = shown.chance(bias.max_options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None
     if shown.key == CONSISTENCY.key:
@@ -324,7 +324,7 @@ def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
 
 def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
     """Text at the end of the colour scale: the value at chance; "" if `_chance_value` is None."""
-    chance, options = _chance_value(shown, bias), bias.options
+    chance, options = _chance_value(shown, bias), bias.max_options
     if chance is None:
         return ""
     where = "" if options == 2 else f" at N = {options}:"

@@ -58,10 +58,13 @@ def slot_share_measure(slot: int, options: int) -> Measure:
 
 
 def _bias_measures(options: int) -> list[Measure]:
-    """Measures that BiasCounts counts, for comparisons of up to `options` answers: those of a
-    rater's profile and of the matrix (except the position term, which is fitted when it is shown),
-    unusable replies, the share of each position; for pairs also the shares of the first position
-    and of the first label with crossed labels, otherwise the entropy part of the Grade Score."""
+    """Measures that BiasCounts counts, for comparisons of up to `options` answers.
+
+    These are the measures of a rater's profile and of the matrix, unusable replies, and the share
+    of each position. For pairs, the shares of the first position and of the first label with
+    crossed labels are added; otherwise, the entropy part of the Grade Score. The position term is
+    left out, because it is fitted when it is shown.
+    """
     shown = [
         *records.position_measure_records(),
         *records.records_listed_by("matrix", options),
@@ -88,15 +91,15 @@ class BiasCounts(Memo):
     """Counts of the model judges' verdicts (people's votes, if there is no model judge) by judge,
     prompt and category."""
 
-    def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
-        """Count the verdicts of a frame. `alternatives`: number of sets of models from which the
+    def __init__(self, frame: pd.DataFrame, model_sets: int = 1) -> None:
+        """Count the verdicts of a frame. `model_sets`: number of sets of models from which the
         filter selected one, for the adjustment of p-values."""
         rows = judge_rows_or_people_rows(frame)
-        self.alternatives = alternatives
+        self.model_sets = model_sets
         self.option_counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
-        self.options = self.option_counts[-1]
+        self.max_options = self.option_counts[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
-        measures = _bias_measures(self.options)
+        measures = _bias_measures(self.max_options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
         self.rows = self.cells.with_coarser_cells(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
@@ -134,8 +137,8 @@ class Bias(Memo):
         )
 
     @property
-    def options(self) -> int:
-        return self.counts.options
+    def max_options(self) -> int:
+        return self.counts.max_options
 
     @property
     def option_counts(self) -> list[int]:
@@ -150,7 +153,7 @@ class Bias(Memo):
     def type_1_error_share_for(self, in_category: bool) -> float:
         """Part of the 5 % error rate that is spent on tests in single categories (`in_category`),
         or else on tests over all categories."""
-        return ERROR_SHARES[in_category, self.counts.alternatives > 1]
+        return ERROR_SHARES[in_category, self.counts.model_sets > 1]
 
     @property
     def accuracy_by_chance(self) -> float | None:
@@ -168,18 +171,18 @@ class Bias(Memo):
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_rows`: for pairs,
+        """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_cells`: for pairs,
         the most consistent first."""
-        return short_rater_names(self.sort_rows(self.by_rater))
+        return short_rater_names(self.sort_cells(self.by_rater))
 
-    def sort_rows(self, measure_by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
+    def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) sorted by consistency or, with more than two options,
         by Grade Score (harmonic mean of position entropy and share of the most chosen answer);
-        highest first, unknown last. `measure_by_cell` returns a measure for every cell, such as
+        highest first, unknown last. `by_cell` returns a measure for every cell, such as
         `by_judge`."""
-        values = measure_by_cell("consistency" if self.options == 2 else "grade")
+        values = by_cell("consistency" if self.max_options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
-        return sorted(measure_by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
+        return sorted(by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
 
     def overall(self, measure: str) -> Estimate:
         """One measure over all judgements that the filter selects."""
@@ -220,11 +223,11 @@ class Bias(Memo):
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
     @cached_property
-    def items(self) -> int:
+    def item_count(self) -> int:
         return self._counts_under_filter.count_items("unusable", self._selected_value_by_column)
 
     @cached_property
-    def calls(self) -> int:
+    def call_count(self) -> int:
         return self.overall("unusable").n
 
     @cached_property
@@ -237,7 +240,7 @@ class Bias(Memo):
     def recency_minus_primacy(self) -> dict[CellKey, Estimate]:
         """(judge, prompt, category) -> share of pairs that flip toward the second position minus
         share toward the first (recency − primacy); empty unless pairs are compared."""
-        return self.by_category("fairness") if self.options == 2 else {}
+        return self.by_category("fairness") if self.max_options == 2 else {}
 
     @cached_property
     def order_tables_by_cell(self) -> dict[CellKey, OrderTable]:

@@ -24,11 +24,11 @@ MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class LeaningCategory:
-    """A category in which a judge significantly prefers one position: `toward` is "first" or
+    """A category in which a judge significantly prefers one position: `direction` is "first" or
     "second"."""
 
     category: str
-    toward: str
+    direction: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class FlipLean:
     """Share of pairs that do not flip, with its interval; None if unknown."""
 
     @property
-    def toward(self) -> str:
+    def direction(self) -> str:
         return "first" if self.first > self.second else "second"
 
     @property
@@ -81,7 +81,7 @@ class FlipLean:
         return self.flips > self.pairs / 2
 
     @property
-    def order_decides(self) -> bool:
+    def order_decides_most(self) -> bool:
         """Whether the order decides most pairs: the whole interval of the order effect is above ½.
 
         Without repeats the order effect is unknown. Then the lean has to be significant, with its
@@ -97,10 +97,10 @@ class FlipLean:
     @property
     def may_be_noise(self) -> bool:
         """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
-        unknown, and it is not shown that the order decides most pairs (`order_decides`)."""
+        unknown, and it is not shown that the order decides most pairs (`order_decides_most`)."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
-        return surely_most and self.noise is None and not self.order_decides
+        return surely_most and self.noise is None and not self.order_decides_most
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -113,7 +113,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
     adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
     effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
-    if bias.options == 2:
+    if bias.max_options == 2:
         lean = bias.by_rater("fairness")
     return [
         FlipLean(
@@ -157,7 +157,7 @@ def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     preferred position, adjusted as in `_adjust_lean_p_values`. `worst`: as if all pairs with a
     missing verdict had flipped against the observed preference."""
 
-    def compute() -> dict[CellKey, float]:
+    def compute_p_values() -> dict[CellKey, float]:
         items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
         tables = {
             cell: table
@@ -166,7 +166,7 @@ def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
         }
         return _adjust_lean_p_values(list(tables), list(tables.values()), bias, True, worst)
 
-    return bias.counts.memoise(("category p", worst), compute)
+    return bias.counts.memoise(("category p", worst), compute_p_values)
 
 
 def _adjust_lean_p_values(
@@ -188,7 +188,7 @@ def _adjust_lean_p_values(
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)
     share_of_error = bias.type_1_error_share_for(in_category)
-    adjusted = holm_adjust(raw, known * bias.counts.alternatives, share_of_error)
+    adjusted = holm_adjust(raw, known * bias.counts.model_sets, share_of_error)
     return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 
 

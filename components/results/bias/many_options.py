@@ -12,15 +12,15 @@ from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, option_p_values
-from components.results.bias.pair_tests import format_p_value, sort_option_rows
-from components.results.bias.sentences import format_preferring_rows, row_noun
+from components.results.bias.pair_tests import format_p_value, sort_option_models
+from components.results.bias.sentences import preferring_rows_clause, row_noun
 from metrics.ratings.conditional_logit import largest_first_sort_key
 
 
-def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
+def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test, or that there are none; a message if no item has verdicts in all rotations."""
-    options = bias.options
+    options = bias.max_options
     adjusted = option_p_values(bias, rows)
     significant = {
         bias.names[cell[0], cell[1]]: p for cell, p in adjusted.items() if p < SIGNIFICANCE_LEVEL
@@ -38,7 +38,7 @@ def position_preference_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> t
     if not significant:
         same = share(bias.overall("consistency").value, 0)
         return f"No {what} significantly prefers a position; consistency is {same}.", lead
-    head = format_preferring_rows(len(significant), len(adjusted), what)
+    head = preferring_rows_clause(len(significant), len(adjusted), what)
     return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead
 
 
@@ -48,7 +48,7 @@ def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float])
     best = max(
         (
             (one.value, row, slot)
-            for slot in range(bias.options)
+            for slot in range(bias.max_options)
             for row, one in bias.by_rater(f"slot {slot}").items()
             if one.value is not None and bias.names[row[0], row[1]] in significant
         ),
@@ -61,19 +61,19 @@ def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float])
     who = bias.names[row[0], row[1]]
     p = format_p_value(significant[who])
     p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
-    picks = f"{who} picks the {nth} of {bias.options} positions in {share(value, 0)} of its choices"
-    return f"{picks} ({p_text}, permutation test of all positions)."
+    picks = f"{who} picks the {nth} of {bias.max_options} positions in {share(value, 0)}"
+    return f"{picks} of its choices ({p_text}, permutation test of all positions)."
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     """HTML matrix of the share that each position would get among equally good options, estimated
     by the choice model, with sentences on label effects below; a message if nothing can be
     estimated."""
-    options, names = bias.options, bias.names
+    options, names = bias.max_options, bias.names
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
     cells, cards, selects = {}, {}, {}
-    for row in sort_option_rows(rows, bias):
+    for row in sort_option_models(rows, bias):
         name = names[row.judge, row.prompt]
         shares = row.model.share_if_equal.get(options, ())
         effects = row.model.slots.get(options, ())
@@ -93,7 +93,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     made = matrix_html(
         judges, columns, cells, scale, label_width=168, keys=keys, more=cards, select=selects
     )
-    return made + _label_effects_html(sort_option_rows(rows, bias), names)
+    return made + _label_effects_html(sort_option_models(rows, bias), names)
 
 
 def _label_effects_html(

@@ -53,16 +53,16 @@ def count_order_tests(bias: Bias) -> int:
     cells = bias.counts.cells.by_cell("unusable", CELL_COLUMNS)
     raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
     chosen = bias.filter.category != ALL_CHOICE
-    return len(raters) * (len(categories) if chosen else 1) * bias.counts.alternatives
+    return len(raters) * (len(categories) if chosen else 1) * bias.counts.model_sets
 
 
 @memoise_by_study
-def load_option_rows(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
+def load_option_models(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
     """Choice models of a filtered study, fitted once per version of the study."""
-    return fit_option_rows(filtered.measured_judge_rows)
+    return fit_option_models(filtered.measured_judge_rows)
 
 
-def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
+def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     """Fit a choice model and make a permutation test for each judge and prompt, on the comparisons
     with the most options."""
     options = int(frame["options"].max()) if len(frame) else 0
@@ -116,9 +116,10 @@ permutation test; None for each that is unknown."""
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
-    """Entropy of the tested choices of positions in one cell, lower end of the band expected
-    without a position effect, adjusted p-value (None if unknown), and the position chosen most,
-    from 0, with its share among all choices, repeats included."""
+    """Test of whether the positions are chosen evenly in one cell: entropy of the tested choices,
+    lower end of the band expected without a position effect, and adjusted p-value (None if
+    unknown). Also the position chosen most (counted from 0), and its share among all choices,
+    repeats included."""
 
     entropy: float
     band_low: float
@@ -146,19 +147,19 @@ class Evenness:
 def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
     bias, rows = load_bias(filtered), filtered.measured_judge_rows
-    family, error_share = count_order_tests(bias), bias.type_1_error_share
-    return compute_evenness(rows, load_option_rows(filtered), family, error_share)
+    tests, error_share = count_order_tests(bias), bias.type_1_error_share
+    return compute_evenness(rows, load_option_models(filtered), tests, error_share)
 
 
 def compute_evenness(
     frame: pd.DataFrame,
     fitted: Sequence[OptionModelRow] = (),
-    family: int = 0,
+    tests: int = 0,
     error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
     """Test how evenly each judge, and each judge with each prompt, chooses the positions, on the
     comparisons with the most options; p-values are adjusted within each of these two sets.
-    `fitted`: tests by judge and prompt that were already made; `family`: number of tests to adjust
+    `fitted`: tests by judge and prompt that were already made; `tests`: number of tests to adjust
     for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on both
     sets together. Cells without an entropy or chance band are left out."""
     options = int(frame["options"].max()) if len(frame) else 0
@@ -173,14 +174,14 @@ def compute_evenness(
     return {
         cell: one
         for cells in found
-        for cell, one in _adjust_evenness(cells, family, error_share).items()
+        for cell, one in _adjust_evenness(cells, tests, error_share).items()
     }
 
 
 def _adjust_evenness(
-    cells: Mapping[CellKey, Evenness], family: int, error_share: float
+    cells: Mapping[CellKey, Evenness], tests: int, error_share: float
 ) -> dict[CellKey, Evenness]:
-    adjusted = holm_adjust([one.p for one in cells.values()], family, error_share)
+    adjusted = holm_adjust([one.p for one in cells.values()], tests, error_share)
     return {cell: replace(one, p=p) for (cell, one), p in zip(cells.items(), adjusted, strict=True)}
 
 
@@ -199,8 +200,8 @@ def _compute_evenness_by_cell(
     return found
 
 
-def _test_slot_evenness(part: pd.DataFrame, options: int) -> TestedEntropy:
+def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
-    p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
-    band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-    return order_set_entropy(part, options), band, p
+    p = permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
+    band = entropy_null_band(rows, rng, options, BAND_ROUNDS)
+    return order_set_entropy(rows, options), band, p

@@ -59,7 +59,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
     return rows
 
 
-def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
+def sort_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
     """Rows in the order of all panels: the highest Grade Score first (harmonic mean of position
     entropy and share of the most chosen answer)."""
     rank = {row: number for number, row in enumerate(bias.names)}
@@ -69,8 +69,8 @@ def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionM
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
     """Test results for N options by judge and prompt."""
     found = []
-    for row in sort_option_rows(rows, bias):
-        slots = row.model.slots.get(bias.options, ())
+    for row in sort_option_models(rows, bias):
+        slots = row.model.slots.get(bias.max_options, ())
         name, select = bias.names[row.judge, row.prompt], {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n
         found.append(
@@ -94,17 +94,18 @@ def _entropy_band_text(row: OptionModelRow) -> str:
 def order_tests_html(
     rows: Sequence[OrderTestRow],
     names: dict[str, str],
-    between: str,
-    unit: str,
-    family: int = 0,
+    counts_head: str,
+    n_head: str,
+    tests: int = 0,
     error_share: float = 1.0,
 ) -> Markup:
     """HTML table of adjusted p-values: one row per judge and prompt with `n` above 0, one column
     per test with a p-value; a message without rows.
 
-    `names`: key of a test -> head of its column; `between` and `unit`: heads of the columns with
-    `counts_text` ("" leaves it out) and `n`; `family`: number of tests to adjust for, if larger
-    than the number of rows; `error_share`: part of the 5 % error rate that is spent on these tests.
+    `names`: key of a test -> head of its column; `counts_head`: head of the column with
+    `counts_text` ("" leaves it out); `n_head`: head of the column with `n`; `tests`: number of
+    tests to adjust for, if larger than the number of rows; `error_share`: part of the 5 % error
+    rate that is spent on these tests.
     """
     rows = [row for row in rows if row.n]
     if not rows:
@@ -112,19 +113,19 @@ def order_tests_html(
             "Nothing to test yet.", "The tests need comparisons with usable replies in all orders."
         )
     adjusted = {
-        key: holm_adjust([row.tests[key].p for row in rows], family, error_share) for key in names
+        key: holm_adjust([row.tests[key].p for row in rows], tests, error_share) for key in names
     }
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
     lines = [
         (
             row.name,
-            [count(row.n), *([row.counts_text] if between else [])],
+            [count(row.n), *([row.counts_text] if counts_head else [])],
             [_p_value_with_hover(row.tests[key], adjusted[key][at]) for key in shown],
         )
         for at, row in enumerate(rows)
     ]
-    heads = [unit, *([between] if between else []), *(names[key] for key in shown)]
-    banded = " banded" if between == ENTROPY_BAND_HEAD else ""
+    heads = [n_head, *([counts_head] if counts_head else []), *(names[key] for key in shown)]
+    banded = " banded" if counts_head == ENTROPY_BAND_HEAD else ""
     return macros("results/bias/bias.html").tests(banded, heads, lines)
 
 

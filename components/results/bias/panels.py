@@ -40,14 +40,14 @@ def slot_figure(bias: Bias) -> Figure | None:
     """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
     ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge. None
     without calls."""
-    if not bias.calls:
+    if not bias.call_count:
         return None
     each = bias.by_rater
     names: dict[CellKey, str] = {row: name.replace(", ", "\n") for row, name in bias.names.items()}
     if pools_prompts_in_histogram(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
-    shares = [each(f"slot {slot}") for slot in range(bias.options)]
-    ties = each("tie_rate") if bias.options == 2 else {}
+    shares = [each(f"slot {slot}") for slot in range(bias.max_options)]
+    ties = each("tie_rate") if bias.max_options == 2 else {}
     rows = []
     for row, name in names.items():
         select = dict(zip(ROW_COLUMNS, row, strict=False))
@@ -56,13 +56,13 @@ def slot_figure(bias: Bias) -> Figure | None:
 
 
 def pools_prompts_in_histogram(bias: Bias) -> bool:
-    return bias.options > 2 and len(bias.names) > MAX_SLOT_ROWS
+    return bias.max_options > 2 and len(bias.names) > MAX_SLOT_ROWS
 
 
 def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
     both orders, or if some comparisons have more than two options."""
-    if bias.options != 2 or not bias.order_tables_by_cell:
+    if bias.max_options != 2 or not bias.order_tables_by_cell:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
@@ -83,7 +83,7 @@ def default_kpis_html(
     accuracy if better answers are known by design (`by_design`), unusable replies; empty without
     calls. `failures` and `planned` replace the numbers of unusable replies and of calls in
     `bias`."""
-    if not bias.calls:
+    if not bias.call_count:
         return EMPTY
     accuracy = f"chance {share(bias.accuracy_by_chance, 0)}"
     kpis = [
@@ -93,7 +93,7 @@ def default_kpis_html(
         *([_measure_kpi(bias, ACCURACY, accuracy)] if by_design else []),
         unusable_replies_kpi(
             (bias.unusable_reply_count if failures is None else failures),
-            (bias.calls if planned is None else planned),
+            (bias.call_count if planned is None else planned),
             "replies without a verdict; left out of position measures",
         ),
     ]
@@ -130,7 +130,7 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
 # ---------------------------------------------------------------- position or label
 
 
-def show_slot_or_label(bias: Bias) -> Markup | None:
+def show_slot_and_label_shares(bias: Bias) -> Markup | None:
     """HTML forest plots by judge and prompt: shares of the first position and of the first label,
     against 50 %; None if labels were not crossed with positions."""
     slots, labels = bias.by_rater("slot"), bias.by_rater("label")
@@ -141,22 +141,22 @@ def show_slot_or_label(bias: Bias) -> Markup | None:
         names = list(bias.labels(row))
         first = names[0] if names else "first"
         marks = (
-            _plot_share_of_verdicts(slots[row], "the first position", "position"),
-            _plot_share_of_verdicts(labels[row], f"the label “{first}”", f"label {first}"),
+            _plot_name_and_value(slots[row], "the first position", "position"),
+            _plot_name_and_value(labels[row], f"the label “{first}”", f"label {first}"),
         )
         rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
     return BIAS.slot_or_label(axis_html(SHARE_AXIS), rows) if rows else None
 
 
-def _plot_share_of_verdicts(estimate: Estimate, what: str, word: str) -> tuple[Markup, str, Markup]:
-    """Plot, `word` (the name shown on phones) and value of a share of verdicts; `what`: the chosen
+def _plot_name_and_value(estimate: Estimate, chosen: str, name: str) -> tuple[Markup, str, Markup]:
+    """Plot, `name` (shown on phones) and value of a share of verdicts; `chosen`: the chosen
     position or label, named in the hover card."""
     tip = (
-        f"{share(estimate.value, 1)}{spaced_ci(estimate, 1, scale=100)}\nof verdicts go to {what}, "
-        f"ties left out; 50 % means no preference\nn {count(estimate.n)}"
+        f"{share(estimate.value, 1)}{spaced_ci(estimate, 1, scale=100)}\nof verdicts go to {chosen}"
+        f", ties left out; 50 % means no preference\nn {count(estimate.n)}"
     )
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
-    return forest_html(estimate, SHARE_AXIS, tip=tip), word, value
+    return forest_html(estimate, SHARE_AXIS, tip=tip), name, value
 
 
 # ------------------------------------------------------------ noise and effect of the order

@@ -49,15 +49,15 @@ PREFERENCE_RULE: Final = (
 
 
 def flip_sentence(row: FlipLean) -> str:
-    """Sentence on the flips of one judge and prompt; a preference that is not
-    significant is stated as such."""
+    """Sentence on the flips of one judge and prompt; a preference that is not significant is stated
+    as such."""
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:
         return f"No flip in {count(row.pairs, 'comparison')}."
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
     flip = f"{share(row.flips / row.pairs, 0)} of comparisons flip{floor}"
-    directions = {each.toward for each in row.leaning_categories}
+    directions = {each.direction for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_most_pairs and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{flip}: {_category_directions_text(row.leaning_categories, 'toward')}. "
@@ -66,7 +66,7 @@ def flip_sentence(row: FlipLean) -> str:
         )
     if row.hinges_on_missing_verdicts:
         return (
-            f"More pairs flip **toward the answer shown {row.toward}**, but the "
+            f"More pairs flip **toward the answer shown {row.direction}**, but the "
             f"{count(row.missing, 'pair')} without verdicts in both orders could make this "
             "difference not significant."
         )
@@ -85,23 +85,23 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
-    if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
+    if row.order_decides_most and most >= ONE_WAY_SHARE * row.flips:
         part = f"{count(most)} of its {count(row.flips)} flips"
-        return f"The judge decides **by position**: {part} go to the answer shown {row.toward}."
+        return f"The judge decides **by position**: {part} go to the answer shown {row.direction}."
     if row.flips_most_pairs:
-        return f"{flip}, more **toward the answer shown {row.toward}**."
-    other = [each for each in row.leaning_categories if each.toward != row.toward]
+        return f"{flip}, more **toward the answer shown {row.direction}**."
+    other = [each for each in row.leaning_categories if each.direction != row.direction]
     but = f" In some categories the direction differs: {_category_directions_text(other)}."
     but = but if other else ""
-    return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
+    return f"Most flips go **toward the answer shown {row.direction}**: {versus}.{but}"
 
 
 def _category_directions_text(categories: Sequence[LeaningCategory], word: str = "") -> str:
     """Text on the position preferred in each category, such as "second in writing, first in coding
     and maths"; `word` is put before each position."""
     parts = []
-    for toward in dict.fromkeys(each.toward for each in categories):
-        named = [each.category for each in categories if each.toward == toward]
+    for toward in dict.fromkeys(each.direction for each in categories):
+        named = [each.category for each in categories if each.direction == toward]
         parts.append(" ".join(part for part in (word, toward, "in", join_names(named)) if part))
     return ", ".join(parts)
 
@@ -111,7 +111,7 @@ def _category_directions_text(categories: Sequence[LeaningCategory], word: str =
 
 def consistency_by_chance(bias: Bias) -> float:
     """Consistency of a judge that chooses at random, with the observed share of ties."""
-    return chance_consistency(bias.options, bias.overall("tie_rate").value or 0.0)
+    return chance_consistency(bias.max_options, bias.overall("tie_rate").value or 0.0)
 
 
 def low_consistency_warning(bias: Bias) -> str:
@@ -123,17 +123,17 @@ def low_consistency_warning(bias: Bias) -> str:
     return f"Low consistency: {share(same.value, 0)}; chance gives {share(chance, 0)}."
 
 
-def bias_finding(bias: Bias) -> tuple[str, str]:
+def bias_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it: the share of comparisons that a swap flips, and how many
     judges prefer a position; for more than two options, the position chosen most often. A message
     if there is nothing to measure."""
-    if not bias.calls:
+    if not bias.call_count:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
-    if bias.options > 2:
-        return _most_chosen_position_finding(bias)
+    if bias.max_options > 2:
+        return _most_chosen_position_headline(bias)
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
-        return _unmeasured_flips_finding(bias)
+        return _unmeasured_flips_headline(bias)
     pairs = sum(row.pairs for row in rows)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
@@ -141,7 +141,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
             "position bias.",
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
-    most = sum(row.order_decides for row in rows)
+    most = sum(row.order_decides_most for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
     lead = _order_decides_sentence(rows, noun) if most and len(rows) > 1 else ""
     if len(rows) == 1 and (rows[0].leaning_categories or rows[0].is_significant):
@@ -182,14 +182,14 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
         return told[0].lower() + told[1:]
     if len(rows) == 1:
         most, flips = count(max(rows[0].first, rows[0].second)), count(rows[0].flips)
-        return f"{most} of {flips} flips go toward the answer shown {rows[0].toward}"
-    toward = {side: [r for r in leaning if r.toward == side] for side in ("first", "second")}
+        return f"{most} of {flips} flips go toward the answer shown {rows[0].direction}"
+    toward = {side: [r for r in leaning if r.direction == side] for side in ("first", "second")}
     parts: list[str] = []
     for side, found in toward.items():
         if found and parts:
             parts.append(f"{number_word(len(found))} to the {side}")
         elif found:
-            some = _format_part_of_rows(len(found), len(rows), noun)
+            some = _some_of_total_text(len(found), len(rows), noun)
             parts.append(f"{some} {'leans' if len(found) == 1 else 'lean'} to the {side}")
     return ", ".join(parts)
 
@@ -198,8 +198,8 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs, and on further rows that flip
     most pairs: without repeats, only a surplus of flips in one direction shows that the order, and
     not noise, is the cause."""
-    decided = [row for row in rows if row.order_decides]
-    who = _format_part_of_rows(len(decided), len(rows), noun)
+    decided = [row for row in rows if row.order_decides_most]
+    who = _some_of_total_text(len(decided), len(rows), noun)
     if len(decided) <= NAMED_ROWS:
         who = join_names([row.name for row in decided])
     told = f"For {who}, the order decides the verdict on most pairs"
@@ -221,14 +221,14 @@ def _noise_sentence(unclear: int, total: int, noun: str) -> str:
     if not unclear:
         return ""
     verb = "flips" if unclear == 1 else "flip"
-    some = _format_part_of_rows(unclear, total, noun)
+    some = _some_of_total_text(unclear, total, noun)
     return (
         f"{some[0].upper()}{some[1:]} {verb} most pairs; without repeats in the same order, this "
         "may be noise."
     )
 
 
-def _format_part_of_rows(some: int, total: int, noun: str) -> str:
+def _some_of_total_text(some: int, total: int, noun: str) -> str:
     """`some` of `total` rows in words, with a noun such as "judge": "both judges", "all three
     judges", "one of the two judges"."""
     if some == total:
@@ -236,7 +236,7 @@ def _format_part_of_rows(some: int, total: int, noun: str) -> str:
     return f"{number_word(some)} of the {number_word(total)} {noun}s"
 
 
-def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
+def _unmeasured_flips_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
     if bias.max_orders > 1:
         return (
@@ -258,13 +258,13 @@ def _unmeasured_flips_finding(bias: Bias) -> tuple[str, str]:
     )
 
 
-def format_preferring_rows(significant: int, total: int, noun: str) -> str:
+def preferring_rows_clause(significant: int, total: int, noun: str) -> str:
     """Clause that `significant` of `total` rows prefer a position, with a noun for a row: "Two of
     three judges prefer a position"."""
     if total == 1:
         return f"This {noun} prefers a position"
     if significant == total:
-        every = _format_part_of_rows(significant, total, noun)
+        every = _some_of_total_text(significant, total, noun)
         return f"{every[0].upper()}{every[1:]} prefer a position"
     verb = "prefers" if significant == 1 else "prefer"
     some = number_word(significant).capitalize()
@@ -275,7 +275,7 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
     if significant:
-        return format_preferring_rows(significant, len(rows), what)
+        return preferring_rows_clause(significant, len(rows), what)
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"
@@ -294,10 +294,10 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
 
 
-def _most_chosen_position_finding(bias: Bias) -> tuple[str, str]:
+def _most_chosen_position_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below for N options: the position chosen most often, without a
     test; a message if no item has verdicts in all rotations."""
-    options = bias.options
+    options = bias.max_options
     shares = [bias.overall(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]
     if not known:

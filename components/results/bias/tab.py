@@ -16,8 +16,8 @@ from components.results.bias.bias_matrix import (
     list_matrix_measures,
 )
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.option_tests import load_option_rows
-from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
+from components.results.bias.option_tests import load_option_models
+from components.results.bias.sentences import PREFERENCE_RULE, bias_headline
 from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.pass_fail import pass_fail_panels
@@ -28,12 +28,12 @@ from components.results.view import result_view
 from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
-    Drawn,
     Panel,
     PanelGroup,
     View,
-    folded,
+    fold,
 )
 from metrics.catalogue.position_records import CONSISTENCY
 from studies.frames.point_columns import pass_fail_mask
@@ -67,18 +67,18 @@ HOW_LABELS: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline and the sentence below it: what the order changes; for single answers that were
     judged in one order of options and criteria, that its effect is unknown."""
     if not has_comparisons(filtered):
-        by_order = pass_fail_panels.order_finding(filtered) or score_panels.order_finding(filtered)
-        if by_order is None and (filtered.measured_judge_rows["options"] == 1).any():
+        found = pass_fail_panels.order_headline(filtered) or score_panels.order_headline(filtered)
+        if found is None and (filtered.measured_judge_rows["options"] == 1).any():
             return "The effect of the order of options or criteria is unknown.", ONE_ORDER
-        return by_order or single_answers_view(filtered).finding(filtered)
+        return found or single_answers_view(filtered).headline(filtered)
     bias = load_bias(filtered)
-    if bias.options == 2 or not bias.calls:
-        return bias_finding(bias)
-    return many_options.position_preference_finding(bias, load_option_rows(filtered))
+    if bias.max_options == 2 or not bias.call_count:
+        return bias_headline(bias)
+    return many_options.position_preference_headline(bias, load_option_models(filtered))
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
@@ -102,7 +102,7 @@ def has_single_answer_scores(filtered: FilteredStudy) -> bool:
 def measure_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of measures, which offers those for the study's number of options; `wanted`
     is chosen if it is one of them, else the first."""
-    names = list_matrix_measures(load_bias(filtered).options)
+    names = list_matrix_measures(load_bias(filtered).max_options)
     return result_view.ControlState(choice_or_default(wanted, names), names)
 
 
@@ -112,24 +112,24 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     than two options."""
     bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
-    sliced = not several or (bool(bias.categories) and bias.options == 2)
+    sliced = not several or (bool(bias.categories) and bias.max_options == 2)
     default = BY_CATEGORY if sliced else BY_PROMPT
     return result_view.ControlState(choice_or_default(wanted, LAYOUTS, default))
 
 
-def draw_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Drawn:
+def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Content:
     bias = load_bias(filtered)
-    names = list_matrix_measures(bias.options)
+    names = list_matrix_measures(bias.max_options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category" if bias.categories else rows
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
     key, evenness, below = MEASURES[measure].key, None, bias_matrix.measure_subtitle(measure)
     frame = filtered.measured_judge_rows if key == "position_term" else None
-    if bias.options > 2 and key == "entropy" and columns == BY_PROMPT:
+    if bias.max_options > 2 and key == "entropy" and columns == BY_PROMPT:
         evenness, below = option_tests.load_evenness(filtered), option_tests.ENTROPY_BAND_SUBTITLE
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
-    return Drawn({"matrix": matrix}, panel_heading(title, below))
+    return Content({"matrix": matrix}, panel_heading(title, below))
 
 
 def has_judges(filtered: FilteredStudy) -> bool:
@@ -138,33 +138,33 @@ def has_judges(filtered: FilteredStudy) -> bool:
     return not filtered.has_only_people
 
 
-def draw_slots(filtered: FilteredStudy) -> Drawn:
+def render_position_histogram(filtered: FilteredStudy) -> Content:
     bias = load_bias(filtered)
-    return Drawn({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
+    return Content({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
 
 
-def draw_flips(filtered: FilteredStudy) -> Markup | None:
-    """Draw the direction of flips; None for choices among more than two options."""
+def render_flips(filtered: FilteredStudy) -> Markup | None:
+    """Render the direction of flips; None for choices among more than two options."""
     bias = load_bias(filtered)
-    if bias.options != 2:
+    if bias.max_options != 2:
         return None
     split = bias_view.load_entropy_split(filtered)
     return bias_view.flips_html(bias) + bias_view.entropy_split_html(bias, split)
 
 
-def draw_unrelated(filtered: FilteredStudy) -> Markup | None:
-    """Draw the effect of an unrelated option (an answer to another item); None for pairs and
+def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
+    """Render the effect of an unrelated option (an answer to another item); None for pairs and
     without a second study."""
-    pairs = load_bias(filtered).options == 2
+    pairs = load_bias(filtered).max_options == 2
     return None if pairs else show_unrelated_contrast(filtered)
 
 
 def slots_heading(bias: Bias) -> Markup:
     keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd")]
-    if bias.options > 2:
-        last = f"3rd to {slot_name(bias.options - 1)}" if bias.options > 3 else "3rd"
+    if bias.max_options > 2:
+        last = f"3rd to {slot_name(bias.max_options - 1)}" if bias.max_options > 3 else "3rd"
         keys.append(("tie", last))
-    keys.append(("even", f"1/{bias.options}" if bias.options > 2 else "even"))
+    keys.append(("even", f"1/{bias.max_options}" if bias.max_options > 2 else "even"))
     verdicts = count(bias.overall("slot 0").n, "verdict")
     subtitle = (
         "% of verdicts for each position, ties and incomplete comparisons left out: "
@@ -174,33 +174,33 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def draw_slot_and_label_effects(filtered: FilteredStudy) -> Drawn | None:
-    """Draw effects of position and label: two shares for pairs (None if their labels were not
+def render_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
+    """Render effects of position and label: two shares for pairs (None if their labels were not
     crossed with positions), the choice model for N options."""
     bias = load_bias(filtered)
-    if bias.options == 2:
-        made, title = bias_view.show_slot_or_label(bias), "Position or label?"
+    if bias.max_options == 2:
+        made, title = bias_view.show_slot_and_label_shares(bias), "Position or label?"
         subtitle = (
             "% of verdicts for the first position and for the first label, each the mean over "
             f"both ways to label the answers; ties left out, 95{NARROW_SPACE}% CI"
         )
     else:
-        made = many_options.show_slot_effects(load_option_rows(filtered), bias)
+        made = many_options.show_slot_effects(load_option_models(filtered), bias)
         title = "Effect of the position"
         subtitle = (
             "% of choices that each position would get if all answers were equally good, "
             f"95{NARROW_SPACE}% CI"
         )
-    return None if made is None else Drawn({"labels": made}, panel_heading(title, subtitle))
+    return None if made is None else Content({"labels": made}, panel_heading(title, subtitle))
 
 
-def draw_order_tests(filtered: FilteredStudy) -> Markup:
+def render_order_tests(filtered: FilteredStudy) -> Markup:
     bias = load_bias(filtered)
-    if bias.options == 2:
+    if bias.max_options == 2:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:
-        rows = pair_tests.option_test_rows(load_option_rows(filtered), bias)
+        rows = pair_tests.option_test_rows(load_option_models(filtered), bias)
         names = pair_tests.OPTION_TEST_NAMES
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
     family = option_tests.count_order_tests(bias)
@@ -213,7 +213,7 @@ FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 )
 MATRIX: Final = Panel(
     "matrix",
-    draw_matrix,
+    render_matrix,
     (Body("matrix", "eh-matrix", clickable=True),),
     DEFAULT_MEASURE,
     bias_matrix.measure_subtitle(DEFAULT_MEASURE),
@@ -246,7 +246,7 @@ MATRIX: Final = Panel(
 )
 SLOTS: Final = Panel(
     "slots",
-    draw_slots,
+    render_position_histogram,
     (Body("slots", "eh-slots", chart_height=300, clickable=True),),
     "Which position is chosen",
     how=HOW_SLOTS,
@@ -256,7 +256,7 @@ SLOTS: Final = Panel(
 )
 FLIPS: Final = Panel(
     "flips",
-    draw_flips,
+    render_flips,
     (Body("flips", "eh-flips", clickable=True),),
     "Which way verdicts flip",
     "pairs that flip, by direction",
@@ -274,7 +274,7 @@ FLIPS: Final = Panel(
 )
 TESTS: Final = Panel(
     "tests",
-    draw_order_tests,
+    render_order_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
     "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
@@ -292,7 +292,7 @@ TESTS: Final = Panel(
 )
 LABELS: Final = Panel(
     "labels",
-    draw_slot_and_label_effects,
+    render_slot_and_label_effects,
     (Body("labels", "eh-slot-or-label", clickable=True),),
     "Position or label?",
     how=HOW_LABELS,
@@ -301,7 +301,7 @@ LABELS: Final = Panel(
 )
 UNRELATED: Final = Panel(
     "unrelated",
-    draw_unrelated,
+    render_unrelated_option,
     (Body("unrelated", "eh-unrelated"),),
     "Unrelated option",
     "Grade Score with the unrelated option minus Grade Score without it, same items",
@@ -319,9 +319,9 @@ VIEW: Final = View(
             (
                 MATRIX,
                 FLIPS,
-                folded("Tests", TESTS),
-                folded("Which position is chosen", SLOTS),
-                folded("Position or label?", LABELS),
+                fold("Tests", TESTS),
+                fold("Which position is chosen", SLOTS),
+                fold("Position or label?", LABELS),
                 UNRELATED,
             ),
             row=False,
@@ -343,7 +343,7 @@ VIEW: Final = View(
             visible=has_single_answer_scores,
         ),
     ),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     json_keys=(
         "position_pooled.consistency",

@@ -45,18 +45,18 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
     """HTML table of the Grade Scores with and without the unrelated option, from two studies, or a
     note that the second study is not comparable; None without a second study."""
     store, name = filtered.store, filtered.name
-    other = find_unrelated_counterpart(store, filtered.study)
+    other = find_counterpart_study(store, filtered.study)
     if other is None:
         return None
     versions, chosen = (store.version(name), store.version(other)), filtered.filter
 
-    def compute() -> tuple[UnrelatedEffect, ...] | str:
+    def compute_effects() -> tuple[UnrelatedEffect, ...] | str:
         frames = [
             judge_rows_or_people_rows(chosen.apply(store.frame(study))) for study in (name, other)
         ]
         return unrelated_effects(*frames)
 
-    found = store.memoised(name, ("unrelated effects", other, chosen), compute, versions)
+    found = store.memoised(name, ("unrelated effects", other, chosen), compute_effects, versions)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
     names = short_rater_names([(one.judge, one.prompt) for one in found])
@@ -72,7 +72,7 @@ def _includes_zero(contrast: Contrast) -> bool:
     return one.low is not None and one.high is not None and not one.excludes_zero
 
 
-def find_unrelated_counterpart(store: Store, study: Study) -> str | None:
+def find_counterpart_study(store: Store, study: Study) -> str | None:
     """Name of a study that differs from `study` in the unrelated option: in one of the two it
     replaces an answer, in the other it is absent. Both have the same data and a common judge and
     prompt. None if the store has no such study with verdicts."""

@@ -43,9 +43,9 @@ _OWN_RULE: Final = (
 _CARD: Final = macros("results/cards/card.html")
 
 
-def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
+def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
     """HTML of the report card of one rater (a judge with a prompt), or a message if no verdict of
-    this rater passes the filters; with `whole`, its lower part is open."""
+    this rater passes the filters; with `unfolded`, its lower part is open."""
     if rater not in raters.filtered_rater_names:
         return panel.empty_state(
             "There is no judge to report on.",
@@ -56,11 +56,11 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
     if (card.rows["options"] == 1).all():
         points = PointCard(card.rows)
         told = _CARD.sentences([(text, "") for text in points.sentences], "")
-        head = _card_head(card, count(points.arrangements, "arrangement"))
+        head = _card_head(card, count(points.arrangement_count, "arrangement"))
         top = [head, told, _single_answer_measure_table(points)]
-        made = _CARD.report(top, [], EMPTY, [_cost_html(card)], whole)
+        made = _CARD.report(top, [], EMPTY, [_cost_html(card)], unfolded)
         return made + panel.how_computed(points.how_computed_text)
-    said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.words)]
+    said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.text_by_key)]
     told = _CARD.sentences(said, " eh-claim")
     top = [_card_head(card, _orders_text(card)), told, show_measures(card)]
     left, right = [], EMPTY
@@ -68,8 +68,8 @@ def show_card(raters: Raters, rater: str, whole: bool = False) -> Markup:
         left = [_slot_bars(card), _consistency_by_category_html(card)]
         right = _flip_examples_html(card)
     below = [_published_accuracy_table(card), _cost_html(card)]
-    made = _CARD.report(top, left, right, below, whole)
-    return made + panel.how_computed(_how_computed(card))
+    made = _CARD.report(top, left, right, below, unfolded)
+    return made + panel.how_computed(_how_computed_text(card))
 
 
 def _single_answer_measure_table(card: PointCard) -> Markup:
@@ -148,14 +148,14 @@ def _slot_bars(card: ReportCard) -> Any:
                 "high": one.value if one.high is None else one.high,
             }
         )
-    below = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
+    below = f"{share(card.tie_share.value, 0)} of verdicts are ties; dashed line: no preference"
     if card.compares_pairs:
         below += (
             f"; {count(card.flips['toward_first'], 'flip')} toward the answer shown first and "
             f"{count(card.flips['toward_second'])} toward the second, of "
             f"{count(card.flips['pairs'], 'pair')}"
         )
-    return _CARD.slots(bars, 1 / card.options, below)
+    return _CARD.slots(bars, 1 / card.max_options, below)
 
 
 def _consistency_by_category_html(card: ReportCard) -> Any:
@@ -259,9 +259,9 @@ def _cost_html(card: ReportCard) -> Any:
     )
 
 
-def _how_computed(card: ReportCard) -> str:
+def _how_computed_text(card: ReportCard) -> str:
     replies, read = len(card.planned_rows), int(card.facts["read"] or 0)
-    people, votes = card.among_voters, ""
+    people, votes = card.voter_agreement, ""
     if people.cases:
         votes = (
             f"People: the majority vote on {count(people.cases, 'pair')}, of which "

@@ -83,13 +83,13 @@ class CardMeasures:
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
     @cached_property
-    def options(self) -> int:
+    def max_options(self) -> int:
         return int(self.rows["options"].max()) if len(self.rows) else 2
 
     @property
     def compares_pairs(self) -> bool:
         """Whether the judge chooses between two answers, not among more."""
-        return self.options <= 2
+        return self.max_options <= 2
 
     @cached_property
     def position_measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
@@ -144,10 +144,10 @@ class CardMeasures:
 
     @cached_property
     def decisive_shares_by_slot(self) -> list[Estimate]:
-        return slot_shares(self.rows, self.options)
+        return slot_shares(self.rows, self.max_options)
 
     @cached_property
-    def ties(self) -> Estimate:
+    def tie_share(self) -> Estimate:
         return tie_rate(self.rows)
 
     @cached_property
@@ -157,7 +157,7 @@ class CardMeasures:
 
     @cached_property
     def fitted_choice_model(self) -> ChoiceModel:
-        return fit_choice_model(self.rows, min_options=self.options)
+        return fit_choice_model(self.rows, min_options=self.max_options)
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, str]:
@@ -170,7 +170,7 @@ class CardMeasures:
             equal = pairs.first_if_equal.get(self.rater, unknown_estimate(gamma.note, "share"))
             return gamma, equal, "first"
         model = self.fitted_choice_model
-        terms = model.slots.get(self.options, ())
+        terms = model.slots.get(self.max_options, ())
         if not terms:
             note = model.note or (
                 "the effect of the position cannot be separated from the quality of the answers"
@@ -179,18 +179,18 @@ class CardMeasures:
             return none, none, "first"
         top = max(range(len(terms)), key=lambda slot: round(terms[slot].value or 0.0, 12))
         name = ORDINALS[top] if top < len(ORDINALS) else slot_name(top)
-        return terms[top], model.share_if_equal[self.options][top], name
+        return terms[top], model.share_if_equal[self.max_options][top], name
 
     @cached_property
-    def unusable(self) -> Estimate:
+    def unusable_share(self) -> Estimate:
         return answer_records.UNUSABLE.estimator.estimate(self.rows)
 
     @cached_property
-    def grid(self) -> pairwise_agreement.VerdictGrid:
+    def verdict_grid(self) -> pairwise_agreement.VerdictGrid:
         return pairwise_agreement.build_verdict_grid(self.raters.frame)
 
     @cached_property
-    def people_agreement(self) -> Estimate:
+    def agreement_with_people(self) -> Estimate:
         """Agreement with the majority of people; no value without votes, or if the better answers
         of pairs are known by the design of the data."""
         if not self.compares_pairs:
@@ -201,12 +201,12 @@ class CardMeasures:
 
     def agreement_share_with_people(self, rater: str) -> Estimate:
         """Share of a rater's verdicts that equal the people's majority; no value without votes."""
-        if pairwise_agreement.PEOPLE not in self.grid.raters or rater not in self.grid.raters:
+        if not {pairwise_agreement.PEOPLE, rater} <= set(self.verdict_grid.raters):
             return unknown_estimate("no votes by people", "share")
-        return self.grid.agreement_between(rater, pairwise_agreement.PEOPLE).share
+        return self.verdict_grid.agreement_between(rater, pairwise_agreement.PEOPLE).share
 
     @cached_property
-    def among_voters(self) -> pairwise_agreement.PeopleAgreement:
+    def voter_agreement(self) -> pairwise_agreement.PeopleAgreement:
         return pairwise_agreement.agreement_among_people(self.raters.frame)
 
     @cached_property
@@ -224,14 +224,14 @@ class CardMeasures:
         compared with each of theirs on the same answers in the same order; no value without such
         verdicts."""
         own = (pairwise_agreement.PEOPLE, self.rater)
-        names = [name for name in self.grid.raters if name not in own]
-        if self.rater not in self.grid.raters or not names:
+        names = [name for name in self.verdict_grid.raters if name not in own]
+        if self.rater not in self.verdict_grid.raters or not names:
             return unknown_estimate("no other judge or prompt with these filters", "share")
-        mine = self.grid.picks[self.grid.raters.index(self.rater)]
-        theirs = self.grid.picks[[self.grid.raters.index(name) for name in names]]
+        mine = self.verdict_grid.picks[self.verdict_grid.raters.index(self.rater)]
+        theirs = self.verdict_grid.picks[[self.verdict_grid.raters.index(name) for name in names]]
         both = (mine >= -1) & (theirs >= -1)
         counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
-        _, sums = sum_by_item(counts.astype(np.float64), self.grid.item)
+        _, sums = sum_by_item(counts.astype(np.float64), self.verdict_grid.item)
         note = "" if both.any() else "no other rater judged the same comparisons in the same order"
         one = np.zeros(len(sums), np.int64)
         return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
@@ -284,7 +284,7 @@ class CardMeasures:
         return order_effect(self.rows)
 
     @cached_property
-    def repeat_memory(self) -> Estimate:
+    def repeat_dependence(self) -> Estimate:
         """Disagreement of repeats further apart minus that of consecutive repeats; positive if a
         reply depends on the one before it."""
         return repeat_similarity(self.rows)
@@ -303,7 +303,7 @@ class CardMeasures:
         return float((rows["pick"] == TIE).mean()) if len(rows) else None
 
     @property
-    def has_too_many_for_remedies(self) -> bool:
+    def has_too_many_rows_for_remedies(self) -> bool:
         """Whether better answers are known, but on too many verdicts to compare remedies on a
         report card."""
         frame = self.raters.filtered.whole_frame_by_person

@@ -63,7 +63,7 @@ class CardMeasure:
         return CARD_STYLES[self.record.style].text(self.estimate.value)
 
     @property
-    def bounds(self) -> str:
+    def interval_text(self) -> str:
         return CARD_STYLES[self.record.style].interval(self.estimate)
 
     @property
@@ -72,7 +72,7 @@ class CardMeasure:
         return forest_html(estimate, axis, people=self.people, others=self.others)
 
     @property
-    def tip(self) -> str:
+    def hover_text(self) -> str:
         one = self.drawn or self.estimate
         where = f"n {formats.count(one.n)}, {formats.count(one.items, 'item')}"
         return "\n".join(part for part in (self.label, where, one.method, one.note) if part)
@@ -92,17 +92,17 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     value; unusable replies come last."""
     rows = [
         _card_measure(card, one)
-        for one in records.records_listed_by("card", card.options)
+        for one in records.records_listed_by("card", card.max_options)
         if (one.key != answer_records.ACCURACY.key or card.raters.known_answer_source == "design")
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
         and (one.key != twin_records.TWIN_PREFERENCE.key or card.largest_effect_beyond_floor[1])
     ]
 
-    def place(row: CardMeasure) -> tuple[bool, int]:
+    def table_order(row: CardMeasure) -> tuple[bool, int]:
         last = row.record.key == answer_records.UNUSABLE.key
         return last, QUESTION_ORDER.index(row.record.question)
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=table_order)
 
 
 def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
@@ -112,7 +112,7 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
     estimate = by_rater.pop(card.rater, Estimate(None))
     facts: dict[str, Any] = {
         "estimate": estimate,
-        "chance": record.chance(card.options) if record.style == "percent" else None,
+        "chance": record.chance(card.max_options) if record.style == "percent" else None,
         "others": [
             one.value
             for name, one in by_rater.items()
@@ -120,14 +120,14 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
         ],
         **_card_fields_for_measure(card, record.key, estimate),
     }
-    by_people = "unlike" not in record.selection or card.people_agreement.value is not None
+    by_people = "unlike" not in record.selection or card.agreement_with_people.value is not None
     link = {**card.inspect_filters, **record.selection} if record.selection and by_people else None
     return CardMeasure(record, link=link, **facts)
 
 
 def _shift_preference_to_share(preference: Estimate) -> Estimate:
-    """A preference from −½ to ½ as a share (½ added, at least 0 and at most 1), to be drawn beside
-    the other shares."""
+    """Add ½ to a preference between −½ and ½, so that it can be drawn as a share beside other
+    shares; value and interval are limited to the range 0 to 1."""
     ends = (preference.value, preference.low, preference.high)
     value, low, high = (None if end is None else min(max(end + 0.5, 0.0), 1.0) for end in ends)
     return replace(preference, value=value, low=low, high=high)
@@ -136,14 +136,14 @@ def _shift_preference_to_share(preference: Estimate) -> Estimate:
 def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
     """Facts that a report card adds to the record of the measure `key`, as fields of CardMeasure;
     empty if it adds none."""
-    even = 1 / card.options
+    even = 1 / card.max_options
     if key == "consistency":
         return {"chance": card.chance_consistency, "note": _consistency_note(card)}
     if key == "first_share":
         return {"note": f"no preference is {share(even, 0)}"}
     if key in ("position_term", option_records.SLOT_EFFECTS.key):
         (term, equal, position), p = card.position_term, card.facts["lean_p"]
-        among = "two" if card.compares_pairs else str(card.options)
+        among = "two" if card.compares_pairs else str(card.max_options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
         p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
         test = "; not tested" if p is None else f"; p\u00a0{p_text}"
@@ -157,12 +157,12 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == "entropy":
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:
-        voted = card.people_agreement.value is not None
-        person = card.among_voters.one_person.value if voted else None
+        voted = card.agreement_with_people.value is not None
+        person = card.voter_agreement.one_person.value if voted else None
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
         return {"people": person, "note": "" if person is None else note}
     if key == answer_records.TIES_AGREEMENT.key:
-        pair = card.among_voters.pair.share.value
+        pair = card.voter_agreement.pair.share.value
         equal_votes = f"two people's votes on the same pair are equal in {share(pair, 0)} of cases"
         known = {} if estimate.value is not None else {"chance": None}
         return {"people": pair, "note": "" if pair is None else equal_votes, **known}

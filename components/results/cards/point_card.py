@@ -66,7 +66,7 @@ class PointCard:
         return next(iter(criteria_order_effects(self.rows).values()), None)
 
     @cached_property
-    def agreement(self) -> ScoreAgreement | None:
+    def label_agreement(self) -> ScoreAgreement | None:
         """Agreement of scores with labels; None for pass/fail verdicts or without labels."""
         found = next(iter(score_rows_by_rater(self.rows).values()), None)
         if found is None:
@@ -75,17 +75,17 @@ class PointCard:
         return made if made.mae.value is not None else None
 
     @cached_property
-    def unusable(self) -> Estimate:
+    def unusable_share(self) -> Estimate:
         failed = ~row_selection.usable_status_mask(self.rows_without_noise_repeats)
         return proportion(failed, row_selection.item_codes(self.rows_without_noise_repeats))
 
     @property
-    def usable_replies(self) -> int:
+    def usable_count(self) -> int:
         """Number of replies with a usable verdict."""
         return int(row_selection.usable_status_mask(self.rows_without_noise_repeats).sum())
 
     @property
-    def arrangements(self) -> int:
+    def arrangement_count(self) -> int:
         """Number of arrangements (orders of the options and criteria) in which answers were
         judged."""
         return int(self.rows_without_noise_repeats["labels"].nunique())
@@ -94,17 +94,17 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts, on unusable replies as in the card of pairs, on the
-        effect of the order, and advice; without a usable reply, that fact and advice."""
-        if not self.usable_replies:
+        """Sentences on the judge's verdicts, on unusable replies if these are many, on the effect
+        of the order, and advice; without a usable reply, only this fact and advice."""
+        if not self.usable_count:
             return [
                 f"None of this judge's {count(len(self.rows_without_noise_repeats), 'reply')} "
                 "has a verdict.",
                 "Read the replies: this judge may not be able to use the prompt's verdict format.",
             ]
-        told = [self._quality_sentence, self._order_sentence, self._advice]
-        if NO_VERDICT.applies({"unusable": self.unusable.value}):
-            told.insert(1, NO_VERDICT.text.format(unusable=share(self.unusable.value, 0)))
+        told = [self._quality_sentence, self._order_sentence, self._advice_sentence]
+        if NO_VERDICT.applies({"unusable": self.unusable_share.value}):
+            told.insert(1, NO_VERDICT.text.format(unusable=share(self.unusable_share.value, 0)))
         return told
 
     @property
@@ -113,12 +113,12 @@ class PointCard:
             return pass_fail_sentence(self.pass_fail_result)
         mean = self.scores.mean if self.scores else Estimate(None)
         start = f"The mean score of this judge is **{number(mean.value, 2)}**{spaced_ci(mean, 2)}"
-        if self.agreement is None:
+        if self.label_agreement is None:
             return f"{start}; no score has a label."
-        bias = self.agreement.bias
+        bias = self.label_agreement.bias
         return (
             f"{start}; the mean distance of its scores to the labels is "
-            f"{number(self.agreement.mae.value, 2)} (on average, score minus label is "
+            f"{number(self.label_agreement.mae.value, 2)} (on average, score minus label is "
             f"{number(bias.value, 2, signed=True)}{spaced_ci(bias, 2)})."
         )
 
@@ -151,7 +151,7 @@ class PointCard:
         }
 
     @property
-    def _advice(self) -> str:
+    def _advice_sentence(self) -> str:
         if unreadable_share(self.rows) >= MANY_UNUSABLE:
             return FORMAT_ADVICE
         if self._label_count == 0:
@@ -169,7 +169,7 @@ class PointCard:
                 "Judge each answer in all orders of options and criteria and combine the "
                 "verdicts: see the view Remedies."
             )
-        bias = self.agreement.bias if self.agreement else None
+        bias = self.label_agreement.bias if self.label_agreement else None
         large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
         if bias is not None and large and bias.excludes_zero and self._is_gain_shown_for("shift"):
             return (
@@ -261,13 +261,13 @@ class PointCard:
                      "standard deviation of a reply's possible scores, mean over replies",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
-        if self.agreement is not None:
-            mae, shift = self.agreement.mae, self.agreement.bias
+        if self.label_agreement is not None:
+            mae, shift = self.label_agreement.mae, self.label_agreement.bias
             high = "mean of score minus label, scale points; above 0: the judge scores too high"
             found += [
                 ("scores.mae", "mean |score − label|, scale points", mae, SCORE),
                 ("scores.bias", high, shift, SHIFT),
-                ("scores.spearman", "rank correlation", self.agreement.spearman, SCORE),
+                ("scores.spearman", "rank correlation", self.label_agreement.spearman, SCORE),
             ]
         for what, effect in self._order_effects.items():
             if effect is not None:
@@ -282,7 +282,8 @@ class PointCard:
             repeated = "% of verdicts that change when repeated in the same order"
             floor = self.option_order_effect.noise_floor
             found.append(("option_order.noise_floor", repeated, floor, PERCENT))
-        found.append(("Unusable replies", "% of replies without a verdict", self.unusable, PERCENT))
+        unusable = "% of replies without a verdict"
+        found.append(("Unusable replies", unusable, self.unusable_share, PERCENT))
         for record in records_reading_texts("card"):
             if record.measure is None:
                 continue
@@ -298,8 +299,8 @@ class PointCard:
     def how_computed_text(self) -> str:
         """Text of the part "How is this computed?"."""
         return (
-            f"{count(len(self.rows_without_noise_repeats), 'reply')}, {count(self.usable_replies)} "
-            f"with a verdict, in {count(self.arrangements, 'arrangement')} of options and "
+            f"{count(len(self.rows_without_noise_repeats), 'reply')}, {count(self.usable_count)} "
+            f"with a verdict, in {count(self.arrangement_count, 'arrangement')} of options and "
             f"criteria. Intervals: 95{NARROW_SPACE}%, by item. Mean score: "
             f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
         )

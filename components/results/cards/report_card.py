@@ -9,7 +9,7 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
     count_order_tests,
-    load_option_rows,
+    load_option_models,
     option_p_values,
 )
 from components.results.cards.card_measures import CardMeasures
@@ -46,7 +46,7 @@ class ReportCard(CardMeasures):
         """Consistency of a judge that chooses at random and ties as often, as in the view
         Position."""
         return position_records.chance_consistency(
-            self.options, self.measures["tie_rate"].value or 0.0
+            self.max_options, self.measures["tie_rate"].value or 0.0
         )
 
     @cached_property
@@ -57,13 +57,13 @@ class ReportCard(CardMeasures):
         by_design = self.raters.known_answer_source == "design"
         known = measures["accuracy"] if by_design else Estimate(None)
         advantage = self.voter_replacement.advantage if self.voter_replacement else Estimate(None)
-        differences = (self.accuracy_lead, advantage, self.order_effect, self.repeat_memory)
+        differences = (self.accuracy_lead, advantage, self.order_effect, self.repeat_dependence)
         lead, beside, effect, memory = map(self._widen_for_all_cards, differences)
         kappa = self._widen_for_all_cards(measures["kappa"])
         longer = self.measure_by_rater(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
-        advice, no_advice = self.recommendation, 0 if self.has_too_many_for_remedies else None
+        advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
         read = row_selection.select_picks(self.rows)
         return {
             "replies": len(self.planned_rows),
@@ -86,11 +86,11 @@ class ReportCard(CardMeasures):
             "label_low": self._label_interval_distance_from_half(),
             "label_lead": None if label is None or slot is None else label - slot,
             "kappa_high": kappa.high,
-            "unusable": self.unusable.value,
+            "unusable": self.unusable_share.value,
             "unreadable": unreadable_share(self.rows),
             "known": known.value,
             "chance_right": chance_accuracy(known, lead),
-            "people": self.people_agreement.value,
+            "people": self.agreement_with_people.value,
             "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,
             "person": self.voter_replacement.with_person.value if self.voter_replacement else None,
             "stand_in_reach": _largest_absolute_bound(
@@ -135,7 +135,7 @@ class ReportCard(CardMeasures):
         return slot, label
 
     @property
-    def words(self) -> dict[str, str]:
+    def text_by_key(self) -> dict[str, str]:
         """Key of SENTENCE_WORDS -> text that the sentences insert."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
@@ -149,7 +149,7 @@ class ReportCard(CardMeasures):
             "toward": self.preferred_position,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
             "order_effect": self._difference_text(self.order_effect),
-            "memory": self._difference_text(self.repeat_memory),
+            "memory": self._difference_text(self.repeat_dependence),
             "beside_person": self._difference_from_person_text(),
         }
 
@@ -162,8 +162,9 @@ class ReportCard(CardMeasures):
         return f"{self._difference_text(advantage)}{unclear}"
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
-        """A difference in points with its interval, as in the other views; it says so if the
-        difference is significant only without the adjustment for all cards. "" if it is unknown."""
+        """Text of a difference in points with its interval, as in the other views; a note is added
+        if the difference is significant only without the adjustment for all cards. "" if it is
+        unknown."""
         if plain.value is None:
             return ""
         size = number(scale * plain.value, decimals, signed=True)
@@ -190,8 +191,8 @@ class ReportCard(CardMeasures):
         )
 
     def _right_wrong_tied_text(self) -> str:
-        """Text on the shares of right, wrong and tied verdicts where the better answer is known; ""
-        if it is nowhere known."""
+        """Text on the shares of right, wrong and tied verdicts, on comparisons with a known better
+        answer; "" if there are none."""
         right, ties = self.measures["accuracy"].value, self.tie_share_where_known
         if right is None or ties is None:
             return ""
@@ -212,7 +213,7 @@ class ReportCard(CardMeasures):
         its share of choices among equally good answers. None for each that is unknown."""
         rater = (self.judge, self.prompt)
         if not self.compares_pairs:
-            found = option_p_values(self._bias, load_option_rows(self.raters.filtered))
+            found = option_p_values(self._bias, load_option_models(self.raters.filtered))
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         leans = (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater)

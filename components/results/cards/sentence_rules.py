@@ -103,7 +103,7 @@ class RuleCondition:
         return known is not None and _OPERATORS[self.op](known, self.value)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         fact = CARD_FACTS[self.fact]
         if self.op == "known":
             return f"{fact.words} is known"
@@ -127,7 +127,7 @@ class SentenceRule:
         """Hover text that lists the rule's conditions."""
         if not self.conditions:
             return "Rule: used if the conditions of the other sentences are not met"
-        return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
+        return f"Rule: {'; '.join(condition.description for condition in self.conditions)}"
 
 
 def parse_rules(text: str) -> tuple[SentenceRule, ...]:

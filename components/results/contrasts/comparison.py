@@ -87,7 +87,7 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
 
 
-def further_judgements(filtered: FilteredStudy, other: str) -> tuple[int, str]:
+def judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
     """Number of judgements of the side `other` that the filters leave out, and the name of its
     study ("" if this is the current one); 0 if the sides cannot be compared."""
     pair = pair_with_filtered_side(filtered, other)
@@ -106,11 +106,11 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
     return measure_families.measure_family_of_view(view)
 
 
-def comparison_finding(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
+def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
     and the side named `other`, in the measures of `view`."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
-    return panels.contrast_finding(pair, family)
+    return panels.contrast_headline(pair, family)
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:

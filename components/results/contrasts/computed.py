@@ -19,7 +19,7 @@ from components.results.contrasts.measure_families import (
     NUDGES,
     TWINS,
     family_measures,
-    twin_measure,
+    twin_effect_record,
 )
 from components.results.contrasts.sides import (
     SIDE_CELLS,
@@ -119,24 +119,28 @@ class PairedSides:
 
     @cached_property
     def _contrasts_cache(self) -> dict[str, list[MeasureContrast]]:
-        """Cache of `_adjust_together`: name of a family -> its contrasts; empty at first."""
+        """Cache of the jointly adjusted contrasts: name of a family -> its contrasts; empty at
+        first."""
         return {}
 
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
         """Differences, left minus right side, of the measures of the family `name`; in the family
         Nudges, each kind of twins that both sides judged, such as padding, is a measure too.
-        Intervals are adjusted for the measures of all views (those of win rates, and of single
-        answers: for each other), so that a difference has the same interval in every view."""
+
+        Intervals are adjusted for all measures of comparisons together, so that a difference has
+        the same interval in every view. Win rates are adjusted only for each other, and so are
+        measures of single answers.
+        """
         together = name if name in (WIN_RATES, SINGLE_ANSWERS) else COMPARISONS
         if together not in self._contrasts_cache:
-            self._contrasts_cache[together] = self._adjust_together(together)
+            self._contrasts_cache[together] = self._jointly_adjusted_contrasts(together)
         found = self._contrasts_cache[together]
         if together == name:
             return found
         shown = {one.key for one in FAMILIES[name]} | ({TWINS.key} if name == NUDGES else set())
         return [line for line in found if line[0].key in shown]
 
-    def _adjust_together(self, name: str) -> list[MeasureContrast]:
+    def _jointly_adjusted_contrasts(self, name: str) -> list[MeasureContrast]:
         """Differences in all measures of the family `name` (and in the twins, for COMPARISONS),
         adjusted for the family and, with more than two candidates, for the choice of the two
         sides; with twins, the adjustment is Bonferroni's."""
@@ -147,13 +151,13 @@ class PairedSides:
             pairs = math.comb(len(self.candidates), 2)
             critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
         else:
-            critical = self._selection_quantile(compared)
+            critical = self._critical_value_for_choice(compared)
         lines = self._compute_contrasts(compared, ["side"], [SIDE_CELLS], critical)
         rng = np.random.default_rng(SEED)
         found = paired.estimate_contrast_family(list(twins.values()), rng, min_critical=critical)
         moved = [
             (one, clip_or_remove_interval(line))
-            for one, line in zip(map(twin_measure, twins), found, strict=True)
+            for one, line in zip(map(twin_effect_record, twins), found, strict=True)
         ]
         return [*moved, *lines]
 
@@ -175,7 +179,7 @@ class PairedSides:
         every pair of these sides."""
         return candidate_sides(self.filtered, self.left, self.right)
 
-    def _selection_quantile(self, compared: Sequence[MeasureRecord]) -> float:
+    def _critical_value_for_choice(self, compared: Sequence[MeasureRecord]) -> float:
         """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
         all pairs of `candidates`, because the two sides may have been chosen for their difference.
         0 if there are only two candidates, and so nothing was chosen."""
@@ -188,7 +192,7 @@ class PairedSides:
             frame, ["side"], measures, np.random.default_rng(SEED), cells
         )
 
-    def by_category(
+    def contrasts_by_category(
         self, compared: MeasureRecord
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
         """Two lists of contrasts by category: categories with at least MIN_ITEMS common items, with
@@ -225,12 +229,14 @@ class PairedSides:
         ]
 
 
-def clip_or_remove_interval(line: paired.Contrast) -> paired.Contrast:
+def clip_or_remove_interval(contrast: paired.Contrast) -> paired.Contrast:
     """Clip the interval of a contrast to [−1, 1], except for κ; remove it below MIN_ITEMS items."""
-    if 0 < line.raw.items < MIN_ITEMS:
-        value_only = replace(line.raw, low=None, high=None)
-        return replace(line, raw=value_only, adjusted=value_only)
-    return replace(line, raw=_clip_interval(line.raw), adjusted=_clip_interval(line.adjusted))
+    if 0 < contrast.raw.items < MIN_ITEMS:
+        value_only = replace(contrast.raw, low=None, high=None)
+        return replace(contrast, raw=value_only, adjusted=value_only)
+    return replace(
+        contrast, raw=_clip_interval(contrast.raw), adjusted=_clip_interval(contrast.adjusted)
+    )
 
 
 def _clip_interval(estimate: Estimate) -> Estimate:
@@ -239,11 +245,11 @@ def _clip_interval(estimate: Estimate) -> Estimate:
     return replace(estimate, low=max(estimate.low, -1.0), high=min(estimate.high, 1.0))
 
 
-def is_significant(line: paired.Contrast) -> bool:
+def is_significant(contrast: paired.Contrast) -> bool:
     """Whether the adjusted interval excludes 0; False without an interval."""
-    return line.adjusted.excludes_zero
+    return contrast.adjusted.excludes_zero
 
 
-def known_differences(lines: Sequence[MeasureContrast]) -> list[MeasureContrast]:
+def known_differences(contrasts: Sequence[MeasureContrast]) -> list[MeasureContrast]:
     """The contrasts that have a value."""
-    return [line for line in lines if line[1].raw.value is not None]
+    return [one for one in contrasts if one[1].raw.value is not None]

@@ -100,10 +100,10 @@ def _common_inspect_filters(pair: PairedSides) -> dict[str, str]:
     return {field: min(names) for field, names in sides.items() if len(names) == 1 and any(names)}
 
 
-def _format_values_of_sides(item: ItemDifference, whole: bool, label: str) -> dict[str, str]:
-    """The values of both sides as counts (`whole`) or shares, and their hover card, in which
+def _format_values_of_sides(item: ItemDifference, as_counts: bool, label: str) -> dict[str, str]:
+    """The values of both sides as counts (`as_counts`) or shares, and their hover card, in which
     `label` names the measure; keys left, right and tip."""
-    if whole:
+    if as_counts:
         tip = f"{label}, A : B, as numbers out of {count(item.left_n)}"
         return {"left": number(item.left), "right": number(item.right), "tip": tip}
     left, right = share(item.left / item.left_n, 0), share(item.right / item.right_n, 0)

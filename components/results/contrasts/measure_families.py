@@ -66,7 +66,7 @@ def measure_family_of_view(view: str) -> str:
     return families.get(view, BEHAVIOUR)
 
 
-def twin_measure(family: str) -> MeasureRecord:
+def twin_effect_record(family: str) -> MeasureRecord:
     """The effect of a family of twins beyond its floor (effect of a change that cannot matter), as
     a measure that two sides are compared by."""
     words = twin_families.FAMILIES[family].words

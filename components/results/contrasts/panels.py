@@ -31,11 +31,14 @@ the other below its negative, and the difference is significant."""
 # ---------------------------------------------------------------------------- headline
 
 
-def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
+def contrast_headline(pair: PairedSides, family: str) -> tuple[str, str]:
     """Headline and the sentence below it (number of significant differences); if nothing can be
-    compared, that fact and the reason. The headline of QUALITY, which asks who is right, is the
-    difference in agreement, if known. Other headlines: the difference in consistency, if it is
-    significant or the flips go toward opposite positions; else the largest significant one."""
+    compared, that fact and the reason.
+
+    For the family QUALITY, the headline is the difference in agreement, if known. Otherwise it is
+    the difference in consistency, if this is significant or the flips go toward opposite positions;
+    else the largest significant difference.
+    """
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = computed.known_differences(pair.family_contrasts(family))
@@ -72,10 +75,10 @@ def _significance_sentence(contrasts: Sequence[MeasureContrast], items: int) -> 
     return f"{number_of} {of}{lines} differences in this view {verb} significant {on}."
 
 
-def _consistency_sentence(pair: PairedSides, line: Contrast, opposite: bool) -> str:
+def _consistency_sentence(pair: PairedSides, contrast: Contrast, opposite: bool) -> str:
     left, right = pair.left.name, pair.right.name
-    gap = 100 * (line.raw.value or 0.0)
-    if not is_significant(line):
+    gap = 100 * (contrast.raw.value or 0.0)
+    if not is_significant(contrast):
         head = f"No significant difference in consistency between {left} and {right}"
     else:
         more, less = (left, right) if gap > 0 else (right, left)
@@ -83,9 +86,9 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, opposite: bool) -> 
     return f"{head}{'; their flips go toward opposite positions' if opposite else ''}."
 
 
-def _have_opposite_leans(line: Contrast) -> bool:
-    low, high = sorted((line.left_value or 0.0, line.right_value or 0.0))
-    return is_significant(line) and low < -MIN_OPPOSITE_LEAN and high > MIN_OPPOSITE_LEAN
+def _have_opposite_leans(contrast: Contrast) -> bool:
+    low, high = sorted((contrast.left_value or 0.0, contrast.right_value or 0.0))
+    return is_significant(contrast) and low < -MIN_OPPOSITE_LEAN and high > MIN_OPPOSITE_LEAN
 
 
 def _largest_difference_sentence(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
@@ -96,16 +99,16 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
     )
 
 
-def _difference_sentence(pair: PairedSides, one: MeasureRecord, line: Contrast) -> str:
-    if not is_significant(line):
+def _difference_sentence(pair: PairedSides, record: MeasureRecord, contrast: Contrast) -> str:
+    if not is_significant(contrast):
         sides = f"{pair.left.name} and {pair.right.name}"
-        return f"{one.name}: no significant difference between {sides}."
-    gap = 100 * (line.raw.value or 0.0)
+        return f"{record.name}: no significant difference between {sides}."
+    gap = 100 * (contrast.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
-    if one.key == "win_rate":
+    if record.key == "win_rate":
         size = points(number(abs(gap)))
-        return f"{more} gives {one.name} a win rate {size} higher than {less} does."
-    return f"{one.name}: {more} is {points(number(abs(gap)))} above {less}."
+        return f"{more} gives {record.name} a win rate {size} higher than {less} does."
+    return f"{record.name}: {more} is {points(number(abs(gap)))} above {less}."
 
 
 # ------------------------------------------------------------------------------- table
@@ -179,7 +182,7 @@ def show_contrasts_by_category(pair: PairedSides, within: str) -> Markup:
     if there is nothing to compare."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
-    enough, few = pair.by_category(CATEGORY_MEASURES[within])
+    enough, few = pair.contrasts_by_category(CATEGORY_MEASURES[within])
     known, small = computed.known_differences(enough), computed.known_differences(few)
     shown = sorted(known, key=lambda line: -(line[1].raw.value or 0.0))
     if not shown and not small:

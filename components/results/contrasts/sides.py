@@ -95,7 +95,7 @@ def _rank_judges_then_prompts(whole: FilteredStudy) -> list[list[str]]:
     return found
 
 
-def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
+def _select_rows_of_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
     mask = np.ones(len(rows), bool)
     for column in ("judge", "prompt"):
         if wanted := getattr(side, column):
@@ -113,7 +113,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
     source = replace(filtered, filter=chosen)
     if side.study:
         source = FilteredStudy(filtered.store, side.study, chosen)
-    rows = _select_side(source.measured_judge_rows, side)
+    rows = _select_rows_of_side(source.measured_judge_rows, side)
     return rows.assign(**{CREDIT: rows_with_call_credits(source)[CREDIT].reindex(rows.index)})
 
 
@@ -129,26 +129,26 @@ def candidate_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Si
     judges of the study; likewise for prompts, and for judges with a prompt. Only `left` and `right`
     if they are of different kinds, or in another study."""
 
-    def kind(side: Side) -> tuple[bool, bool, str]:
+    def side_kind(side: Side) -> tuple[bool, bool, str]:
         return bool(side.judge), bool(side.prompt), side.study
 
-    alike = [one for one in list_sides(filtered).values() if kind(one) == kind(left)]
-    return alike if alike and kind(left) == kind(right) else [left, right]
+    alike = [one for one in list_sides(filtered).values() if side_kind(one) == side_kind(left)]
+    return alike if alike and side_kind(left) == side_kind(right) else [left, right]
 
 
 def stack_candidates(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
     """Rows of several sides and people's votes, with a column `side` ("side 0", …, "people")."""
-    return _stack(filtered, {f"side {number}": one for number, one in enumerate(sides)})
+    return _stack_with_people(filtered, {f"side {number}": one for number, one in enumerate(sides)})
 
 
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
     """Rows of both sides and people's votes, with a column `side` ("left", "right" or "people"). A
     judgement that belongs to both sides occurs twice; the two rows have different prompts, named
     "side/prompt"."""
-    return _stack(filtered, {LEFT: left, RIGHT: right})
+    return _stack_with_people(filtered, {LEFT: left, RIGHT: right})
 
 
-def _stack(filtered: FilteredStudy, sides: dict[str, Side]) -> pd.DataFrame:
+def _stack_with_people(filtered: FilteredStudy, sides: dict[str, Side]) -> pd.DataFrame:
     parts = {name: rows_of_side(filtered, one) for name, one in sides.items()}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))

@@ -30,7 +30,7 @@ class RunProgress:
 
 
 @dataclass(frozen=True)
-class RunFollower:
+class LiveRefresh:
     """Hidden Gradio components that redraw the Results tab during a run, and the line on new
     replies while the tab is frozen."""
 
@@ -41,7 +41,7 @@ class RunFollower:
     """Button that counts the replies which the frozen numbers do not contain."""
     shown_calls: gr.Textbox
     """Number of calls in the frozen numbers; the page fills it in when it presses `count_new`."""
-    news: gr.HTML
+    new_replies: gr.HTML
     """Line on the new replies, visible only while the tab is frozen."""
 
     @property
@@ -49,16 +49,16 @@ class RunFollower:
         return [self.timer, self.refresh, self.count_new, self.shown_calls]
 
 
-def build(news: gr.HTML) -> RunFollower:
+def build_live_refresh(new_replies: gr.HTML) -> LiveRefresh:
     timer = gr.Timer(REFRESH_SECONDS, active=False, render=False)
     refresh = gr.Button("Refresh", visible="hidden", elem_id="eh-refresh", render=False)
     count_new = gr.Button("Count new", visible="hidden", elem_id="eh-news", render=False)
     shown = HiddenText("Calls shown", render=False)
-    return RunFollower(timer, refresh, count_new, shown, news)
+    return LiveRefresh(timer, refresh, count_new, shown, new_replies)
 
 
-def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> None:
-    follower.timer.tick(None, None, None, js="() => evenhand.followRun()")
+def bind_live_refresh(live: LiveRefresh, study: gr.Dropdown, engine: Engine) -> None:
+    live.timer.tick(None, None, None, js="() => evenhand.followRun()")
 
     def update_frozen_notice(name: str, shown_calls: str) -> list[Any]:
         now = latest_progress(engine, name)
@@ -67,8 +67,8 @@ def bind_follower(follower: RunFollower, study: gr.Dropdown, engine: Engine) -> 
         running = run_progress(engine, name) is not None
         return [gr.Timer(active=running), frozen_notice(now, int(shown_calls), running)]
 
-    follower.count_new.click(
-        update_frozen_notice, [study, follower.shown_calls], [follower.timer, follower.news],
+    live.count_new.click(
+        update_frozen_notice, [study, live.shown_calls], [live.timer, live.new_replies],
         js="(study) => [study, evenhand.shownCalls()]", show_progress="hidden",
         trigger_mode="always_last", api_visibility="private",
     )  # fmt: skip
@@ -95,16 +95,16 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
     return RunProgress(count_stored_replies(counts), counts.get("planned", 0))
 
 
-def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
-    """The contents `drawn` of a view (output name -> content); during a run (`progress` is not
+def add_partial_notice(contents: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
+    """The `contents` of a view (output name -> content); during a run (`progress` is not
     None), the notice "Partial" replaces the headline."""
-    return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}
+    return dict(contents) if progress is None else {**contents, "finding": partial_notice(progress)}
 
 
 def partial_notice(progress: RunProgress) -> Markup:
     """HTML notice above the numbers, with the button that freezes them.
 
-    It is no live region: a screen reader would read it out every five seconds.
+    The notice is no live region for screen readers, which would read it out every five seconds.
     """
     made: Markup = _CONTROLS.partial(progress, REFRESH_SECONDS)
     return made

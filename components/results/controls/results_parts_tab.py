@@ -10,7 +10,7 @@ import gradio as gr
 
 from components.filtering.filters import Filter
 from components.results.contrasts import comparison
-from components.results.controls.active_run_tab import RunFollower
+from components.results.controls.active_run_tab import LiveRefresh
 from components.results.controls.filter_bar_tab import FILTER_NAMES, parse_filter
 from components.results.view.result_view import Control, View
 
@@ -34,7 +34,7 @@ class ResultsTab:
     outputs: dict[str, gr.HTML]
     """The components that a view fills, by the names in OUTPUTS."""
     upload: gr.UploadButton
-    told: gr.HTML
+    upload_message: gr.HTML
     """Message below the upload button, if the file could not be used."""
     states: dict[str, gr.State]
     """Controls whose values are in the Gradio session instead of on the page."""
@@ -45,7 +45,7 @@ class ResultsTab:
     JSON; the controls themselves are HTML."""
     request_text: gr.Textbox
     """Hidden text box in which the page sends the values of `start_values` as JSON."""
-    follower: RunFollower
+    live: LiveRefresh
     marks: gr.HTML
     """Hidden component that receives the clicks on numbers, points and cells of all views."""
     views: Mapping[str, View]

@@ -50,22 +50,22 @@ class WinRateShift:
 class InjectionEffect:
     """The injection suspects among the filtered judgements, and their effect on win rates.
 
-    `texts`, `items`: numbers of suspect texts and of items with one. `judgements` of the `of`
-    filtered judgements show a suspect text; `echo_count` of the replies to the first
-    MAX_REPLIES_SCANNED of these repeat one. `largest_shift`: the win rate that suspects change
-    most; None if no win rate is known without them.
+    `texts`, `items`: numbers of suspect texts and of items with one. `judgements` of
+    `total_judgements` show a suspect text; `echo_count`: number of replies that repeat one, among
+    the first MAX_REPLIES_SCANNED of these. `largest_shift`: the win rate that suspects change most;
+    None if no win rate is known without them.
     """
 
     texts: int
     items: int
     judgements: int
-    of: int
+    total_judgements: int
     echo_count: int
     largest_shift: WinRateShift | None
 
 
-def with_suspects(filtered: FilteredStudy) -> FilteredStudy:
-    """The study with the same filters, but with its suspects."""
+def include_suspects(filtered: FilteredStudy) -> FilteredStudy:
+    """The study with the same filters, except that injection suspects are included."""
     return replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
 
 
@@ -73,7 +73,7 @@ def with_suspects(filtered: FilteredStudy) -> FilteredStudy:
 def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
     """Number of the filtered study's injection suspects, and their effect on win rates; computed
     even if the filter excludes them. None without suspects."""
-    included = with_suspects(filtered)
+    included = include_suspects(filtered)
     if SUSPECT_COLUMN not in filtered.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
         return None
     rows = included.frame[included.frame[SUSPECT_COLUMN]]
@@ -82,7 +82,7 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
         texts=len(texts),
         items=len({item for item, _ in texts}),
         judgements=len(rows),
-        of=len(included.frame),
+        total_judgements=len(included.frame),
         echo_count=_count_replies_with_echo(filtered, rows["seq"].tolist()),
         largest_shift=_largest_win_rate_shift(included),
     )
@@ -110,10 +110,10 @@ def _largest_win_rate_shift(included: FilteredStudy) -> WinRateShift | None:
         for name, one in here.items()
         if one.value is not None and name in there and there[name].value is not None
     ]
-    return max(known, key=_shift_size, default=None)
+    return max(known, key=_shift_sort_key, default=None)
 
 
-def _shift_size(shift: WinRateShift) -> tuple[float, float]:
+def _shift_sort_key(shift: WinRateShift) -> tuple[float, float]:
     """Sort key: change of a win rate by suspects, in absolute value; a rise sorts above an equal
     fall."""
     change = round(shift.rate_with - shift.rate_without, 9)
@@ -151,7 +151,7 @@ def suspects_notice_title_and_text(filtered: FilteredStudy) -> tuple[str, str] |
     left_out = filtered.filter.suspects == WITHOUT_SUSPECTS
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
-    rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"
+    rows = f"{count(found.judgements)} of {count(found.total_judgements, 'judgement')}"
     shown = f"In {rows}, the question or an answer contains text addressed to the judge."
     sentences = [f"{rows} are not counted." if left_out else shown]
     sentences.append(_shift_sentence(found.largest_shift, left_out))
@@ -196,7 +196,7 @@ class SuspectComparison:
         return any(one is not None and one.value is not None for one in both)
 
 
-def injection_section(filtered: FilteredStudy) -> Markup:
+def injection_report_section(filtered: FilteredStudy) -> Markup:
     text = suspects_notice_title_and_text(filtered)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
@@ -222,7 +222,7 @@ def injection_section(filtered: FilteredStudy) -> Markup:
 def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
     """Detection rule -> number of shown texts that match the rule, also if the filter leaves such
     texts out."""
-    filtered = with_suspects(filtered)
+    filtered = include_suspects(filtered)
     rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
     seen = suspect_text_places(filtered, rows)
     items = {
@@ -240,7 +240,7 @@ def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
 def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]:
     """Measures with and without suspects: win rates by model, then consistency and first-position
     share by judge and prompt, at most MAX_ROWS of each; also if the filter leaves suspects out."""
-    filtered = with_suspects(filtered)
+    filtered = include_suspects(filtered)
     without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
     here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))

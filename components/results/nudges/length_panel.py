@@ -147,7 +147,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 
-def padding_sentence(filtered: FilteredStudy) -> str:
+def longer_of_equal_sentence(filtered: FilteredStudy) -> str:
     """Sentence on the share of verdicts for the longer of two equally right answers; empty if the
     study's design has no such pairs."""
     if known_answer_source(filtered) != "design":
@@ -162,7 +162,7 @@ def padding_sentence(filtered: FilteredStudy) -> str:
 # -- length held equal ---------------------------------------------------------------------------
 
 
-def length_opponent(filtered: FilteredStudy) -> str | None:
+def length_control_opponent(filtered: FilteredStudy) -> str | None:
     """Opponent in length-controlled win rates: the baseline if the study pairs models with one,
     else the model with the highest win rate; None without verdicts."""
     if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
@@ -171,18 +171,19 @@ def length_opponent(filtered: FilteredStudy) -> str | None:
     return next(iter(win_rate(select_pairs(rows))), None) if len(rows) else None
 
 
-def _is_wide(estimate: Estimate | None) -> bool:
-    """Whether an interval is wider than half of the scale, so that a difference says nothing."""
+def _is_interval_wide(estimate: Estimate | None) -> bool:
+    """Whether an interval of a win rate is wider than 0.5; the change of such a rate is not
+    shown."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.high - estimate.low > 0.5
 
 
 def show_length_controlled(filtered: FilteredStudy) -> Markup:
-    """HTML table of raw and length-controlled win rates against one opponent (`length_opponent`); a
-    message without pairs whose lengths are known."""
+    """HTML table of raw and length-controlled win rates against one opponent
+    (`length_control_opponent`); a message without pairs whose lengths are known."""
     rows = select_pairs(filtered.measured_judge_rows)
-    opponent = length_opponent(filtered)
+    opponent = length_control_opponent(filtered)
     if rows.empty or opponent is None or "length_0" not in rows:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     raw = head_to_head(rows)
@@ -192,7 +193,7 @@ def show_length_controlled(filtered: FilteredStudy) -> Markup:
         plain = raw.get(model, {}).get(opponent)
         select, who = {"contestant": model, "opponent": opponent}, f"{model} against {opponent}"
         known = plain is not None and plain.value is not None and held.value is not None
-        known = known and not any(map(_is_wide, (plain, held)))
+        known = known and not any(map(_is_interval_wide, (plain, held)))
         change = 100 * ((held.value or 0) - (plain.value or 0)) if plain and known else None
         cells = [
             tables.value_cell(one, tables.PERCENT, who=f"{who}{how}", select=select)

@@ -8,7 +8,7 @@ from components.html.format import NARROW_SPACE, number, points, share, spaced_c
 from components.html.markup import EMPTY, Markup
 from components.html.panel import LegendMark, panel_heading
 from components.results.nudges import injection_effect, length_panel, twin_panels
-from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
+from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from metrics.win_rates.length_effects import length_preference
 from studies.frames.frame import SUSPECT_COLUMN
 
@@ -35,12 +35,12 @@ LENGTH_SUBTITLE: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
     longer answer, against an even share; if lengths are unknown too, that nothing can be measured.
     The sentence below also gives the share of the longer answer among equally right answers."""
-    padding = length_panel.padding_sentence(filtered)
-    if (twins := twin_panels.twin_finding(filtered)) is not None:
+    padding = length_panel.longer_of_equal_sentence(filtered)
+    if (twins := twin_panels.twin_effects_headline(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()
     longer = length_preference(filtered.measured_judge_rows)
     if longer.value is None:
@@ -64,8 +64,8 @@ def do_lengths_differ(filtered: FilteredStudy) -> bool:
     return length_preference(filtered.measured_judge_rows).value is not None
 
 
-def draw_length(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the win rate by length ratio; None if no two answers have known, different lengths."""
+def render_length_effect(filtered: FilteredStudy) -> Content | None:
+    """Render the win rate by length ratio; None if no two answers have known, different lengths."""
     figure = length_panel.length_figure(filtered)
     if figure is None or not do_lengths_differ(filtered):
         return None
@@ -73,28 +73,28 @@ def draw_length(filtered: FilteredStudy) -> Drawn | None:
     keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}, with fit"), ("even", "even")]
     if length_panel.judge_and_people_length_effects(filtered)[1] is not None:
         keys.insert(1, ("diamond", "people"))
-    return Drawn({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
+    return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 
 
-def draw_length_controlled(filtered: FilteredStudy) -> Markup | None:
-    """Draw win rates with length held equal; None if no two answers have known, different
+def render_length_controlled(filtered: FilteredStudy) -> Markup | None:
+    """Render win rates with length held equal; None if no two answers have known, different
     lengths."""
     if not do_lengths_differ(filtered):
         return None
     return length_panel.show_length_controlled(filtered)
 
 
-def draw_injection(filtered: FilteredStudy) -> Markup | None:
-    """Draw the results with and without injection suspects; a note if the filters leave no suspect,
-    None if the study has none."""
+def render_injection(filtered: FilteredStudy) -> Markup | None:
+    """Render the results with and without injection suspects; a note if the filters leave no
+    suspect, None if the study has none."""
     if SUSPECT_COLUMN not in filtered.unfiltered_frame:
         return None
-    return injection_effect.injection_section(filtered) or None
+    return injection_effect.injection_report_section(filtered) or None
 
 
 LENGTH: Final = Panel(
     "length",
-    draw_length,
+    render_length_effect,
     (Body("length", "eh-length", chart_height=330),),
     LENGTH_TITLE,
     LENGTH_SUBTITLE,
@@ -113,14 +113,14 @@ LENGTH: Final = Panel(
 LENGTH_LATER: Final = replace(
     LENGTH,
     name="length_later",
-    draw=lambda filtered: length_panel.length_figure(filtered),
+    renderer=lambda filtered: length_panel.length_figure(filtered),
     bodies=(Body("length_folded", "eh-length-folded", chart_height=330),),
     needs="",
 )
 """The same panel, folded: with twins, length is not the first question."""
 CONTROLLED: Final = Panel(
     "controlled",
-    draw_length_controlled,
+    render_length_controlled,
     (Body("controlled", "eh-controlled", clickable=True),),
     "Win rate with length held equal",
     "win rate as observed, and as if both answers were equally long; length need not be the "
@@ -135,7 +135,7 @@ CONTROLLED: Final = Panel(
 )
 INJECTION: Final = Panel(
     "injection",
-    draw_injection,
+    render_injection,
     (Body("injection", "eh-injection", clickable=True),),
     css="eh-kind",
     needs="no answer or question of the data contains text addressed to the judge",
@@ -143,7 +143,7 @@ INJECTION: Final = Panel(
 )
 FOREST: Final = Panel(
     "twins",
-    twin_panels.draw_twins,
+    twin_panels.render_twin_effects,
     (Body("twins", "eh-twins-forest"),),
     "What moves it, beyond its floor",
     "effect of a change that should not matter, minus its floor; adjusted intervals",
@@ -154,14 +154,14 @@ FOREST: Final = Panel(
 )
 PAIRS: Final = Panel(
     "twin_pairs",
-    twin_panels.draw_twin_examples,
+    twin_panels.render_twin_examples,
     (Body("twin_pairs", "eh-twin-pairs", clickable=True),),
     "The pairs behind a row",
     "click a row; added words are marked",
 )
 STYLE: Final = Panel(
     "style",
-    twin_panels.draw_style,
+    twin_panels.render_style_weights,
     (Body("style", "eh-style"),),
     twin_panels.STYLE_TITLE,
     how=HOW_STYLE,
@@ -171,7 +171,7 @@ STYLE: Final = Panel(
 )
 ALL_FAMILIES: Final = Panel(
     "all_twins",
-    twin_panels.draw_effects_of_all_families,
+    twin_panels.render_effects_of_all_families,
     (Body("all_twins", "eh-all-twins"),),
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "
@@ -182,13 +182,13 @@ VIEW: Final = View(
     NAME,
     (
         PanelGroup((FOREST, PanelGroup((STYLE, PAIRS), row=False, css="eh-block"))),
-        folded(ALL_FAMILIES.title, ALL_FAMILIES),
+        fold(ALL_FAMILIES.title, ALL_FAMILIES),
         PanelGroup((LENGTH,), False, "eh-kind", "length_first", lambda one: not has_twins(one)),
         PanelGroup((LENGTH_LATER,), False, "eh-kind", "length_later", has_twins, fold=LENGTH.title),
-        folded(CONTROLLED.title, CONTROLLED),
+        fold(CONTROLLED.title, CONTROLLED),
         INJECTION,
     ),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     json_keys=(
         "twins.*.*.*.adjusted",

@@ -26,7 +26,7 @@ shows at most its part, or 8 words if that is more."""
 Change = Literal["", "added", "removed"]
 
 
-class _Row(NamedTuple):
+class _TwinVerdict(NamedTuple):
     """A verdict on a twin: the slot chosen, the slot of the twin, and the answers shown."""
 
     pick: int
@@ -45,7 +45,7 @@ class TwinPair:
 
 
 @dataclass(frozen=True)
-class TwinPairs:
+class TwinExamples:
     """Examples of one family for one judge and prompt. `total`: number of items with a usable
     verdict on such a twin; `select`: filters of Inspect for the twin that was shown most often."""
 
@@ -55,16 +55,16 @@ class TwinPairs:
     select: dict[str, Any]
 
 
-def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs:
+def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinExamples:
     """Load at most SHOWN_PAIRS examples of a family of twins: the items with the most verdicts in
     the direction of the effect. Items whose texts are not stored give no example."""
     rows = _usable_twin_verdicts(filtered, effect)
     toward = (effect.beyond_floor.value or 0) >= 0
     names = rows["shown"].astype(str).tolist()
     columns = (rows[name].tolist() for name in ("item", "pick", CHANGED_COLUMN))
-    by_item: dict[str, list[_Row]] = {}
+    by_item: dict[str, list[_TwinVerdict]] = {}
     for item, *row in zip(*columns, names, strict=True):
-        by_item.setdefault(str(item), []).append(_Row(*row))
+        by_item.setdefault(str(item), []).append(_TwinVerdict(*row))
     ranked = sorted(by_item, key=lambda item: (-_count_verdicts_for(by_item[item], toward), item))
     found = []
     for name in ranked[:SHOWN_PAIRS]:
@@ -80,7 +80,7 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinPairs
     if twins:
         select["contestant"] = min(twins, key=lambda name: (-twins[name], name))
     chosen = {key: value for key, value in select.items() if value}
-    return TwinPairs(effect.family, tuple(found), len(by_item), chosen)
+    return TwinExamples(effect.family, tuple(found), len(by_item), chosen)
 
 
 def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
@@ -101,13 +101,13 @@ def _find_twin_name(shown: str) -> str:
     return next(name for name in shown.split(SEP) if is_twin(name))
 
 
-def _count_verdicts_for(rows: list[_Row], twin: bool) -> int:
+def _count_verdicts_for(rows: list[_TwinVerdict], twin: bool) -> int:
     """Number of verdicts for the twin or, if `twin` is False, for the original; ties do not
     count."""
     return sum((row.pick == row.changed) == twin for row in rows if row.pick != TIE)
 
 
-def _describe_verdicts(rows: list[_Row]) -> str:
+def _describe_verdicts(rows: list[_TwinVerdict]) -> str:
     """The verdicts on one pair in words."""
     words = [
         "a tie" if row.pick == TIE else "the twin" if row.pick == row.changed else "the original"

@@ -12,7 +12,7 @@ from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, 
 from components.html.tables.value_table import value_table
 from components.html.templates import macros
 from components.results.nudges.twin_pairs import load_twin_examples
-from components.results.view.result_view import Drawn
+from components.results.view.result_view import Content
 from metrics.summary.study_inputs import style_counts_of_study
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
@@ -54,7 +54,7 @@ def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffec
     return found
 
 
-def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and sentence on the largest effect; None without twins. With several judges or
     prompts, the one with the largest significant effect is named."""
     effects_by_rater = twin_effects_by_rater(filtered)
@@ -74,7 +74,7 @@ def twin_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     return where + title, f"{chance_sentence(own)} {lead}".strip()
 
 
-def draw_twins(filtered: FilteredStudy) -> Markup | None:
+def render_twin_effects(filtered: FilteredStudy) -> Markup | None:
     """HTML forest plots of the twins' effects, one for each judge and prompt (at most MAX_RATERS);
     None without twins."""
     effects_by_rater = twin_effects_by_rater(filtered)
@@ -149,9 +149,9 @@ def _examples_box_id(effect: TwinEffect, rater_number: int) -> str:
     return f"eh-twin-{rater_number}-{effect.design}-{effect.family}"
 
 
-def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
-    """Draw examples of every family, for at most MAX_RATERS judges and prompts; a click on a row of
-    the forest shows those of its family. None without twins or without their texts."""
+def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
+    """Render examples of every family, for at most MAX_RATERS judges and prompts; a click on a row
+    of the forest shows those of its family. None without twins or without their texts."""
     effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
@@ -163,8 +163,8 @@ def draw_twin_examples(filtered: FilteredStudy) -> Markup | None:
     return html.pairs(boxes) if any(pairs.pairs for _, _, pairs in boxes) else None
 
 
-def draw_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of all effects, each with the smallest detectable effect and the number of
+def render_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
+    """Render the table of all effects, each with the smallest detectable effect and the number of
     skipped answers; None without twins."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
@@ -207,9 +207,9 @@ def _format_effect(estimate: Estimate, signed: bool = True) -> str:
     return number(scale * estimate.value, 0 if scale == 100 else 2, signed=signed)
 
 
-def draw_style(filtered: FilteredStudy) -> Drawn | None:
-    """Draw each judge's weights of style features. With several judges, the weights of length come
-    first and those of the other features are folded. None if no weights can be fitted."""
+def render_style_weights(filtered: FilteredStudy) -> Content | None:
+    """Render each judge's weights of style features. With several judges, the weights of length
+    come first and those of the other features are folded. None if no weights can be fitted."""
     styles = style_counts_of_study(filtered.store, filtered.name)
     found = filtered.memoise(
         ("style", filtered.filter), lambda: style_section(filtered.frame, styles)
@@ -230,29 +230,29 @@ def draw_style(filtered: FilteredStudy) -> Drawn | None:
     axis = fit_axis(drawn, tick_steps_from(0.1), lambda t: number(t, 1), holds=holds)
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
-    sentences = [_length_weight_sentence(judge, part, several) for judge, part in found.items()]
+    sentences = [_length_weight_text(judge, part, several) for judge, part in found.items()]
     made: Markup = html.style(axis, shown, folded, " ".join(text for text in sentences if text))
     voted = any(people is not None for *_, people in lines)
     keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]
     title = STYLE_TITLE if voted else "Style of the judge"
     heading = panel_heading(title, STYLE_SUBTITLE, keys if voted else ())
-    return Drawn({"style": made}, heading)
+    return Content({"style": made}, heading)
 
 
-def _people_style_weight(part: dict[str, dict[str, Estimate]], name: str) -> float | None:
-    """Weight that people give to the style feature `name`, computed from the judge's weight and the
-    difference of the two, which `part` has under "coefficients" and "minus_people"; None if it is
+def _people_style_weight(weights: dict[str, dict[str, Estimate]], name: str) -> float | None:
+    """Weight that people give to the style feature `name`: the judge's weight minus the difference
+    of the two, which `weights` has under "coefficients" and "minus_people"; None if it is
     unknown."""
-    minus = part.get("minus_people", {}).get(name)
-    own = part["coefficients"][name].value
+    minus = weights.get("minus_people", {}).get(name)
+    own = weights["coefficients"][name].value
     return None if minus is None or minus.value is None or own is None else own - minus.value
 
 
-def _length_weight_sentence(judge: str, part: dict[str, dict[str, Estimate]], named: bool) -> str:
+def _length_weight_text(judge: str, weights: dict[str, dict[str, Estimate]], named: bool) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
-    empty if it is unknown. `part`: as in `_people_style_weight`; `named`: name the judge."""
+    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge."""
     who, whose = (judge, f" for {judge}") if named else ("It", "")
-    minus, own = part.get("minus_people", {}).get("length"), part["coefficients"]["length"]
+    minus, own = weights.get("minus_people", {}).get("length"), weights["coefficients"]["length"]
     if minus is not None and minus.value is not None and minus.low is not None:
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"

@@ -38,15 +38,15 @@ class JudgeRow:
     """Query parameters, as JSON, of the page with the judge's card."""
 
     @property
-    def leans_to(self) -> str:
+    def preferred_position(self) -> str:
         """The position toward which the judge flips significantly more often; "" for none."""
-        return self.lean.toward if self.lean.is_significant else ""
+        return self.lean.direction if self.lean.is_significant else ""
 
 
 def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
     """Flips of the judges and prompts that have pairs judged in both orders; empty for choices
     among N options."""
-    return [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
+    return [row for row in flip_leans(bias) if row.pairs] if bias.max_options == 2 else []
 
 
 def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
@@ -73,7 +73,7 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     if not rows:
         return EMPTY
     shown, raters = rows[:MAX_ROWS], Raters(filtered)
-    person = load_agreement(filtered).among_voters.one_person if raters.has_people else None
+    person = load_agreement(filtered).voter_agreement.one_person if raters.has_people else None
     most = max(max(row.lean.first, row.lean.second) for row in shown) or 1
     pairs = {row.lean.pairs for row in shown}
     each = f", {count(pairs.pop())} each" if len(pairs) == 1 else ""

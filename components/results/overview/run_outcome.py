@@ -14,7 +14,7 @@ from components.results.overview.panels import flip_direction_chart, list_flips_
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
-from components.results.view.steps_and_menus import NextStep, next_step_rows_html
+from components.results.view.next_step_rows import NextStep, next_step_rows_html
 from metrics.catalogue.position_records import EFFECT
 from studies.people.label_split import PromptToImprove, find_prompt_to_improve
 from studies.store.store import Store
@@ -28,7 +28,7 @@ def run_outcome_html(store: Store, name: str) -> Markup:
     no verdict is usable, the reason instead of the flips. Empty without replies."""
     filtered = FilteredStudy(store, name)
     bias = load_bias(filtered)
-    if not bias.calls:
+    if not bias.call_count:
         return EMPTY
     unusable = unusable_replies.find_if_all_unusable(filtered)
     if unusable is not None:

@@ -16,17 +16,17 @@ from components.results.bias.computed import load_bias
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.nudges import tab as nudges_tab
-from components.results.nudges.length_panel import padding_sentence
+from components.results.nudges.length_panel import longer_of_equal_sentence
 from components.results.overview import panels
 from components.results.pass_fail import pass_fail_panels, reply_texts
 from components.results.pass_fail.scores import score_panels
-from components.results.pass_fail.scores.computed import has_comparisons, has_rated_pairs
+from components.results.pass_fail.scores.computed import can_have_ratings, has_comparisons
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.remedies import tab as remedies_tab
-from components.results.view import steps_and_menus, unreadable_share, unusable_replies
-from components.results.view.result_view import Body, Drawn, Panel, View
+from components.results.view import next_step_rows, unreadable_share, unusable_replies
+from components.results.view.result_view import Body, Content, Panel, View
 from metrics.catalogue.position_records import ENTROPY
 from metrics.estimation.row_selection import people_mask
 from studies.frames.point_columns import GOLD_COLUMN
@@ -55,11 +55,11 @@ HOW_JUDGES: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of the study: that of Position; if it has single answers only, of Agreement. The
     sentence below it ends with the unusable replies if these are many and no card states them."""
     alone = not has_comparisons(filtered)
-    title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).finding(filtered)
+    title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).headline(filtered)
     failed = unusable_replies.unusable_share(filtered.measured_judge_rows)
     if failed >= unreadable_share.MANY_UNUSABLE and not chosen_rater(filtered):
         lead += f" {share(failed, 0)} of the judges' replies are unusable."
@@ -76,7 +76,7 @@ def chosen_rater(filtered: FilteredStudy) -> str | None:
     return raters.filtered_rater_names[0] if alone else None
 
 
-def draw_unusable(filtered: FilteredStudy) -> Markup | None:
+def render_unusable_replies(filtered: FilteredStudy) -> Markup | None:
     """HTML panel for a study in which no reply has a usable verdict, with actions; None if at least
     one verdict is usable. Readers who may not run the study, and readers of a read-only page, get
     only the button that shows the replies."""
@@ -85,33 +85,33 @@ def draw_unusable(filtered: FilteredStudy) -> Markup | None:
         return None
     may_run = filtered.store.owns(filtered.name)
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=False, may_run=may_run)
-    body = unusable_replies.explanation_html(filtered) + steps_and_menus.next_step_rows_html(steps)
+    body = unusable_replies.explanation_html(filtered) + next_step_rows.next_step_rows_html(steps)
     head = unwrapped_panel_heading(unusable_replies.EXPLANATION_TITLE, "", ())
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
-def draw_judges(filtered: FilteredStudy) -> Drawn | Markup | None:
-    """Draw the table of judges or, for choices among more than two options, the matrix of position
-    entropy; None if a judge is chosen, answers are judged one by one, or no pair was judged in both
-    orders."""
+def render_judges(filtered: FilteredStudy) -> Content | Markup | None:
+    """Render the table of judges or, for choices among more than two options, the matrix of
+    position entropy; None if a judge is chosen, answers are judged one by one, or no pair was
+    judged in both orders."""
     if chosen_rater(filtered) or not has_comparisons(filtered):
         return None
-    if load_bias(filtered).options > 2:
-        drawn = bias_tab.draw_matrix(filtered, ENTROPY.name, BY_PROMPT)
-        return Drawn({"judges": drawn.bodies["matrix"]}, drawn.heading)
+    if load_bias(filtered).max_options > 2:
+        drawn = bias_tab.render_matrix(filtered, ENTROPY.name, BY_PROMPT)
+        return Content({"judges": drawn.bodies["matrix"]}, drawn.heading)
     return panels.judges_html(filtered) or None
 
 
-def draw_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the report card of the chosen judge, beside the values of all judges; for a study of
+def render_card(filtered: FilteredStudy) -> Markup | None:
+    """Render the report card of the chosen judge, beside the values of all judges; for a study of
     single answers without a chosen judge, the tables of its judges, or their cards if there is no
     table. None if the table of judges is shown, or if there is no judge."""
     raters, name = Raters(filtered), chosen_rater(filtered)
     if name is None and has_comparisons(filtered):
         return None
     tables = [
-        pass_fail_panels.draw_judges(filtered),
-        score_panels.draw_judges(filtered),
+        pass_fail_panels.render_judges(filtered),
+        score_panels.render_judges(filtered),
         reply_texts.reply_texts_table(filtered),
     ]
     if name is None and any(tables):
@@ -122,8 +122,8 @@ def draw_card(filtered: FilteredStudy) -> Markup | None:
     return join(show_card(beside, one) for one in names) or None
 
 
-def draw_ranking_line(filtered: FilteredStudy) -> Any:
-    """Draw the line on whether the ranking holds; None without a ranking."""
+def render_rank_stability(filtered: FilteredStudy) -> Any:
+    """Render the line on whether the ranking holds; None without a ranking."""
     ranking = load_ranking(filtered) if has_comparisons(filtered) else None
     if ranking is None or ranking.main_leaderboard is None:
         return None
@@ -131,9 +131,9 @@ def draw_ranking_line(filtered: FilteredStudy) -> Any:
     return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
 
 
-def draw_longer_answer_line(filtered: FilteredStudy) -> Any:
-    """Draw the line on the longer of two equally right answers; None without such pairs."""
-    told = padding_sentence(filtered) if has_comparisons(filtered) else ""
+def render_longer_answer_line(filtered: FilteredStudy) -> Any:
+    """Render the line on the longer of two equally right answers; None without such pairs."""
+    told = longer_of_equal_sentence(filtered) if has_comparisons(filtered) else ""
     opens = {"data-view": nudges_tab.NAME}
     line = panels.OVERVIEW.action("Does padding win?", told, opens, "Nudges", "eh-claim")
     return line if told else None
@@ -150,7 +150,7 @@ def has_known_winners(filtered: FilteredStudy) -> bool:
     return bool(pairs.any()) or (bool(votes.any()) and bool((rows["options"] == 2).any()))
 
 
-def draw_advice(filtered: FilteredStudy) -> Any:
+def render_advice(filtered: FilteredStudy) -> Any:
     """HTML line with the recommended remedy, or with general advice in a study of more than
     MAX_ADVICE_ROWS verdicts; None if neither better answers nor labels are known."""
     if not has_known_winners(filtered):
@@ -158,7 +158,7 @@ def draw_advice(filtered: FilteredStudy) -> Any:
     single = bool((filtered.measured_judge_rows["options"] == 1).all())
     sentence = ADVICE_ON_SINGLE_ANSWERS if single else GENERAL_ADVICE
     if len(filtered.measured_judge_rows) <= MAX_ADVICE_ROWS:
-        sentence = remedies_tab.finding(filtered)[0]
+        sentence = remedies_tab.headline(filtered)[0]
     opens, title = {"data-view": remedies_tab.NAME}, "What to do"
     return panels.OVERVIEW.action(title, sentence, opens, "Remedies", "eh-claim")
 
@@ -177,23 +177,23 @@ def opens_summary(address: Mapping[str, str]) -> bool:
     )
 
 
-def summary_preview_html(drawn: Mapping[str, Any]) -> Markup:
-    """HTML of the drawn Summary (output name -> content) until the page's controls are ready:
+def summary_preview_html(outputs: Mapping[str, Any]) -> Markup:
+    """HTML of the rendered Summary (output name -> content) until the page's controls are ready:
     headline, key figures, table of judges or card, advice, ranking."""
-    shown = [drawn[name] for name in ("judges", "card", "advice", "ranking") if drawn.get(name)]
+    shown = [outputs[name] for name in ("judges", "card", "advice", "ranking") if outputs.get(name)]
     cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)
-    return EMPTY.join((drawn["finding"], drawn["kpis"], cards))
+    return EMPTY.join((outputs["finding"], outputs["kpis"], cards))
 
 
 UNUSABLE: Final = Panel(
     "unusable",
-    draw_unusable,
+    render_unusable_replies,
     (Body("unusable", "eh-over-unusable", clickable=True),),
     json_keys=("counts.by_status",),
 )
 JUDGES: Final = Panel(
     "judges",
-    draw_judges,
+    render_judges,
     (Body("judges", "eh-over-judges", clickable=True),),
     "The judges",
     f"Click a name for the judge's card. 95{NARROW_SPACE}% CI by item",
@@ -209,7 +209,7 @@ JUDGES: Final = Panel(
 )
 CARD: Final = Panel(
     "card",
-    draw_card,
+    render_card,
     (Body("card", "eh-card", clickable=True),),
     css="eh-panel eh-sheet",
     table=reply_texts.reply_texts_paper_table,
@@ -227,18 +227,18 @@ CARD: Final = Panel(
 )
 ADVICE: Final = Panel(
     "remedies",
-    draw_advice,
+    render_advice,
     (Body("advice", "eh-over-advice"),),
     css="eh-panel eh-line",
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     needs="votes of people, known better answers or labels: then remedies are compared",
 )
 RANKING: Final = Panel(
-    "ranking", draw_ranking_line, (Body("ranking", "eh-over-ranking"),), css="eh-panel eh-line"
+    "ranking", render_rank_stability, (Body("ranking", "eh-over-ranking"),), css="eh-panel eh-line"
 )
 PADDING: Final = Panel(
     "padding",
-    draw_longer_answer_line,
+    render_longer_answer_line,
     (Body("padding", "eh-over-padding"),),
     css="eh-panel eh-line",
     json_keys=("length.longer_of_equal",),
@@ -246,7 +246,7 @@ PADDING: Final = Panel(
 VIEW: Final = View(
     NAME,
     (UNUSABLE, JUDGES, CARD, ADVICE, RANKING, PADDING),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     report=report_cards,
     json_keys=("position_pooled.consistency", "position_pooled.noise_floor", "counts.by_status"),

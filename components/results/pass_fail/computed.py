@@ -45,7 +45,7 @@ class PassFailResults:
         return max(counts, key=lambda rater: counts[rater]) if counts else None
 
     @property
-    def shown(self) -> PassFailResult | None:
+    def shown_result(self) -> PassFailResult | None:
         """Result of `rater`; None without verdicts."""
         return self.results[self.rater] if self.rater else None
 
@@ -67,5 +67,5 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     return replace(found, shift=pass_by_order(rows, found.rater), shift_parts=shifts)
 
 
-def has_pass_fail(filtered: FilteredStudy) -> bool:
+def has_pass_fail_verdicts(filtered: FilteredStudy) -> bool:
     return bool(pass_fail_mask(filtered.unfiltered_frame).any())

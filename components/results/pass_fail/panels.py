@@ -71,10 +71,10 @@ MAX_ROWS: Final = 5
 MAX_QUESTION: Final = 160
 
 
-def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
+def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     """Headline and the sentence below it: pass rates among good and bad answers, true and observed
     pass rate; without labels, only the observed one. A message without pass/fail verdicts."""
-    found = results.shown
+    found = results.shown_result
     if found is None or results.rater is None:
         return (
             "This study has no pass/fail verdicts.",
@@ -103,7 +103,7 @@ def pass_fail_finding(results: PassFailResults) -> tuple[str, str]:
     return title, f"{lead}: the judge's pass rate is {points(number(100 * abs(gap)))} too {high}."
 
 
-def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
+def pass_order_headline(results: PassFailResults) -> tuple[str, str] | None:
     """Headline and the sentence below it: share of answers whose verdict changes when pass and fail
     change places, beside that of repeats, and the difference of the pass rates; None if no answer
     was judged in both orders."""
@@ -130,10 +130,10 @@ def pass_order_finding(results: PassFailResults) -> tuple[str, str] | None:
 def is_pass_rate_wrong(results: PassFailResults) -> bool:
     """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
     the number of judges and prompts; False if one of them is unknown."""
-    if results.shown is None:
+    if results.shown_result is None:
         return False
-    observed = results.shown.rates.observed_pass_rate.value
-    true = simultaneous_interval(results.shown.true_pass_rate, len(results.results))
+    observed = results.shown_result.rates.observed_pass_rate.value
+    true = simultaneous_interval(results.shown_result.true_pass_rate, len(results.results))
     if observed is None or true.low is None or true.high is None:
         return False
     return not true.low <= observed <= true.high
@@ -143,7 +143,7 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
     """HTML row of key figures: true and observed pass rate, agreement with labels, verdicts changed
     by the order of the options (if measured), unusable replies; empty without pass/fail
     verdicts."""
-    found = results.shown
+    found = results.shown_result
     if found is None:
         return EMPTY
     rates = found.rates
@@ -172,7 +172,7 @@ asks for, so that its text has room (see .eh-areas in assets/style.css)."""
 def describe_box_sizes(results: PassFailResults) -> str:
     """Text on the diagram of verdicts against labels: the area of a box is its number of verdicts;
     a note is added if small boxes are drawn larger, so that their text has room."""
-    found = results.shown
+    found = results.shown_result
     table = found.rates.confusion if found else None
     columns = [] if table is None else [
         (table.pass_good, table.fail_good), (table.pass_bad, table.fail_bad)
@@ -186,7 +186,7 @@ def describe_box_sizes(results: PassFailResults) -> str:
 def confusion_areas(results: PassFailResults) -> Markup:
     """HTML of the confusion matrix as four areas, each proportional to its number of verdicts
     (small ones are enlarged); wrong verdicts are plum-coloured. A notice without labels."""
-    found = results.shown
+    found = results.shown_result
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
     table = found.rates.confusion
@@ -199,7 +199,7 @@ def option_order_panel(results: PassFailResults) -> Markup | None:
     found = results.order.get(results.rater or ("", ""))
     if found is None:
         return None
-    return wrap(_shift_table(results), html.paragraphs(_option_order_sentences(found)))
+    return wrap(_pass_order_table(results), html.paragraphs(_option_order_sentences(found)))
 
 
 def _option_order_sentences(found: OptionOrder) -> list[str]:
@@ -224,7 +224,7 @@ def _option_order_sentences(found: OptionOrder) -> list[str]:
     return texts
 
 
-def _shift_table(results: PassFailResults) -> Markup:
+def _pass_order_table(results: PassFailResults) -> Markup:
     """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
     one row for all answers, for each model and for each category. Empty if the difference was not
     computed."""
@@ -236,10 +236,10 @@ def _shift_table(results: PassFailResults) -> Markup:
         for column, parts in results.shift_parts.items()
         for name, one in parts.items()
     ]
-    first = _shift_cell(ALL_ANSWERS, results.shift.shift, whole, 1)
+    first = _pass_rate_shift_cell(ALL_ANSWERS, results.shift.shift, whole, 1)
     rows = [ValueRow(ALL_ANSWERS, (results.shift, first))]
     for name, column, one in groups:
-        cell = _shift_cell(name, one.shift, {**whole, column: name}, len(groups))
+        cell = _pass_rate_shift_cell(name, one.shift, {**whole, column: name}, len(groups))
         rows.append(ValueRow(name, (one, cell), note=GROUP_WORDS[column]))
     table = page_table("Answers", SHIFT_COLUMNS, rows, "Pass rates by the option listed first")
     return table + scale_html(SHIFT_SCALE)
@@ -252,7 +252,7 @@ SHIFT_COLUMNS: Final = (
 )
 
 
-def _shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
+def _pass_rate_shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
     """HTML button with `shift`, the pass rate of the group `name` with pass listed first minus that
     with fail listed first; a click opens the group's replies. "≈ same" is added if the shift,
     adjusted for `tests` groups, is not significant. Without a value: a dash instead of a button."""

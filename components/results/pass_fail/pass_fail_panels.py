@@ -10,13 +10,13 @@ from components.results.pass_fail import panels, rate_tables
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
-    Drawn,
     Panel,
     PanelGroup,
     ReportPanel,
     View,
-    folded,
+    fold,
 )
 from components.results.view.unusable_replies import load_unusable_shares
 from metrics.labels.label_sections import pass_fail_sentence
@@ -29,41 +29,41 @@ PARTS_SUBTITLE: Final = (
 RATES_TITLE: Final = "How often is the judge right?"
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    return panels.pass_fail_finding(load_pass_fail(filtered))
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
+    return panels.pass_fail_headline(load_pass_fail(filtered))
 
 
-def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
-    return panels.pass_order_finding(load_pass_fail(filtered))
+def order_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
+    return panels.pass_order_headline(load_pass_fail(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 
 
-def draw_confusion_areas(filtered: FilteredStudy) -> Drawn:
+def render_confusion_areas(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
-    if results.shown is None:
+    if results.shown_result is None:
         why = "Choose a study whose judges pass or fail single answers."
         none = empty_state("No pass/fail verdicts", why)
-        return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
-    labelled = count(results.shown.rates.confusion.total, "verdict")
+        return Content({"areas": none}, panel_heading(AREAS_TITLE))
+    labelled = count(results.shown_result.rates.confusion.total, "verdict")
     subtitle = f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
     heading = panel_heading(AREAS_TITLE, subtitle)
-    return Drawn({"areas": panels.confusion_areas(results)}, heading)
+    return Content({"areas": panels.confusion_areas(results)}, heading)
 
 
-def draw_rates(filtered: FilteredStudy) -> Drawn:
+def render_rates(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
-    if results.shown is None:
-        return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
+    if results.shown_result is None:
+        return Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(results.rater or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return Drawn({"rates": rate_tables.rates_table(results)}, heading)
+    return Content({"rates": rate_tables.rates_table(results)}, heading)
 
 
-def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of rates by judge and prompt; None if there would be only one row."""
+def render_judges(filtered: FilteredStudy) -> Markup | None:
+    """Render the table of rates by judge and prompt; None if there would be only one row."""
     return rate_tables.judges_table(load_pass_fail(filtered), load_unusable_shares(filtered))
 
 
@@ -71,7 +71,7 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     """Report section on pass/fail verdicts compared with labels, by judge and prompt; None without
     such verdicts."""
     found = load_pass_fail(filtered)
-    if found.shown is None:
+    if found.shown_result is None:
         return None
     sections = [
         (" · ".join(rater), f"{pass_fail_sentence(one)} {panels.format_rates_for_report(one)}")
@@ -82,31 +82,31 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     return ReportPanel("Pass or fail", subtitle, body)
 
 
-def draw_rates_by_group(filtered: FilteredStudy) -> Markup | None:
-    """Draw the rates by model and category; None if there are neither several models nor several
+def render_rates_by_group(filtered: FilteredStudy) -> Markup | None:
+    """Render the rates by model and category; None if there are neither several models nor several
     categories."""
     return rate_tables.rates_by_group_table(load_pass_fail(filtered))
 
 
-def draw_option_order_effect(filtered: FilteredStudy) -> Markup | None:
-    """Draw the effect of the order of the options; None if there was one order."""
+def render_option_order_effect(filtered: FilteredStudy) -> Markup | None:
+    """Render the effect of the order of the options; None if there was one order."""
     results = load_pass_fail(filtered)
-    return None if results.shown is None else panels.option_order_panel(results)
+    return None if results.shown_result is None else panels.option_order_panel(results)
 
 
 AREAS: Final = Panel(
     "areas",
-    draw_confusion_areas,
+    render_confusion_areas,
     (Body("areas", "eh-pass-areas", clickable=True),),
     AREAS_TITLE,
     scale=9,
-    in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
+    in_report=lambda filtered: load_pass_fail(filtered).shown_result is not None,
     table=rate_tables.confusion_paper_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
     "rates",
-    draw_rates,
+    render_rates,
     (Body("rates", "eh-pass-rates", clickable=True),),
     RATES_TITLE,
     how="Sensitivity: passes among answers labelled good. Specificity: fails among answers "
@@ -128,7 +128,7 @@ RATES: Final = Panel(
 )
 JUDGES: Final = Panel(
     "judges",
-    draw_judges,
+    render_judges,
     (Body("judges", "eh-pass-judges", clickable=True),),
     "All judges",
     f"rates in %, 95{NARROW_SPACE}% CI by item",
@@ -140,7 +140,7 @@ JUDGES: Final = Panel(
 )
 ORDER: Final = Panel(
     "order",
-    draw_option_order_effect,
+    render_option_order_effect,
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
@@ -167,21 +167,21 @@ WRONG: Final = Panel(
 )
 PARTS_PANEL: Final = Panel(
     "pass_parts",
-    draw_rates_by_group,
+    render_rates_by_group,
     (Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
-    report=draw_rates_by_group,
+    report=render_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(
     "Pass or fail",
     (
         PanelGroup((AREAS, RATES)),
-        folded(WRONG.title, WRONG),
-        folded("All judges, models and categories", JUDGES, PARTS_PANEL),
+        fold(WRONG.title, WRONG),
+        fold("All judges, models and categories", JUDGES, PARTS_PANEL),
     ),
-    finding,
+    headline,
     kpis,
     json_keys=(
         "pass_fail.*.*.true_pass_rate",

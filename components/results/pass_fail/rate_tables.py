@@ -84,7 +84,7 @@ def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
     judge and prompt shown, the reliability of its probabilities, and a warning if its errors differ
     between models; a notice without labels."""
-    found = results.shown
+    found = results.shown_result
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
     rates, base = found.rates, found.rates.base_rate.value
@@ -145,16 +145,16 @@ def judges_table(results: PassFailResults, unusable: Mapping[Rater, Estimate]) -
     if len(results.results) < 2:
         return None
 
-    def of_rater(column: TypedColumn) -> TypedColumn:
+    def read_by_rater(column: TypedColumn) -> TypedColumn:
         return replace(column, get=lambda rater: column.get(results.results[rater]))
 
-    columns = [*map(of_rater, JUDGE_COLUMNS), unusable_column(unusable)]
+    columns = [*map(read_by_rater, JUDGE_COLUMNS), unusable_column(unusable)]
     return wrap(rater_table(columns, results.results, "Judges"))
 
 
 def rater_table(columns: Sequence[TypedColumn], raters: Iterable[Rater], label: str) -> Markup:
-    """HTML table with a row for each judge and prompt, whose names the columns receive; `label`
-    names the table for screen readers."""
+    """HTML table with a row for each judge and prompt; the columns compute their cells from the
+    pair (judge, prompt). `label` names the table for screen readers."""
     rows = [
         ValueRow(" · ".join(rater), rater, {"judge": rater[0], "prompt": rater[1]})
         for rater in raters

@@ -19,7 +19,7 @@ from components.results.protocol import (
     visit_panels,
     visit_replies,
 )
-from components.results.view.result_view import Drawn
+from components.results.view.result_view import Content
 from metrics.protocols.creation_alignment_table import AlignmentTable
 from studies.spec.study import Study
 
@@ -42,7 +42,7 @@ def make_any_section_test(*names: str) -> Callable[[FilteredStudy], bool]:
 shows_levels = make_any_section_test(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)
 
 
-def draw_rules(filtered: FilteredStudy) -> Markup:
+def render_rules(filtered: FilteredStudy) -> Markup:
     wanted = load_sections(filtered)
     if not wanted:
         return empty_state(
@@ -53,8 +53,8 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
 
-def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
-    """Draw the heatmap of Grade Score or one of its parts (`score`: a key of
+def render_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
+    """Render the heatmap of Grade Score or one of its parts (`score`: a key of
     `grade_panel.MEASURE_SUBTITLES`), the scores by number of options, and unusable replies."""
     cells = load_grade_cells(filtered)
     sizes = grade_panel.show_grades_by_option_number(filtered, cells)
@@ -63,17 +63,17 @@ def draw_grade_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
         "sizes": sizes + grade_panel.show_items_without_choice(filtered, cells),
     }
     title = f"Grade Score: {score.lower()} by judge and prompt"
-    return Drawn(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
+    return Content(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
 
 
-def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
-    """Draw the effect of an unrelated option; `beside`: name of the study to compare with."""
+def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Markup:
+    """Render the effect of an unrelated option; `beside`: name of the study to compare with."""
     other = load_choices_of_other_study(filtered, beside)
     return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
 
 
-def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
-    """Draw Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
+def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
+    """Render Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
     "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
     study with neither five-level verdicts nor factuality scores."""
     if not shows_levels(filtered):
@@ -89,27 +89,28 @@ def draw_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Draw
             "each side of the middle"
         )
     table = creation_panels.show_creation_table(filtered, split, cell, load_sections(filtered))
-    return Drawn({"levels": table}, panel_heading(title, subtitle))
+    return Content({"levels": table}, panel_heading(title, subtitle))
 
 
-def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
-    """Draw one of Creation-MMBench's published tables, `table`, for a study with its preset or
+def render_published_creation(filtered: FilteredStudy, table: str) -> Markup:
+    """Render one of Creation-MMBench's published tables, `table`, for a study with its preset or
     without a preset; empty for other presets."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
 
 
-def draw_benchmark_correlations(
+def render_benchmark_correlations(
     filtered: FilteredStudy, scores: Any, correlation: str
-) -> Drawn | None:
-    """Draw the correlations with other benchmarks; None without a protocol, or if the only one is
+) -> Content | None:
+    """Render the correlations with other benchmarks; None without a protocol, or if the only one is
     Grade Score, which rates judges and not models. `scores`: uploaded scores (BenchmarkScores, or
     None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     table = redundancy_panel.show_correlations(filtered, scores, correlation)
-    return Drawn({"redundancy": table, "scatter": redundancy_panel.show_scatter(filtered, scores)})
+    plots = redundancy_panel.show_scatter(filtered, scores)
+    return Content({"redundancy": table, "scatter": plots})
 
 
 # -- comparison with another study ---------------------------------------------------------------
@@ -162,8 +163,9 @@ def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> Alig
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def main_protocol(filtered: FilteredStudy) -> str:
-    """The protocol of the headline and the key figures, as the name of a panel; "" without any."""
+def main_section(filtered: FilteredStudy) -> str:
+    """Name of the section of the protocol that gives the headline and the key figures; "" without
+    any."""
     wanted = load_sections(filtered)
     first = wanted[0] if wanted else ""
     if first != sections.GRADE_SECTION and shows_levels(filtered):
@@ -173,25 +175,25 @@ def main_protocol(filtered: FilteredStudy) -> str:
     return sections.WINS_SECTION
 
 
-def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def protocol_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of the study's main protocol, and the sentence below it; a message without a
     protocol."""
-    protocol = main_protocol(filtered)
+    protocol = main_section(filtered)
     if protocol == sections.GRADE_SECTION:
-        return grade_panel.grade_finding(load_grade_cells(filtered))
+        return grade_panel.grade_headline(load_grade_cells(filtered))
     if protocol == sections.LEVELS_SECTION:
-        return creation_panels.creation_finding(filtered, load_creation_rows(filtered))
+        return creation_panels.creation_headline(filtered, load_creation_rows(filtered))
     if protocol == sections.VISIT_SECTION:
-        return visit_panels.leaderboard_finding(load_leaderboard(filtered))
+        return visit_panels.leaderboard_headline(load_leaderboard(filtered))
     if protocol:
-        return game_panels.games_finding(filtered)
+        return game_panels.games_headline(filtered)
     return "No verdicts yet.", "Results appear here while the study runs."
 
 
 def show_kpis(filtered: FilteredStudy) -> Markup:
     """HTML of the key figures of the study's main protocol, the last one the number of unusable
     replies; empty if it has no key figures."""
-    protocol = main_protocol(filtered)
+    protocol = main_section(filtered)
     kpis: list[Kpi] = []
     if protocol == sections.GRADE_SECTION:
         kpis = grade_panel.grade_kpis(load_grade_cells(filtered))

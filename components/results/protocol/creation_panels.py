@@ -50,8 +50,8 @@ MAX_GROUPS: Final = 14
 
 
 def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """The judges' five-level verdicts and factuality scores on pairs of answers that pass the
-    filters."""
+    """Five-level verdicts and factuality scores on pairs of answers that pass the filters: those of
+    judges, or people's votes if no judge has any."""
     rows = protocol_sections.judge_rows_or_votes(filtered, "five-level", "factuality")
     return rows.loc[(rows["options"] == 2).to_numpy()]
 
@@ -178,17 +178,17 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
 
 
 def compute_distance_from_people(
-    filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
+    filtered: FilteredStudy, other_study: tuple[str, pd.DataFrame] | None
 ) -> alignment.AlignmentTable | None:
-    """MAE and Consistency of the judges compared with people; None without votes. `beside`: another
-    study of the same items to include, as (its `judge_sees`: "images" or "context", its rows), or
-    None."""
+    """MAE and Consistency of the judges compared with people; None without votes. `other_study`:
+    another study of the same items to include, as (its `judge_sees`: "images" or "context", its
+    rows), or None."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
     frames = {filtered.study.judge_sees: rows}
-    if beside is not None:
-        frames[beside[0]] = beside[1]
+    if other_study is not None:
+        frames[other_study[0]] = other_study[1]
     return alignment.human_alignment_table(frames, study_baseline(filtered))
 
 
@@ -337,7 +337,7 @@ def _condition_words(side: str) -> str:
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
+def creation_headline(filtered: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
     known = [row for row in found if row.reward.value is not None]
     if not known:
         if (best := _highest_factuality_row(found)) is None:

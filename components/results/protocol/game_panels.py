@@ -95,7 +95,7 @@ class GameConflicts:
     """Number of pairs left out because one game, or both, has no usable verdict."""
 
     @property
-    def unequal_pairs(self) -> int:
+    def conflicting_pairs(self) -> int:
         return self.both_first + self.both_second + self.one_tie
 
 
@@ -169,7 +169,7 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
     ]
 
 
-def draw_game_conflicts(filtered: FilteredStudy) -> Markup:
+def render_game_conflicts(filtered: FilteredStudy) -> Markup:
     found = game_conflicts(filtered)
     return game_conflicts_line_html(found) + show_conflicts(found)
 
@@ -178,7 +178,7 @@ def game_conflicts_line_html(found: Sequence[GameConflicts]) -> Markup:
     """HTML line on the number of pairs whose two games conflict; empty without pairs."""
     pairs, unequal, first, second = (
         sum(getattr(one, part) for one in found)
-        for part in ("pairs", "unequal_pairs", "both_first", "both_second")
+        for part in ("pairs", "conflicting_pairs", "both_first", "both_second")
     )
     if not pairs:
         return EMPTY
@@ -329,7 +329,7 @@ def _model_with_best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | Non
     return next(((model, rate) for model, rate in rates.items() if rate.value is not None), None)
 
 
-def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     best = _model_with_best_rate(filtered)
     if best is None:
         ratings = load_rating_rows(filtered)
@@ -337,7 +337,7 @@ def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
             return _ratings_title(found), "Ratings are averaged for each item, then over items."
         return "No verdicts yet.", "Results appear here while the study runs."
     conflicts = game_conflicts(filtered)
-    unequal = sum(one.unequal_pairs for one in conflicts)
+    unequal = sum(one.conflicting_pairs for one in conflicts)
     pairs = sum(one.pairs for one in conflicts)
     lead = (
         "Adjusted win rate: (wins + half the ties) / all pairs, with the two orders of a pair "

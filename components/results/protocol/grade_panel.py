@@ -255,7 +255,7 @@ def highest_grade_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
     return max(known, key=lambda cell: cell.grade.value or 0.0, default=None)
 
 
-def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
+def grade_headline(cells: Sequence[GradeCell]) -> tuple[str, str]:
     """Headline (how many judge-prompt pairs score significantly above chance) and the sentence
     below it (the highest grade); a message if no grade is known."""
     best = highest_grade_cell(cells)

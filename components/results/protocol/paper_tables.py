@@ -99,11 +99,13 @@ def models_by_grade() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradeCaveat:
-    """Counts that show why the printed Grade Score tables are not a reliable standard:
-    `above_parts` of `cells` printed grades exceed their `max_grade`, `above_both` of them both
-    entropy and choice value (`worst`: the largest excess). For `grade_rises` of `pairs` models and
-    prompts, the grade is higher with the unrelated option; for `choice_falls`, the choice value is
-    lower."""
+    """Counts that show why the printed Grade Score tables are not a reliable standard.
+
+    Of `cells` printed grades, `above_parts` exceed their `max_grade`, and `above_both` exceed even
+    both the entropy and the choice value; `worst` has the largest excess. Of `pairs` combinations
+    of model and prompt, `grade_rises` have a higher grade with the unrelated option, and
+    `choice_falls` a lower choice value.
+    """
 
     cells: int
     above_parts: int
@@ -117,7 +119,7 @@ class GradeCaveat:
     four prompts with and without the unrelated option."""
 
 
-def count_grade_caveats() -> GradeCaveat:
+def compute_grade_caveat() -> GradeCaveat:
     tables, found = published_grades(), doubtful_grades()
     pairs = [(cell, tables[m, p, 1]) for (m, p, added), cell in tables.items() if not added]
     columns: dict[tuple[str, int], list[tuple[float, str]]] = {}
@@ -246,7 +248,7 @@ def _parse_alignment_row(row: Mapping[str, str]) -> PublishedAlignment:
     return PublishedAlignment(*judged, float(row["mae"]), within, n)
 
 
-def count_images_unhelpful() -> tuple[int, int]:
+def count_values_no_better_with_images() -> tuple[int, int]:
     """Compare judges with images and with descriptions in Creation-MMBench's Table 7, over all
     models: MAE and Consistency of each judge, in one order and in both. Return the number of values
     that are no better with images, and the number of values compared."""

@@ -29,19 +29,20 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 # -- Grade Score ---------------------------------------------------------------------------------
 
 
-def show_published_grades(part: str) -> Markup:
-    """HTML of one measure (`part`: "Grade", "Entropy" or "Choice") of Grade Score's Tables 1 to 3,
-    without and with the unrelated option; with a warning, and a list of the impossible grades."""
-    scale = GRADE_SCALES[part]
+def show_published_grades(measure: str) -> Markup:
+    """HTML of one measure (`measure`: "Grade", "Entropy" or "Choice") of Grade Score's Tables 1 to
+    3, without and with the unrelated option; with a warning, and a list of the impossible
+    grades."""
+    scale = GRADE_SCALES[measure]
     template = macros("results/protocol/published_grades.html")
-    halves = template.halves([_grades_matrix(part, scale, added) for added in (0, 1)])
-    corners = template.corner_key() if part == "Grade" else EMPTY
-    return wrap(doubt_notice(), halves, scale_html(scale, corners), _doubtful_list())
+    halves = template.halves([_grades_matrix(measure, scale, added) for added in (0, 1)])
+    corners = template.corner_key() if measure == "Grade" else EMPTY
+    return wrap(grade_warning(), halves, scale_html(scale, corners), _doubtful_grades())
 
 
-def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
-    """HTML matrix of the measure `part` by model and prompt; `added`: 1 with the unrelated option,
-    0 without it."""
+def _grades_matrix(measure: str, scale: scales.ColourScale, added: int) -> Markup:
+    """HTML matrix of the measure `measure` by model and prompt; `added`: 1 with the unrelated
+    option, 0 without it."""
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (name, prompt, unrelated), cell in paper_tables.published_grades().items():
         if unrelated != added:
@@ -53,8 +54,8 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
         if cell.doubt_level:
             most = "largest Grade Score possible with this entropy and choice score: "
             lines.append(f"{most}{number(cell.max_grade, 4)}")
-        corners = cell.doubt_level if part == "Grade" else 0
-        cells[model, shown] = StaticCell(getattr(cell, part.lower()), tuple(lines), corners)
+        corners = cell.doubt_level if measure == "Grade" else 0
+        cells[model, shown] = StaticCell(getattr(cell, measure.lower()), tuple(lines), corners)
     prompts = enumerate(paper_tables.GRADE_PROMPTS, 1)
     columns = [(short_prompt_name(prompt), f"prompt {k}") for k, prompt in prompts]
     title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"
@@ -62,10 +63,10 @@ def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
     return static_matrix(rows, columns, cells, scale, title=title)
 
 
-def doubt_notice() -> Markup:
+def grade_warning() -> Markup:
     """HTML warning against using Grade Score's published grades as a standard, with counts computed
     from these grades."""
-    found = paper_tables.count_grade_caveats()
+    found = paper_tables.compute_grade_caveat()
     (model, prompt, _), worst = found.worst
     limits = (
         "Do not compare your judges with these values. Entropy and choice score (share of an "
@@ -79,7 +80,7 @@ def doubt_notice() -> Markup:
     return notice_html("warn", title, limits) + reasons
 
 
-def _doubtful_list() -> Markup:
+def _doubtful_grades() -> Markup:
     """HTML list of the published grades above their highest possible value."""
     rows = []
     for (model, prompt, added), cell in paper_tables.doubtful_grades():
@@ -159,17 +160,17 @@ def _published_alignment_table() -> Markup:
         by_judge.setdefault((row.judge, row.sees), {})[row.dual] = row
     axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
 
-    def place(rater: tuple[str, str]) -> tuple[bool, float]:
+    def sort_key(rater: tuple[str, str]) -> tuple[bool, float]:
         last = by_judge[rater].get(True) or by_judge[rater][False]
         return rater[1] == "people", -(last.consistency.value or 0.0)
 
-    ranked = sorted(by_judge, key=place)
+    ranked = sorted(by_judge, key=sort_key)
     lines = [_published_alignment_row(*rater, by_judge[rater], axis) for rater in ranked]
     reason = "this value needs the votes of each person, which the paper does not print"
     tie = Markup('<span class="eh-mute">Always tie</span>')
     why = fill('<span class="eh-small eh-mute">{}</span>', reason)
     lines.append([tie, "–", "–", "–", why, "–", "–"])
-    worse, cells = paper_tables.count_images_unhelpful()
+    worse, cells = paper_tables.count_values_no_better_with_images()
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Consistency: % of scores "
         "within one level of people. Intervals: Wilson over items. The paper states that judges "

@@ -124,7 +124,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
         "Verdicts that depend on the parsing rule",
     )
     table = tables.value_table(heads, lines, label=label)
-    return paragraph(reading_sentence(found, mine, other), "eh-small") + table
+    return paragraph(reading_differences_sentence(found, mine, other), "eh-small") + table
 
 
 def _difference_cell(
@@ -147,7 +147,7 @@ def _difference_cell(
     return tables.hover_html(inside, tip, {"judge": judge, "prompt": prompt})
 
 
-def reading_sentence(
+def reading_differences_sentence(
     found: dict[tuple[str, ...], grade_table.ReadingDifference], mine: str, other: str
 ) -> str:
     differ = sum(one.differ for one in found.values())

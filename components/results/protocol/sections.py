@@ -112,13 +112,13 @@ def _infer_protocol(rows: pd.DataFrame) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRule:
-    """A rule on which a paper, its authors' code and Evenhand differ; `what`: its subject, `other`:
-    alternatives and notes."""
+    """A rule on which a paper, its authors' code and Evenhand differ; `subject`: what it is about,
+    `alternatives`: other rules and notes."""
 
-    what: str
-    on: str
+    subject: str
+    in_use: str
     """The rule that this study uses."""
-    other: str
+    alternatives: str
     published: bool = True
     """Whether the published numbers were computed with the rule that this study uses."""
 
@@ -257,9 +257,9 @@ def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
     heads = [tables.ColumnHead(text, numeric=False) for text in titles]
     rows = [
         [
-            escape(rule.what),
-            fill("<b>{}</b>", bold_and_code_html(rule.on)),
-            fill('<span class="eh-mute">{}</span>', bold_and_code_html(rule.other)),
+            escape(rule.subject),
+            fill("<b>{}</b>", bold_and_code_html(rule.in_use)),
+            fill('<span class="eh-mute">{}</span>', bold_and_code_html(rule.alternatives)),
             Markup('<span class="eh-badge s-ok">as published</span>')
             if rule.published
             else Markup('<span class="eh-badge s-unreadable">not as published</span>'),

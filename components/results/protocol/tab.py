@@ -33,7 +33,7 @@ NO_OTHER_STUDY: Final = "no other study"
 CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
-def beside_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def other_study_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu of studies to compare with: `wanted` if it is one of them or
     NO_OTHER_STUDY, else the first; the menu is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
@@ -130,13 +130,13 @@ HOW_COMPUTED: Final = {
 
 
 def _protocol_panel(
-    name: str, draw: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
+    name: str, renderer: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
 ) -> Panel:
     """Panel `name` with the JSON keys `keys`. `more`: further fields of Panel, but `how` is a key
     of HOW_COMPUTED, by default `name`; without `bodies`, the panel has one body of its name."""
     bodies = more.pop("bodies", (Body(name, f"eh-{name.replace('_', '-')}", clickable=True),))
     how = HOW_COMPUTED.get(more.pop("how", name), "")
-    return Panel(name, draw, bodies, title, subtitle, how=how, json_keys=keys, **more)
+    return Panel(name, renderer, bodies, title, subtitle, how=how, json_keys=keys, **more)
 
 
 def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
@@ -146,11 +146,11 @@ def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> 
 
 
 BESIDE: Final = Control(
-    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=beside_menu_state
+    "beside", "Compare with", [NO_OTHER_STUDY], "menu", "eh-beside", state=other_study_menu_state
 )
 RULES: Final = _protocol_panel(
     "rules",
-    blocks.draw_rules,
+    blocks.render_rules,
     "Active rules",
     "where a paper, its authors' code and this app differ",
     controls=(BESIDE,),
@@ -163,7 +163,7 @@ COST: Final = _protocol_panel(
 )
 EXTRACTION: Final = _protocol_panel(
     "extraction",
-    visit_replies.show_extraction,
+    visit_replies.show_reply_counts,
     "Parsing of the replies",
     "replies whose verdict was found by the parsing rule, by the extraction judge, or not at all",
     "counts.by_status.*",
@@ -195,7 +195,7 @@ GRADE: Final = _panels_of_section(
     sections.GRADE_SECTION,
     _protocol_panel(
         "grade",
-        blocks.draw_grade_heatmap,
+        blocks.render_grade_heatmap,
         "Grade Score",
         "",
         "grade.*.*.grade",
@@ -207,7 +207,7 @@ GRADE: Final = _panels_of_section(
     ),
     _protocol_panel(
         "unrelated",
-        blocks.draw_unrelated,
+        blocks.render_unrelated_option,
         "Grade Score with and without an unrelated option",
         f"an unrelated option is an answer to another question; {CI_TEXT}",
         "grade.*.*.unrelated_share",
@@ -238,7 +238,7 @@ GRADE: Final = _panels_of_section(
 )
 CREATION: Final = _protocol_panel(
     "creation",
-    blocks.draw_creation_tables,
+    blocks.render_creation_tables,
     "Five levels",
     "",
     "reward.*",
@@ -281,7 +281,7 @@ PEOPLE: Final = _panels_of_section(
     ),
     _protocol_panel(
         "creation_printed",
-        blocks.draw_published_creation,
+        blocks.render_published_creation,
         "Published: Creation-MMBench",
         "values printed in the paper's Tables 5, 6 and 7; intervals are computed here",
         controls=(Control("table", "Printed table", paper_tables_html.CREATION_TABLES),),
@@ -300,7 +300,7 @@ GAMES: Final = _panels_of_section(
     ),
     _protocol_panel(
         "conflicts",
-        game_panels.draw_game_conflicts,
+        game_panels.render_game_conflicts,
         "Conflicts between the two games (orders) of a pair",
         "number of pairs judged in both orders, by result",
         "position.*.*.flips.first_twice",
@@ -320,7 +320,7 @@ RATINGS: Final = _panels_of_section(
 )
 REDUNDANCY: Final = _protocol_panel(
     "others",
-    blocks.draw_benchmark_correlations,
+    blocks.render_benchmark_correlations,
     "Redundancy: correlation with other benchmarks",
     "correlation of scores over the models that both this study and the benchmark contain; "
     f"{CI_TEXT} over models",
@@ -337,7 +337,7 @@ REDUNDANCY: Final = _protocol_panel(
 VIEW: Final = View(
     NAME,
     (RULES, VISIT, GRADE, CREATION, LABELS, PEOPLE, GAMES, RATINGS, REDUNDANCY),
-    blocks.protocol_finding,
+    blocks.protocol_headline,
     blocks.show_kpis,
     upload=Upload(
         "scores",

@@ -38,17 +38,17 @@ class ComparisonStudy:
 
 
 def show_unrelated(
-    filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
+    filtered: FilteredStudy, cells: Sequence[GradeCell], other: ComparisonStudy | None
 ) -> Markup:
-    """HTML of how often the unrelated option is chosen, and a comparison with the study `beside`
-    or, without one, what to do for a comparison. A message without `cells`."""
+    """HTML of how often the unrelated option is chosen, and a comparison with the study `other` or,
+    without one, what to do for a comparison. A message without `cells`."""
     if not cells:
         why = "Grades need rotated options."
         return empty_state("No item was shown with its options rotated.", why)
     shares = _unrelated_shares_table(cells)
-    if beside is None:
+    if other is None:
         return shares + _no_comparison_reason(filtered)
-    return shares + _compare_with_other_study(filtered, cells, beside)
+    return shares + _compare_with_other_study(filtered, cells, other)
 
 
 def _unrelated_shares_table(cells: Sequence[GradeCell]) -> Markup:
@@ -87,23 +87,23 @@ def _no_comparison_reason(filtered: FilteredStudy) -> Markup:
 
 
 def _compare_with_other_study(
-    filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy
+    filtered: FilteredStudy, cells: Sequence[GradeCell], other: ComparisonStudy
 ) -> Markup:
-    theirs = grade_table.grade_cells(beside.frame)
+    theirs = grade_table.grade_cells(other.frame)
     if not theirs:
-        return empty_state(f"{beside.name} has no rotations.", "Choose another study.")
-    scale, where = scales.GRADE_SCALE, f"in {beside.name}"
+        return empty_state(f"{other.name} has no rotations.", "Choose another study.")
+    scale, where = scales.GRADE_SCALE, f"in {other.name}"
     columns = [(c.name, c.note) for c in grade_panel.prompt_columns(theirs)]
     still = {}
     for c in theirs:
         lines = (f"{c.judge}, {c.prompt}", where)
         still[c.judge, c.prompt] = StaticCell.from_estimate(c.grade, scale, *lines)
     sizes = grade_panel.list_option_numbers(theirs)
-    title = f"{beside.name}: unrelated {beside.unrelated}, N = {', '.join(map(str, sizes))}"
+    title = f"{other.name}: unrelated {other.unrelated}, N = {', '.join(map(str, sizes))}"
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
     chance = fill("<span>{}</span>", grade_panel.chance_note("Grade", sizes))
-    differences = _paired_differences_html(filtered, cells, theirs, beside)
+    differences = _paired_differences_html(filtered, cells, theirs, other)
     return wrap(drawn, scale_html(scale, chance)) + differences
 
 
@@ -111,7 +111,7 @@ def _paired_differences_html(
     filtered: FilteredStudy,
     cells: Sequence[GradeCell],
     theirs: Sequence[GradeCell],
-    beside: ComparisonStudy,
+    other: ComparisonStudy,
 ) -> Markup:
     """HTML of grade differences paired by item at equal N, adjusted for all judges and prompts; or
     the reason why they cannot be computed."""
@@ -124,7 +124,7 @@ def _paired_differences_html(
             f"The studies have different numbers of options N; the Grade Score by chance is "
             f"{chances}. **Their grades are not comparable.**"
         )
-    found = unrelated_grade_contrasts(grade_panel.load_choice_rows(filtered), beside.frame)
+    found = unrelated_grade_contrasts(grade_panel.load_choice_rows(filtered), other.frame)
     alike = "Both studies treat the unrelated option alike, so its effect cannot be measured."
     return _effect_table(found) if found else paragraph(alike)
 

@@ -28,7 +28,8 @@ MAX_SKILLS: Final = 14
 
 
 def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """The judges' verdicts on pairs that pass the filters."""
+    """Verdicts on pairs that pass the filters, by prompts that compare pairs: those of judges, or
+    people's votes if no judge has any."""
     return row_selection.select_pairs(judge_rows_or_votes(filtered, "pairwise"))
 
 
@@ -169,7 +170,7 @@ def show_win_rates_by_skill(filtered: FilteredStudy) -> Markup:
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def elo_of(row: VisitLeaderboardRow) -> float:
+def elo(row: VisitLeaderboardRow) -> float:
     return row.elo.estimate.value or 0.0
 
 
@@ -178,11 +179,11 @@ def find_best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> VisitLe
     return max(met, key=lambda row: row.against_reference.value or 0.0, default=None)
 
 
-def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
+def leaderboard_headline(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
-    best, against = max(rated, key=elo_of), find_best_against_reference(rated)
+    best, against = max(rated, key=elo), find_best_against_reference(rated)
     lead = (
         "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
         "app adds the intervals."

@@ -150,7 +150,7 @@ class ReplyCounts:
     by_status: Mapping[str, int]
 
     @property
-    def extracted(self) -> int:
+    def extractions(self) -> int:
         return self.by_status.get("extracted", 0)
 
     @property
@@ -159,9 +159,9 @@ class ReplyCounts:
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property
-    def failed(self) -> int:
+    def failed_calls(self) -> int:
         """Number of calls without a reply; no counting rule includes them."""
-        return self.replies - self.by_status.get("ok", 0) - self.extracted - self.without_verdict
+        return self.replies - self.by_status.get("ok", 0) - self.extractions - self.without_verdict
 
 
 def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
@@ -173,7 +173,7 @@ def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     return found
 
 
-def show_extraction(filtered: FilteredStudy) -> Markup:
+def show_reply_counts(filtered: FilteredStudy) -> Markup:
     found = reply_counts(filtered)
     if not found:
         return empty_state("No pairs were judged.", "There are no replies to parse.")
@@ -187,15 +187,15 @@ def show_extraction(filtered: FilteredStudy) -> Markup:
         "Such replies count as",
         ("Failed calls", "calls that returned no reply; they are left out"),
     ]
-    lines = [_reply_row(one, treatment) for one in found]
+    lines = [_reply_counts_row(one, treatment) for one in found]
     summary = paragraph(extraction_sentence(filtered, found), "eh-small")
     return summary + tables.value_table(heads, lines, label="Parsing of the replies")
 
 
-def _reply_row(counts: ReplyCounts, treatment: str) -> list[str]:
+def _reply_counts_row(counts: ReplyCounts, treatment: str) -> list[str]:
     select = {"judge": counts.judge, "prompt": counts.prompt}
     failures = {**select, "status": "failures"}
-    badge = status_badge("extracted", counts.extracted)
+    badge = status_badge("extracted", counts.extractions)
     opens = {**select, "status": "extracted"}
     statuses = counts.by_status.items()
     by_kind = ", ".join(f"{n} {kind}" for kind, n in statuses if kind in NO_VERDICT_STATUSES)
@@ -204,11 +204,11 @@ def _reply_row(counts: ReplyCounts, treatment: str) -> list[str]:
         count(counts.replies),
         count(counts.by_status.get("ok", 0)),
         tables.hover_html(badge, "found by the extraction judge", opens)
-        if counts.extracted
+        if counts.extractions
         else tables.count_cell(0),
         tables.count_cell(counts.without_verdict, by_kind, failures),
         treatment if counts.without_verdict else "–",
-        tables.count_cell(counts.failed, "no reply", failures),
+        tables.count_cell(counts.failed_calls, "no reply", failures),
     ]
 
 
@@ -217,7 +217,7 @@ def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -
     verdict and the way these count, and of failed calls."""
     unusable, extracted, failed = (
         sum(getattr(one, part) for one in found)
-        for part in ("without_verdict", "extracted", "failed")
+        for part in ("without_verdict", "extractions", "failed_calls")
     )
     judge = filtered.study.extraction
     start = "No extraction judge is set. "
@@ -249,7 +249,7 @@ def visit_kpis(
     rated = [row for row in rows if row.matches]
     if not rated:
         return []
-    best, top = max(rated, key=visit_panels.elo_of), visit_panels.find_best_against_reference(rated)
+    best, top = max(rated, key=visit_panels.elo), visit_panels.find_best_against_reference(rated)
     got = best.elo.estimate
     kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.interval(got)}")]
     if top is not None:
@@ -266,5 +266,5 @@ def visit_kpis(
         )
         price = f"${each:.4f}" if each else "free"
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each else cheap.judge))
-    extracted, note = count(sum(one.extracted for one in found)), "found by the extraction judge"
+    extracted, note = count(sum(one.extractions for one in found)), "found by the extraction judge"
     return [*kpis, Kpi("Verdicts by extraction", extracted, note=note)]

@@ -42,14 +42,14 @@ def leaderboard_html(ranking: Ranking) -> Markup:
     without pairs."""
     if not ranking.boards:
         return NO_PAIRS_HTML
-    parts = [_board_html(board, ranking) for board in ranking.boards]
+    parts = [_leaderboard_table_html(board, ranking) for board in ranking.boards]
     if len(parts) > 1:
         text = "Models of different groups were never compared, so they have no common ranking."
         parts.insert(0, panel.notice_html("warn", f"{len(parts)} groups.", text))
     return join(parts)
 
 
-def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
+def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
     names, ratings, ranks = board.names, board.ratings, board.ranks
     gaps = {above: board.gap(above, below) for above, below in pairwise(names)}
     people = people_ratings(board, ranking)
@@ -173,13 +173,14 @@ def elo_figure(ranking: Ranking) -> Figure | None:
         at = {name: curve.names.index(name) for name in names}
         band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
     curves = {name: curve.ratings_of(name).tolist() for name in names}
-    battles, limits = curve.battles.tolist(), elo_limit_by_model(ranking)
-    return elo_curve_figure(battles, curves, band=band, limits=limits, height=230, replay=True)
+    x, limits = curve.battles.tolist(), bradley_terry_by_model(ranking)
+    return elo_curve_figure(x, curves, band=band, bradley_terry=limits, height=230, replay=True)
 
 
-def elo_limit_by_model(ranking: Ranking) -> dict[str, float]:
-    """Model -> Bradley–Terry rating, the limit of its Elo curve. A group of models is
-    left out if some of them never lost to the others, because its ratings are then not finite."""
+def bradley_terry_by_model(ranking: Ranking) -> dict[str, float]:
+    """Model -> Bradley–Terry rating, which its Elo approaches with more battles. A group of models
+    is left out if some of them never lost to the others, because its ratings are then not
+    finite."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -193,7 +194,7 @@ def convergence_badge(ranking: Ranking) -> Markup:
     """HTML badge on whether Elo has converged: it has if each model's Bradley–Terry rating lies in
     the Elo band, the range of the model's final Elo over shuffled orders of the items. Empty
     without pairs or finite ratings."""
-    limits, curve = elo_limit_by_model(ranking), ranking.elo_curve
+    limits, curve = bradley_terry_by_model(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY
     away = {

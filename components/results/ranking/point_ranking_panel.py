@@ -51,7 +51,7 @@ def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 
 
-def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Return a headline (whether the first model is significantly ahead of the second) and the
     sentence below it (the values of both), by the judge and prompt with the most verdicts; without
     verdicts or with one model, both say that there is no ranking."""

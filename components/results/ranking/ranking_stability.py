@@ -107,7 +107,7 @@ def _stability_of_changed_places(
     kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
     answer: Answer = "In part" if kept else "Not known"
     if len(changed) == 1:
-        return RankingStability(answer, _one_change_text(changed[0], bool(kept), significant))
+        return RankingStability(answer, _only_change_text(changed[0], bool(kept), significant))
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
     certainty = (
         "At least one pair of models that the two orders rank oppositely differs significantly in "
@@ -127,7 +127,7 @@ def _stability_of_changed_places(
     return RankingStability(answer, text)
 
 
-def _one_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
+def _only_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
     """Text for the only two models that change places, `pair`; `has_others`: whether there are
     further models, which keep their ranks; `significant`: whether the two differ significantly in
     one order."""

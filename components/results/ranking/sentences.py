@@ -19,19 +19,19 @@ from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
 from studies.domain import Estimate
 
 
-def ranking_finding(ranking: Ranking) -> tuple[str, str]:
+def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     """Headline and the sentence below: the leading model, and whether its lead is significant; a
     message without pairs."""
     board = ranking.main_leaderboard
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."
     return (
-        f"{_leader_sentence(board, ranking)}{_people_clause(board, ranking)}.",
+        f"{_leader_sentence(board, ranking)}{_people_ranking_clause(board, ranking)}.",
         _sentence_below_headline(board, ranking),
     )
 
 
-def options_finding(rates: Mapping[str, Estimate]) -> tuple[str, str]:
+def options_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     """Headline and the sentence below, if each comparison has three or more answers: the model
     with the highest win rate, and the next, or all models with this win rate."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
@@ -94,7 +94,7 @@ def unclear_leader_sentence(board: Leaderboard) -> str:
     return f"No significant difference between {first} and {second} yet"
 
 
-def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
+def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return ""
@@ -104,7 +104,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     if people.names == board.names:
-        return f"; people's votes give the same order, {_open_places_text(board)}"
+        return f"; people's votes give the same order, {_unsettled_places_clause(board)}"
     first, other = board.names[0], people.names[0]
     if other == first:
         return (
@@ -116,7 +116,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     return f"; people's votes put {other} first, but not significantly above {first}"
 
 
-def _open_places_text(board: Leaderboard) -> str:
+def _unsettled_places_clause(board: Leaderboard) -> str:
     """Clause on the places that more than one model can have, such as "but places 3 to 5 are not
     settled"; a general clause if these places are not adjacent. If the leaderboard has none, the
     clause is on people's differences."""
@@ -135,7 +135,7 @@ def are_all_gaps_significant(board: Leaderboard) -> bool:
 
 
 def _sentence_below_headline(board: Leaderboard, ranking: Ranking) -> str:
-    parts = [_tied_sentence(board), _order_sentence(ranking)]
+    parts = [_unseparated_models_sentence(board), _single_order_leader_sentence(ranking)]
     default = (
         "Bradley–Terry ratings on the Elo scale; a difference is significant if its interval "
         "excludes 0."
@@ -143,7 +143,7 @@ def _sentence_below_headline(board: Leaderboard, ranking: Ranking) -> str:
     return " ".join(part for part in parts if part) or default
 
 
-def _tied_sentence(board: Leaderboard) -> str:
+def _unseparated_models_sentence(board: Leaderboard) -> str:
     """Sentence on the uppermost two adjacent models without a significant difference, and on the
     number of items that would separate them; empty if all differences are significant."""
     for place, (above, below) in enumerate(pairwise(board.names)):
@@ -172,7 +172,7 @@ def _ordinal_word(place: int) -> str:
     return (ORDINALS[place] if place < len(ORDINALS) else slot_name(place)).capitalize()
 
 
-def _order_sentence(ranking: Ranking) -> str:
+def _single_order_leader_sentence(ranking: Ranking) -> str:
     """Sentence that by the verdicts of one order alone another model would lead; empty unless that
     model is significantly above the overall leader in this order."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard

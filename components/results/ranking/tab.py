@@ -12,16 +12,16 @@ from components.html.panel import LegendMark, finding_html, panel_heading, parag
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.pass_fail.scores.computed import (
-    compares_only_options,
+    can_have_ratings,
+    compares_only_many_options,
     has_comparisons,
-    has_rated_pairs,
 )
-from components.results.ranking import choices_strip, panels, point_ranking_panel
+from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
-from components.results.ranking.sentences import options_finding, ranking_finding
+from components.results.ranking.sentences import options_headline, ranking_headline
 from components.results.view import paper_table
-from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View, folded
+from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from components.results.wins import win_rate_panels as wins
 from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_rate
@@ -54,7 +54,7 @@ def has_pairs(filtered: FilteredStudy) -> bool:
 
 def report_headline(filtered: FilteredStudy) -> Markup:
     shown = has_pairs(filtered)
-    return finding_html(*ranking_finding(load_ranking(filtered))) if shown else EMPTY
+    return finding_html(*ranking_headline(load_ranking(filtered))) if shown else EMPTY
 
 
 def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
@@ -69,7 +69,7 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
         for name, matches in zip(board.names, board.matches, strict=True):
             rank, rating = board.ranks[name], board.ratings[name]
             place = (paper_table.rank_cell(rank.low, rank.high), name)
-            rated = (number(rating.value), paper_table.bounds_cell(rating, 1, 0))
+            rated = (number(rating.value), paper_table.interval_cell(rating, 1, 0))
             rate = paper_table.percent_cells(rates[name])
             rows.append((*place, *rated, *rate, count(int(matches))))
     caption = (
@@ -82,46 +82,46 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
     return paper_table.PaperTable("Ranking", caption, head, tuple(rows))
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return point_ranking_panel.point_ranking_finding(filtered)
+        return point_ranking_panel.point_ranking_headline(filtered)
     title, lead = (
-        options_finding(win_rate(filtered.measured_judge_rows, *filtered.rule))
-        if compares_only_options(filtered)
-        else ranking_finding(load_ranking(filtered))
+        options_headline(win_rate(filtered.measured_judge_rows, *filtered.rule))
+        if compares_only_many_options(filtered)
+        else ranking_headline(load_ranking(filtered))
     )
     return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
 
 
-def draw_leaderboard(filtered: FilteredStudy) -> Drawn:
+def render_leaderboard(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
     heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
-    return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
+    return Content({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
-def draw_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
-    """Draw the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
+def render_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
+    """Render the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
     evidence = panels.evidence_html(filtered.measured_judge_rows, ranking)
     return evidence + panels.convergence_badge(ranking) or None
 
 
-def draw_elo_curves(filtered: FilteredStudy) -> Any:
+def render_elo_curves(filtered: FilteredStudy) -> Any:
     figure = panels.elo_figure(load_ranking(filtered))
     return figure or empty_figure("Elo needs pairwise comparisons.", 200)
 
 
-def draw_head_to_head(filtered: FilteredStudy) -> Drawn:
+def render_head_to_head(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
     sizes = panels.battles_per_cell_text(ranking)
     subtitle = f"% of battles that the row wins, ties half; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
-    return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
+    return Content({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
 
-def draw_ranking_by_order(filtered: FilteredStudy) -> Markup:
-    """Draw the sentence on whether the ranking holds in both orders, and the table of orders."""
+def render_ranking_by_order(filtered: FilteredStudy) -> Markup:
+    """Render the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
     text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
@@ -147,13 +147,13 @@ ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 )
 BOARD: Final = Panel(
     "board",
-    draw_leaderboard,
+    render_leaderboard,
     (Body("leaders", "eh-leaders", clickable=True),),
     "Leaderboard",
     how=HOW_RANKING,
     in_report=has_pairs,
     table=ranking_paper_table,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=(
         "bradley_terry.*",
         "ranks.*.place",
@@ -165,14 +165,14 @@ BOARD: Final = Panel(
 )
 EVIDENCE: Final = Panel(
     "evidence",
-    draw_evidence_and_convergence,
+    render_evidence_and_convergence,
     (Body("evidence", "eh-evidence"),),
     "Evidence and convergence",
     json_keys=("planning.*.e_value",),
 )
 ELO: Final = Panel(
     "curves",
-    draw_elo_curves,
+    render_elo_curves,
     (Body("elo", "eh-elo", chart_height=230, clickable=True),),
     "Elo curves",
     "rating after each battle; depends on their order, the leaderboard does not",
@@ -184,12 +184,12 @@ ELO: Final = Panel(
     "judge, then the next), as Elo weights the last block most. In that case use the band.",
     scale=29,
     in_report=has_pairs,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=("elo.*", "protocol.elo.*"),
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",
-    draw_head_to_head,
+    render_head_to_head,
     (Body("heads", "eh-heads", clickable=True),),
     "Head-to-head",
     how="`(wins + ties/2) / battles` between the two models; Wilson intervals at the effective n, "
@@ -197,19 +197,19 @@ HEAD_TO_HEAD: Final = Panel(
     "If the two shares differ much, one rating per model does not describe this pair well.",
     scale=20,
     in_report=has_pairs,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=("head_to_head.*.*", "protocol.head_to_head.*.*"),
 )
 ORDERS: Final = Panel(
     "orders",
-    draw_ranking_by_order,
+    render_ranking_by_order,
     (Body("orders", "eh-orders"),),
     "Does the ranking depend on the order of the answers?",
     "ratings from each order alone and from both orders together; line: "
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     json_keys=(
         "bradley_terry_by_order.first.*",
         "bradley_terry_by_order.second.*",
@@ -218,12 +218,12 @@ ORDERS: Final = Panel(
 )
 CHOICES: Final = Panel(
     "choices",
-    choices_strip.choices_strip,
+    analysis_places.places_by_analysis,
     (Body("choices", "eh-choices-strip"),),
-    choices_strip.TITLE,
-    choices_strip.SUBTITLE,
-    how=choices_strip.HOW_CHOICES,
-    applies=has_rated_pairs,
+    analysis_places.TITLE,
+    analysis_places.SUBTITLE,
+    how=analysis_places.HOW_CHOICES,
+    applies=can_have_ratings,
     json_keys=(
         "first_place.multiverse.*.*",
         "first_place.first.halves_first",
@@ -244,21 +244,21 @@ POINTS: Final = Panel(
 OPTION_RATES: Final = replace(
     wins.RATES,
     name="option_rates",
-    applies=compares_only_options,
+    applies=compares_only_many_options,
     bodies=(Body("option_rates", "eh-option-rates", clickable=True),),
     subtitle=wins.RATES.subtitle.replace("ties count half", "a tie counts 1/N with N answers"),
     table=None,
 )
 """The win rates of a study that compares three or more answers, in place of the leaderboard."""
-PAIR_RATES: Final = replace(wins.RATES, applies=has_rated_pairs)
+PAIR_RATES: Final = replace(wins.RATES, applies=can_have_ratings)
 PAIRS: Final = PanelGroup(
     (
         BOARD,
         OPTION_RATES,
         PanelGroup((ELO, HEAD_TO_HEAD)),
         CHOICES,
-        folded("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
-        folded("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
+        fold("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
+        fold("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
         wins.LEVELS,
     ),
     row=False,
@@ -270,7 +270,7 @@ PAIRS: Final = PanelGroup(
 VIEW: Final = View(
     NAME,
     (PAIRS, POINTS),
-    finding,
+    headline,
     kpis=lambda _: EMPTY,
     report=report_headline,
     json_keys=("gaps.*.*", "planning.*.battles_needed", "position_pooled.consistency"),

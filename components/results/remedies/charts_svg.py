@@ -152,14 +152,14 @@ class _RuleMark:
     study did)."""
 
     number: str
-    line: RuleEstimate
+    estimate: RuleEstimate
     cost: float
     best: bool = False
     pilot: str = ""
 
     @property
     def agreement(self) -> float:
-        return self.line.agreement.value or 0.0
+        return self.estimate.agreement.value or 0.0
 
     @property
     def value(self) -> str:
@@ -167,24 +167,24 @@ class _RuleMark:
 
     @property
     def title(self) -> str:
-        return rule_texts(self.line.rule).title
+        return rule_texts(self.estimate.rule).title
 
     @property
-    def kind(self) -> str:
+    def css_class(self) -> str:
         return "on" if self.best else "p" if self.pilot else ""
 
     @property
-    def tip(self) -> str:
-        n = count(self.line.agreement.n, "comparison")
+    def hover_text(self) -> str:
+        n = count(self.estimate.agreement.n, "comparison")
         return f"{self.value} {self.title}" + (f"; pilot {self.pilot}, {n}" if self.pilot else "")
 
-    def ends(self, y: Scale) -> tuple[float, float]:
+    def interval_ends(self, y: Scale) -> tuple[float, float]:
         """y coordinates of the upper and lower end of the interval."""
-        ((low, high),) = _list_interval_ends([self.line.agreement])
+        ((low, high),) = _list_interval_ends([self.estimate.agreement])
         return y(high), y(low)
 
     def interval_box(self, x: float, y: Scale) -> Box:
-        upper, lower = self.ends(y)
+        upper, lower = self.interval_ends(y)
         return Box(x - 2, upper, x + 2, lower)
 
 
@@ -202,7 +202,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
     reason = ""
     if not results.can_compare_in_dollars:
         unknown = results.unpriced_judges
-        step = f" {results.price_step(unknown)}" if unknown else ""
+        step = f" {results.price_hint(unknown)}" if unknown else ""
         reason = f"No dollars: {results.no_dollars_reason}.{step}"
     return drawn + html.frontier_notes(any(spot.pilot for spot in spots), reason)
 
@@ -210,16 +210,16 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
 def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_RuleMark]:
     """Marks of the rules on all comparisons that use no votes of people, then of the rules of
     pilots; on a dollar axis, only pilots' rules of known price."""
-    best = results.frontier(by_dollars)
+    best = results.pareto_frontier(by_dollars)
     for place, line in enumerate(results.rule_estimates, start=1):
         if line.complete and not line.rule.votes:
-            yield _RuleMark(str(place), line, results.cost(line, by_dollars), line in best)
-    for place, one in enumerate(results.pilot_lines, start=1):
-        cost: float | None = one.line.rule.calls_per_comparison
+            yield _RuleMark(str(place), line, results.rule_price(line, by_dollars), line in best)
+    for place, one in enumerate(results.pilot_rules, start=1):
+        cost: float | None = one.estimate.rule.calls_per_comparison
         if by_dollars:
-            cost = dollars_per_thousand_comparisons(one.line, one.inputs)
+            cost = dollars_per_thousand_comparisons(one.estimate, one.inputs)
         if cost is not None:
-            yield _RuleMark(f"P{place}", one.line, cost, pilot=one.kind)
+            yield _RuleMark(f"P{place}", one.estimate, cost, pilot=one.kind)
 
 
 def _frontier_svg(
@@ -228,7 +228,7 @@ def _frontier_svg(
     """SVG chart of each rule's agreement by its cost (dollars or calls), with a line through the
     rules on the Pareto frontier. A click on a mark opens the comparisons that the rule decides
     differently from a single call, if there are any; marks of pilots' rules cannot be clicked."""
-    lows, highs = zip(*_list_interval_ends(spot.line.agreement for spot in spots), strict=True)
+    lows, highs = zip(*_list_interval_ends(spot.estimate.agreement for spot in spots), strict=True)
     rows = svg_pieces.round_share_ticks(min(lows), max(highs))
     y = canvas.vertical_scale(rows[0], rows[-1])
     x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
@@ -238,9 +238,9 @@ def _frontier_svg(
     joined = sorted((spot.cost, spot.agreement, where) for spot, where in drawn if spot.best)
     marks = []
     for (spot, (px, py)), (true_x, _) in zip(drawn, wanted, strict=True):
-        got, rule = spot.line.agreement, rule_key(spot.line.rule)
+        got, rule = spot.estimate.agreement, rule_key(spot.estimate.rule)
         ends = None if got.low is None or got.high is None else (y(got.low), y(got.high))
-        opens = spot.line.changed and not spot.pilot
+        opens = spot.estimate.changed and not spot.pilot
         select = {"rule": rule, "judge": results.judge, "prompt": results.prompt}
         marks.append((spot, px, py, true_x, ends, select if opens else None))
     names = [] if canvas.narrow else list(_place_rule_names(canvas, drawn, y))
@@ -278,7 +278,7 @@ def _place_rule_names(
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
         if not spot.best:
             continue
-        text, ends = f"{spot.value} {spot.title}", spot.ends(y)
+        text, ends = f"{spot.value} {spot.title}", spot.interval_ends(y)
         # A name crosses an interval only if there is no place beside all of them.
         free = [*taken, *(one.interval_box(at[0], y) for one, at in drawn if one is not spot)]
         place = reserve_room_for_name(text, mark, ends, free, canvas)
@@ -320,10 +320,10 @@ def _risk_curve_svg(
     x, y = canvas.horizontal_scale(0, 1), canvas.vertical_scale(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
 
-    def point(one: CoveragePoint | RuleEstimate) -> Point:
+    def locate(one: CoveragePoint | RuleEstimate) -> Point:
         return x(one.decided.value or 0), y(one.right_when_decided.value or 0)
 
-    at, marks = [point(one) for one in points], [point(one) for one in alone]
+    at, marks = [locate(one) for one in points], [locate(one) for one in alone]
     upper = [(px, y(high)) for (px, _), (_, high) in zip(at, bounds, strict=True)]
     lower = [(px, y(low)) for (px, _), (low, _) in zip(at, bounds, strict=True)]
     tips = [

@@ -22,12 +22,12 @@ from studies.store.store import Store
 
 
 @dataclass(frozen=True, eq=False)
-class PilotLine:
+class PilotRule:
     """A rule of a pilot, estimated on the pilot's stored verdicts, with the pilot's prices. `kind`:
     the remedy that the pilot tests, such as "repeats"."""
 
     kind: str
-    line: RuleEstimate
+    estimate: RuleEstimate
     inputs: RemedyInputs
 
 
@@ -62,7 +62,7 @@ class RemedyResults:
         return "the majority of people" if people else "the known better answers"
 
     @property
-    def comparisons(self) -> int:
+    def comparison_count(self) -> int:
         """Number of comparisons with a known better answer on which rules are compared."""
         return self.study.grid.size
 
@@ -79,16 +79,16 @@ class RemedyResults:
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
-    def pilot_lines(self) -> list[PilotLine]:
+    def pilot_rules(self) -> list[PilotRule]:
         """Rules measured with this judge in pilots of the study, without those that
         `rule_estimates` has on all comparisons. Not cached, because verdicts of a pilot may arrive
         later."""
         known = {line.rule.id for line in self.rule_estimates if line.complete}
         start, found = f"{self.filtered.name}{PILOT_MARK}", []
         for name in pilot_names(self.filtered.store, self.filtered.name):
-            tables, inputs = _pilot_tables(FilteredStudy(self.filtered.store, name))
+            tables, inputs = _pilot_estimates(FilteredStudy(self.filtered.store, name))
             lines = [one for one in tables.get(self.judge, []) if one.rule.id not in known]
-            found += [PilotLine(name.removeprefix(start), one, inputs) for one in lines]
+            found += [PilotRule(name.removeprefix(start), one, inputs) for one in lines]
         return found
 
     @cached_property
@@ -114,7 +114,7 @@ class RemedyResults:
         return plan_budget(self.study, self.inputs.prices)
 
     @property
-    def all_comparisons(self) -> int:
+    def all_comparison_count(self) -> int:
         """Number of comparisons of the study, including those without a known better answer."""
         return self.study.grid.size + sum(self.study.left_out.values())
 
@@ -125,7 +125,7 @@ class RemedyResults:
         return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
 
     @cached_property
-    def patterns(self) -> OrderPatterns | None:
+    def order_patterns(self) -> OrderPatterns | None:
         return count_order_patterns(self.study.grid, self.rater) if self.rater is not None else None
 
     @cached_property
@@ -182,13 +182,9 @@ class RemedyResults:
             )
         return found
 
-    def rule_dollars_per_thousand(self, line: RuleEstimate) -> float | None:
+    def rule_dollars_per_thousand(self, rule: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""
-        return dollars_per_thousand_comparisons(line, self.inputs)
-
-    def tokens(self, line: RuleEstimate) -> float | None:
-        """Tokens per comparison under a rule; None if a judge reported no token counts."""
-        return rule_cost(line, self.inputs.tokens)
+        return dollars_per_thousand_comparisons(rule, self.inputs)
 
     @property
     def _called_raters(self) -> list[tuple[str, str]]:
@@ -202,7 +198,7 @@ class RemedyResults:
         called = dict.fromkeys(judge for judge, _ in self._called_raters)
         return [judge for judge in called if not self._has_price(judge)]
 
-    def price_step(self, judges: Collection[str]) -> str:
+    def price_hint(self, judges: Collection[str]) -> str:
         """Sentence on how to find the cost of judges whose price is unknown: from a price that is
         set on the Study tab, or, if no tokens are stored, from the number of calls."""
         if any(judge in judges for judge, _ in self.inputs.tokens):
@@ -227,29 +223,29 @@ class RemedyResults:
         """Whether rules can be compared in dollars."""
         return bool(self.rule_estimates) and not self.no_dollars_reason
 
-    def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
+    def pareto_frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """Pareto frontier, cheapest rule first: the rules whose agreement is higher than that of
         every other rule that costs the same or less, in dollars (`by_dollars`) or calls. Rules on
         fewer comparisons and rules with people's votes are left out."""
         lines = [line for line in self.rule_estimates if line.complete and not line.rule.votes]
-        lines.sort(key=lambda one: (self.cost(one, by_dollars), -_agreement_value(one)))
+        lines.sort(key=lambda one: (self.rule_price(one, by_dollars), -_agreement_value(one)))
         best: list[RuleEstimate] = []
         for line in lines:
             if not best or _agreement_value(line) > _agreement_value(best[-1]):
                 best.append(line)
         return best
 
-    def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
+    def rule_price(self, rule: RuleEstimate, by_dollars: bool) -> float:
         """Price of a rule: with `by_dollars`, dollars per 1,000 comparisons (0 if unknown), else
         calls per comparison."""
         if not by_dollars:
-            return line.rule.calls_per_comparison
-        return self.rule_dollars_per_thousand(line) or 0.0
+            return rule.rule.calls_per_comparison
+        return self.rule_dollars_per_thousand(rule) or 0.0
 
 
-def dollars_per_thousand_comparisons(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
+def dollars_per_thousand_comparisons(rule: RuleEstimate, inputs: RemedyInputs) -> float | None:
     """Dollars per 1,000 comparisons of a rule; None if a price is unknown."""
-    one = rule_cost(line, inputs.prices)
+    one = rule_cost(rule, inputs.prices)
     return None if one is None else 1000 * one
 
 
@@ -257,8 +253,8 @@ def _gain_value(price_gain: PriceGain) -> float:
     return price_gain.gain.value or 0.0
 
 
-def _agreement_value(line: RuleEstimate) -> float:
-    return line.agreement.value or 0.0
+def _agreement_value(rule: RuleEstimate) -> float:
+    return rule.agreement.value or 0.0
 
 
 @memoise_by_study
@@ -289,7 +285,7 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 
 @memoise_by_study
-def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
+def _pilot_estimates(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
     """Judge -> estimates of the rules in a pilot, with the first prompt of its study file (another
     prompt if the judge has no verdicts with that one); and the pilot's prices and token counts."""
     inputs = read_remedy_inputs(pilot.store, pilot.name)

@@ -29,7 +29,7 @@ def judge_and_prompt_to_improve(filtered: FilteredStudy) -> tuple[str, str] | No
     if has_comparisons(filtered):
         results = load_remedies(filtered)
         if results.rater is not None:
-            few = 0 < results.comparisons <= MAX_CASES
+            few = 0 < results.comparison_count <= MAX_CASES
             return (results.judge, results.prompt) if few else None
     for rater, found in load_point_remedies(filtered).items():
         return rater if found.rules[0].value.n <= MAX_CASES else None

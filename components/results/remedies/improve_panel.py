@@ -193,7 +193,7 @@ def build_improve_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | 
     if result is not None:
         latest, table, advice = result
         shown = EMPTY if table is None else candidates_table(table, latest)
-        more = _result_values(store, name, latest.look, advice)
+        more = _look_values(store, name, latest.look, advice)
     orders = 2 if labels.kind == PAIRS else int(own["orders"].max()) if len(own) else 1
     card = ImproveCard(
         judge=judge,
@@ -236,7 +236,7 @@ def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> st
     return "" if shows else filtered.study.criteria
 
 
-def _result_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
+def _look_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
     """Values of the card on the latest look (trial of candidates on the hold-out): the advice, the
     text that the shown candidate adds to the prompt, and the version that its button would save."""
     found: dict[str, Any] = {"advice": advice}
@@ -321,8 +321,8 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 
-def draw_improve_card(filtered: FilteredStudy) -> Markup | None:
-    """Draw the card "Improve the prompt", and above it the result of the latest look (trial of
+def render_improve_card(filtered: FilteredStudy) -> Markup | None:
+    """Render the card "Improve the prompt", and above it the result of the latest look (trial of
     candidates on the hold-out), if there was one; None without labels, or with over MAX_CASES."""
     found = build_improve_card(filtered)
     if found is None:

@@ -52,13 +52,13 @@ PUBLISHED: Final = {
 # -- recommendation --------------------------------------------------------------------------------
 
 
-def remedy_finding(results: RemedyResults) -> tuple[str, str]:
+def remedy_headline(results: RemedyResults) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule, or the reason why none is
     recommended; and the gain or loss of the usual rule "both orders must agree", unless this is the
     recommended one."""
     advice = results.advice
     if advice is None:
-        return _missing_data_finding(results)
+        return _missing_data_headline(results)
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
         return advice.sentence, "" if usual else _usual_rule_text(results)
@@ -83,7 +83,7 @@ NO_PAIRS_FINDING: Final = (
 )
 
 
-def _missing_data_finding(results: RemedyResults) -> tuple[str, str]:
+def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
     """Headline and the sentence below it if no rule can be compared: verdicts in both orders are
     missing, or the better answers are unknown."""
     known = results.study.left_out["incomplete"]
@@ -119,7 +119,7 @@ def _usual_rule_text(results: RemedyResults) -> str:
 
 
 @dataclass(frozen=True)
-class Offer:
+class RuleOffer:
     """A rule that can be applied to the study, and its gain over one call on held-out items."""
 
     rule: Rule
@@ -157,7 +157,7 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     found = (advice.chosen, results.next_better_costlier_rule)
     raters = results.study.raters
     offers = [
-        Offer(one.rule, one.gain, rule_names.judges_text(one.rule, raters))
+        RuleOffer(one.rule, one.gain, rule_names.judges_text(one.rule, raters))
         for one in found
         if one is not None
     ]
@@ -194,7 +194,7 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
     chosen = results.advice.chosen if results.advice else None
     rule = chosen.rule if chosen else None
     raters = results.study.raters
-    answer = best_rule_sentence(plan, money, results.all_comparisons, rule, raters)
+    answer = best_rule_sentence(plan, money, results.all_comparison_count, rule, raters)
     steps = list(_list_budget_steps(plan, money, raters))
     notes = _unpriced_judges_notes(results, plan)
     return html.budget(in_dollars, answer, steps, notes)
@@ -256,7 +256,7 @@ def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str
     in_calls, notes = plan.currency == "calls", []
     unknown = [judge for judge, _ in results.study.raters] if in_calls else list(plan.unpriced)
     names = rule_names.join_names(list(dict.fromkeys(unknown)))
-    step = results.price_step(unknown)
+    step = results.price_hint(unknown)
     if in_calls:
         notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
     elif unknown:
@@ -276,7 +276,7 @@ class RuleRow:
     frontier; `picked`: whether it is recommended."""
 
     number: str
-    line: RuleEstimate
+    estimate: RuleEstimate
     inputs: RemedyInputs
     pilot: str = ""
     best: bool = False
@@ -284,31 +284,31 @@ class RuleRow:
 
     @property
     def key(self) -> str:
-        return rule_key(self.line.rule)
+        return rule_key(self.estimate.rule)
 
     @property
     def title(self) -> str:
-        return rule_names.rule_texts(self.line.rule).title
+        return rule_names.rule_texts(self.estimate.rule).title
 
     @property
     def detail(self) -> str:
         if self.pilot:
-            return f"{self.pilot}: {count(self.line.agreement.n, 'comparison')}"
-        partners = " (with the judges of highest agreement)" if self.line.rule.picked else ""
-        note = f"; {self.line.agreement.note}" if self.line.agreement.note else ""
-        return rule_names.rule_texts(self.line.rule).explanation + partners + note
+            return f"{self.pilot}: {count(self.estimate.agreement.n, 'comparison')}"
+        partners = " (with the judges of highest agreement)" if self.estimate.rule.picked else ""
+        note = f"; {self.estimate.agreement.note}" if self.estimate.agreement.note else ""
+        return rule_names.rule_texts(self.estimate.rule).explanation + partners + note
 
     @property
-    def published(self) -> str:
-        return "" if self.pilot else PUBLISHED.get(self.line.rule.id, "")
+    def published_effect(self) -> str:
+        return "" if self.pilot else PUBLISHED.get(self.estimate.rule.id, "")
 
     @property
     def dollars(self) -> float | None:
-        return dollars_per_thousand_comparisons(self.line, self.inputs)
+        return dollars_per_thousand_comparisons(self.estimate, self.inputs)
 
     @property
     def tokens(self) -> float | None:
-        return rule_cost(self.line, self.inputs.tokens)
+        return rule_cost(self.estimate, self.inputs.tokens)
 
 
 def rules_table(results: RemedyResults) -> Markup:
@@ -317,11 +317,11 @@ def rules_table(results: RemedyResults) -> Markup:
     cannot be computed, with the reason."""
     groups: dict[str, list[RuleRow]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
     for row in _own_rule_rows(results):
-        people = PEOPLE_PART if row.line.rule.votes else ""
-        groups[people if row.line.complete else FEWER_PART].append(row)
+        people = PEOPLE_PART if row.estimate.rule.votes else ""
+        groups[people if row.estimate.complete else FEWER_PART].append(row)
     groups[PILOT_PART] = [
-        RuleRow(f"P{place}", one.line, one.inputs, one.kind)
-        for place, one in enumerate(results.pilot_lines, start=1)
+        RuleRow(f"P{place}", one.estimate, one.inputs, one.kind)
+        for place, one in enumerate(results.pilot_rules, start=1)
     ]
     known = [line.adjusted for line in results.rule_estimates if line.adjusted is not None]
     lows = [one.low for one in known if one.low is not None]
@@ -332,7 +332,7 @@ def rules_table(results: RemedyResults) -> Markup:
 
 def _own_rule_rows(results: RemedyResults) -> list[RuleRow]:
     """Rows of the rules that this study measured, numbered."""
-    best = results.frontier(by_dollars=False)
+    best = results.pareto_frontier(by_dollars=False)
     chosen = results.advice.chosen if results.advice else None
     key = rule_key(chosen.rule) if chosen else None
     return [
@@ -348,9 +348,9 @@ def best_rules_table(results: RemedyResults) -> Markup:
     kept = [
         row
         for row in _own_rule_rows(results)
-        if row.line.complete
-        and not row.line.rule.votes
-        and (row.best or row.picked or row.line.rule.id in ("single", "agree"))
+        if row.estimate.complete
+        and not row.estimate.rule.votes
+        and (row.best or row.picked or row.estimate.rule.id in ("single", "agree"))
     ]
     return html.best_rules(kept[:MAX_BEST_RULES])
 
@@ -372,7 +372,7 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 def patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
     the credit that each rule gives to each pattern; empty if no better answer is known."""
-    found = results.patterns
+    found = results.order_patterns
     return EMPTY if found is None else html.patterns(results.judge, found)
 
 

@@ -62,7 +62,7 @@ class Pilot:
 def offered_pilots(results: RemedyResults) -> list[Pilot]:
     """Pilots of the remedies that neither the stored replies nor an earlier pilot can test, for the
     judge shown."""
-    done = {one.kind for one in results.pilot_lines}
+    done = {one.kind for one in results.pilot_rules}
     found = _make_pilots(results) if results.rater is not None else ()
     return [pilot for pilot in found if pilot.kind not in done]
 
@@ -115,7 +115,7 @@ def _make_pilots(results: RemedyResults) -> Iterator[Pilot]:
 
 def _prompt_pilots(results: RemedyResults, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
     """Pilots that compare the study's prompt with another prompt, such as one with examples."""
-    length = _reference_length(results)
+    length = _mean_reference_length(results)
     describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
     for kind, prompt, title, detail, spec, extra in (
         ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
@@ -138,7 +138,7 @@ def _prompt_pilots(results: RemedyResults, study: Study, judge: JudgeSpec) -> It
         yield _build_pilot(results, kind, title, detail, changed, calls_each, extra_tokens=extra)
 
 
-def _reference_length(results: RemedyResults) -> float:
+def _mean_reference_length(results: RemedyResults) -> float:
     """Mean length, in characters, of the reference answers that come with the items. The mean is 0
     if any item lacks a reference answer, or if the study compares the reference answers."""
     if REFERENCE in _most_compared_pair(results):

@@ -14,7 +14,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.rate_tables import as_sentence
-from components.results.view.unusable_replies import put_format_first
+from components.results.view.unusable_replies import put_format_advice_first
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from metrics.remedies.rule_names import rater_text
@@ -90,21 +90,21 @@ def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
 
-def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
+def point_remedies_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule with its gain on held-out items, or
     the reason why none is recommended, or that too few replies can be read."""
     found = load_point_remedies(filtered)
     if not found:
-        return put_format_first(filtered, None, (NO_LABELS_TITLE, NO_LABELS))
+        return put_format_advice_first(filtered, None, (NO_LABELS_TITLE, NO_LABELS))
     (judge, prompt), remedies = next(iter(found.items()))
-    return put_format_first(
+    return put_format_advice_first(
         filtered,
         (judge, prompt),
-        _finding_of_rater(rater_text((judge, prompt), list(found)), remedies),
+        _headline_of_rater(rater_text((judge, prompt), list(found)), remedies),
     )
 
 
-def _finding_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
+def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
     single = remedies.rules[0].value
     now = (
         f"One call agrees with {share(single.value, 0)}{spaced_ci(single, 0, scale=100)} of labels"

@@ -7,9 +7,9 @@ from components.html import panel as pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.pass_fail.scores.computed import (
-    compares_only_options,
+    can_have_ratings,
+    compares_only_many_options,
     has_comparisons,
-    has_rated_pairs,
 )
 from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
@@ -17,15 +17,15 @@ from components.results.view import paper_table
 from components.results.view.address_choices import choice_or_default
 from components.results.view.result_view import (
     Body,
+    Content,
     Control,
     ControlState,
-    Drawn,
     Panel,
     PanelGroup,
     View,
-    folded,
+    fold,
 )
-from components.results.view.unusable_replies import put_format_first
+from components.results.view.unusable_replies import put_format_advice_first
 from metrics.error_models.certified_share import certify_judge_share
 from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_texts
@@ -66,19 +66,19 @@ HOW_RULES: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return point_remedies_panel.point_remedies_finding(filtered)
+        return point_remedies_panel.point_remedies_headline(filtered)
     options = filtered.measured_judge_rows["options"]
     if not (options == 2).any():
-        if (options > 2).any() or compares_only_options(filtered):
+        if (options > 2).any() or compares_only_many_options(filtered):
             return panels.NO_PAIRS_FINDING
         if len(options):
-            return point_remedies_panel.point_remedies_finding(filtered)
+            return point_remedies_panel.point_remedies_headline(filtered)
     results = load_remedies(filtered)
-    told = panels.remedy_finding(results)
+    told = panels.remedy_headline(results)
     rater = None if results.rater is None else (results.judge, results.prompt)
-    return put_format_first(filtered, rater, told)
+    return put_format_advice_first(filtered, rater, told)
 
 
 def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -87,43 +87,43 @@ def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlSta
     return ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
 
-def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
-    """Draw the best use of a budget (dollars as text); None without a known better answer."""
+def render_budget(filtered: FilteredStudy, budget: str) -> Content | None:
+    """Render the best use of a budget (dollars as text); None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None or results.budget_plan is None:
         return None
     money = panels.parse_budget(budget)
     heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
-    return Drawn({"budget_plan": panels.budget_html(results, money)}, heading)
+    return Content({"budget_plan": panels.budget_html(results, money)}, heading)
 
 
-def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn | None:
-    """Draw price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls are
-    drawn if rules cannot be compared in dollars). None without a known better answer."""
+def render_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
+    """Render price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls
+    are drawn if rules cannot be compared in dollars). None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
     chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.can_compare_in_dollars)
     heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
-    return Drawn({"frontier": pieces.wrap(chart)}, heading)
+    return Content({"frontier": pieces.wrap(chart)}, heading)
 
 
 def _frontier_subtitle(results: RemedyResults) -> str:
     return (
         f"% agreement with {results.winner_source}, undecided counts half; "
-        f"95{NARROW_SPACE}% CI, {count(results.comparisons, 'comparison')}"
+        f"95{NARROW_SPACE}% CI, {count(results.comparison_count, 'comparison')}"
     )
 
 
-def draw_risk(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the risk-coverage curve; None without a known better answer, or if hardly any comparison
-    is decided."""
+def render_risk_curve(filtered: FilteredStudy) -> Content | None:
+    """Render the risk-coverage curve; None without a known better answer, or if hardly any
+    comparison is decided."""
     results = load_remedies(filtered)
     if results.rater is None or (chart := charts_svg.risk_chart(results)) is None:
         return None
     alone = certified_share_sentence(results)
     subtitle = f"% of decided comparisons that are right; {results.risk_curve[1]}. {alone}"
-    return Drawn({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
+    return Content({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
 
 
 def certified_share_sentence(results: RemedyResults) -> str:
@@ -141,30 +141,30 @@ def certified_share_sentence(results: RemedyResults) -> str:
     return f"{results.judge} may decide {decided} of comparisons alone with {terms}."
 
 
-def draw_best_rules(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the rules worth their price, and the usual one; None without a known better answer."""
+def render_best_rules(filtered: FilteredStudy) -> Content | None:
+    """Render the rules worth their price, and the usual one; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
     on = (
-        f"gain on all {count(results.comparisons, 'comparison')}, optimistic for a chosen rule; "
-        "adjusted for all rules"
+        f"gain on all {count(results.comparison_count, 'comparison')}, optimistic for a chosen "
+        "rule; adjusted for all rules"
     )
     table = pieces.wrap(panels.best_rules_table(results))
-    return Drawn({"best_rules": table}, pieces.panel_heading("The rules", on))
+    return Content({"best_rules": table}, pieces.panel_heading("The rules", on))
 
 
-def draw_rules(filtered: FilteredStudy) -> Drawn | None:
-    """Draw the table of all rules; None without a known better answer."""
+def render_rules(filtered: FilteredStudy) -> Content | None:
+    """Render the table of all rules; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
     heading = pieces.panel_heading(_rules_title(results), _rules_subtitle(results))
-    return Drawn({"rules": pieces.wrap(panels.rules_table(results))}, heading)
+    return Content({"rules": pieces.wrap(panels.rules_table(results))}, heading)
 
 
 def _rules_title(results: RemedyResults) -> str:
-    return f"All rules, computed on the same {count(results.comparisons, 'comparison')}"
+    return f"All rules, computed on the same {count(results.comparison_count, 'comparison')}"
 
 
 def _rules_subtitle(results: RemedyResults) -> str:
@@ -187,7 +187,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
     )
 
 
-def draw_lower_panels(filtered: FilteredStudy) -> Markup | None:
+def render_lower_panels(filtered: FilteredStudy) -> Markup | None:
     """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
     None if no better answer is known, or if no judge passes the filters."""
     results = load_remedies(filtered)
@@ -207,7 +207,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
         return EMPTY
     chart = charts_svg.frontier_chart(results, by_dollars=False)
     widened = "intervals of the differences to one call are widened to hold for all rules together"
-    return pieces.finding_html(*finding(filtered)) + pieces.wrap(
+    return pieces.finding_html(*headline(filtered)) + pieces.wrap(
         panels.html.panel(FRONTIER_TITLE, _frontier_subtitle(results), chart),
         panels.html.panel(_rules_title(results), widened, panels.rules_table(results)),
         panels.patterns_panel(results),
@@ -224,7 +224,7 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
     for line in results.rule_estimates:
         gain = (paper_table.EMPTY_CELL, paper_table.EMPTY_CELL)
         if line.adjusted is not None:
-            bounds = paper_table.bounds_cell(line.adjusted, 100, 1)
+            bounds = paper_table.interval_cell(line.adjusted, 100, 1)
             gain = (format_points(line.adjusted.value), bounds)
         shares = (line.decided, line.right_when_decided)
         row = (
@@ -238,9 +238,9 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
             rows.append(row)
     caption = (
         f"Remedies for {results.judge} on {filtered.name}: agreement with {results.winner_source} "
-        f"in % (undecided counts half) on the same {count(results.comparisons, 'comparison')}. The "
-        "difference to one call is in points; its intervals hold for all rules together. The last "
-        "columns are % decided and % right when decided. "
+        f"in % (undecided counts half) on the same {count(results.comparison_count, 'comparison')}"
+        ". The difference to one call is in points; its intervals hold for all rules together. The "
+        "last columns are % decided and % right when decided. "
         f"{paper_table.describe_items_and_filters(filtered)}"
     )
     head = (
@@ -265,7 +265,7 @@ RECOMMENDATION: Final = Panel(
 )
 BUDGET: Final = Panel(
     "budget_plan",
-    draw_budget,
+    render_budget,
     (Body("budget_plan", "eh-budget-plan"),),
     "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
@@ -287,13 +287,13 @@ BUDGET: Final = Panel(
 )
 FRONTIER: Final = Panel(
     "frontier",
-    draw_frontier,
+    render_frontier,
     (Body("frontier", "eh-frontier", clickable=True),),
     FRONTIER_TITLE,
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
-    applies=has_rated_pairs,
+    applies=can_have_ratings,
     needs=NO_REMEDIES,
     json_keys=(
         "remedies.rules.*.*.*.agreement",
@@ -303,7 +303,7 @@ FRONTIER: Final = Panel(
 )
 RISK: Final = Panel(
     "risk",
-    draw_risk,
+    render_risk_curve,
     (Body("risk", "eh-risk"),),
     RISK_TITLE,
     json_keys=(
@@ -314,7 +314,7 @@ RISK: Final = Panel(
 )
 BEST_RULES: Final = Panel(
     "best_rules",
-    draw_best_rules,
+    render_best_rules,
     (Body("best_rules", "eh-best-rules", clickable=True),),
     "The rules",
     how=HOW_RULES,
@@ -322,7 +322,7 @@ BEST_RULES: Final = Panel(
 )
 RULES: Final = Panel(
     "rules",
-    draw_rules,
+    render_rules,
     (Body("rules", "eh-rules", clickable=True),),
     "All rules",
     how=HOW_RULES,
@@ -335,14 +335,14 @@ RULES: Final = Panel(
 )
 LOWER: Final = Panel(
     "lower",
-    draw_lower_panels,
+    render_lower_panels,
     (Body("lower", "eh-remedy-lower"),),
     css="eh-kind",
     json_keys=("remedies.identity.*.*.same_right", "remedies.identity.*.*.gain"),
 )
 IMPROVE: Final = Panel(
     "improve",
-    improve_panel.draw_improve_card,
+    improve_panel.render_improve_card,
     (Body("improve", "eh-improve-body"),),
     css="eh-kind",
     how=improve_panel.HOW,
@@ -371,9 +371,9 @@ PAIRS: Final = PanelGroup(
 """First panels that need comparisons of answers."""
 MORE_PAIRS: Final = PanelGroup(
     (
-        folded("All rules, verdict patterns, pilots", RULES, LOWER),
-        folded("Budget", BUDGET),
-        folded("Decide fewer, be right more often", RISK),
+        fold("All rules, verdict patterns, pilots", RULES, LOWER),
+        fold("Budget", BUDGET),
+        fold("Decide fewer, be right more often", RISK),
     ),
     row=False,
     css="eh-kind",
@@ -382,8 +382,8 @@ MORE_PAIRS: Final = PanelGroup(
 )
 VIEW: Final = View(
     NAME,
-    (PAIRS, POINTS, folded("Improve the prompt", IMPROVE), MORE_PAIRS),
-    finding,
+    (PAIRS, POINTS, fold("Improve the prompt", IMPROVE), MORE_PAIRS),
+    headline,
     kpis=lambda _: EMPTY,
     report=remedies_report,
     json_keys=("remedies.recommendations.*.*.gain", "remedies.rules.*.*.single.agreement"),

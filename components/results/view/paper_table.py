@@ -30,8 +30,8 @@ def describe_items_and_filters(filtered: FilteredStudy) -> str:
 
 
 def chosen_filters_text(filtered: FilteredStudy, names: Sequence[str]) -> str:
-    """Text on the values of the filters `names`, the models and the suspects, which follows a
-    number of items; "" without any."""
+    """Text on the values of the filters `names`, the models and the suspects, which begins with a
+    comma, to follow a number of items; "" if no filter is in use."""
     filters = [getattr(filtered.filter, name) for name in names]
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(filtered.filter.contestants)
@@ -44,10 +44,10 @@ def percent_cells(estimate: Estimate) -> tuple[str, str]:
     """Value and interval of a share, in per cent; EMPTY_CELL and "" if it is unknown."""
     if estimate.value is None:
         return EMPTY_CELL, ""
-    return number(100 * estimate.value, 1), bounds_cell(estimate, 100, 1)
+    return number(100 * estimate.value, 1), interval_cell(estimate, 100, 1)
 
 
-def bounds_cell(estimate: Estimate, scale: float, decimals: int) -> str:
+def interval_cell(estimate: Estimate, scale: float, decimals: int) -> str:
     return interval(estimate, decimals, scale=scale)
 
 

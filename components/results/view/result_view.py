@@ -2,7 +2,7 @@
 
 A panel has a name, a function that draws it and, optionally, a part of the report and a table. From
 the list of panels follow the HTML of the view (`view_html`), the outputs by name, the report and
-the tables. `draw` takes the controls that are its parameters by name.
+the tables. `Panel.renderer` takes the controls that are its parameters by name.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Control:
         return first[1] if isinstance(first, tuple) else first
 
     def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
-        """State for a study, given the value `wanted` in the page address (None if it has none);
-        None: unchanged."""
+        """State for a study, given the value `wanted` in the page address (None if the address has
+        none); None if the control stays unchanged."""
         if self.state:
             return self.state(filtered, wanted)
         if self.kind == "session":
@@ -65,7 +65,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file of the reader's that a panel draws; its content stays in the Gradio session."""
+    """A file that a reader uploads and a panel draws; its content stays in the Gradio session."""
 
     control: str
     """Name of the control of kind "session" that receives the content."""
@@ -92,7 +92,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Content:
     """Content of a panel: `bodies` (output name -> content), and `heading`; None keeps the panel's
     own heading."""
 
@@ -114,8 +114,8 @@ class Panel:
     """One panel: heading, controls, bodies and the text "How is this computed?"."""
 
     name: str
-    draw: Callable[..., Any]
-    """Function of the filtered study and of controls by name; it returns Drawn, or the content of
+    renderer: Callable[..., Any]
+    """Function of the filtered study and of controls by name; it returns Content, or the content of
     the only body, or None to hide the panel."""
     bodies: tuple[Body, ...]
     title: str = ""
@@ -133,7 +133,7 @@ class Panel:
     does."""
     needs: str = ""
     """Text that names the data which would fill the panel; it is listed under "Not in this study"
-    while `draw` returns None."""
+    while `renderer` returns None."""
     in_report: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the report file contains the panel as on the page, with initial control
     values; None: it does not."""
@@ -158,8 +158,8 @@ class Panel:
 
     @cached_property
     def control_names(self) -> tuple[str, ...]:
-        """Names of the controls that `draw` takes."""
-        _, *names = inspect.signature(self.draw).parameters
+        """Names of the controls that `renderer` takes."""
+        _, *names = inspect.signature(self.renderer).parameters
         return tuple(names)
 
     def fits(self, filtered: FilteredStudy) -> bool:
@@ -167,17 +167,17 @@ class Panel:
         return self.applies is None or self.applies(filtered)
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw the panel with these control values (by name); return output name -> content. The
+        """Render the panel with these control values (by name); return output name -> content. The
         output `visibility_output` is True, or False for a hidden panel, which has no other
         output."""
         drawn = None
         if self.fits(filtered):
-            drawn = self.draw(filtered, **{name: controls[name] for name in self.control_names})
+            drawn = self.renderer(filtered, **{name: controls[name] for name in self.control_names})
         if drawn is None:
             return {self.visibility_output: False}
-        if not isinstance(drawn, Drawn):
+        if not isinstance(drawn, Content):
             (body,) = self.bodies
-            drawn = Drawn({body.name: drawn})
+            drawn = Content({body.name: drawn})
         made = {self.visibility_output: True, **drawn.bodies}
         if drawn.heading is not None:
             made[self.heading_output] = drawn.heading
@@ -187,7 +187,8 @@ class Panel:
 @dataclass(frozen=True)
 class PanelGroup:
     """Panels beside or below each other; with `visible`, shown or hidden as a whole. With `fold`,
-    they are behind this name until it is clicked, and hidden if none of them has content."""
+    the panels are behind this title until it is clicked, and the group is hidden if none has
+    content."""
 
     panels: tuple[Panel | PanelGroup, ...]
     row: bool = True
@@ -197,7 +198,7 @@ class PanelGroup:
     fold: str = ""
 
 
-def folded(title: str, *panels: Panel) -> PanelGroup:
+def fold(title: str, *panels: Panel) -> PanelGroup:
     """Group of panels that are hidden behind a title until it is clicked."""
     return PanelGroup(panels, False, "eh-fold", f"fold_{panels[0].name}", fold=title)
 
@@ -208,7 +209,7 @@ class View:
 
     name: str
     layout: tuple[Panel | PanelGroup, ...]
-    finding: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
+    headline: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
     """Function that returns the headline and the sentence below it; two empty texts if a panel
     draws the headline because it depends on controls."""
     kpis: Callable[[FilteredStudy], Markup] | None = None
@@ -250,7 +251,7 @@ class View:
         return [panel for panel in self.panels if panel.name not in hidden]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw all panels, except in hidden groups, with these control values (by name); return
+        """Render all panels, except in hidden groups, with these control values (by name); return
         output name -> content, and name of a group with `visible` -> whether it is shown."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}
@@ -259,14 +260,14 @@ class View:
         return made
 
     def missing_panels(
-        self, filtered: FilteredStudy, drawn: Mapping[str, Any]
+        self, filtered: FilteredStudy, contents: Mapping[str, Any]
     ) -> list[tuple[str, str]]:
         """Title and needed data of the panels that fit the study, have no content and name the data
-        they need; `drawn` as returned by `render`."""
+        they need; `contents` as returned by `render`."""
         absent = [
             panel
             for panel in self.panels
-            if drawn.get(panel.visibility_output) is False and panel.fits(filtered)
+            if contents.get(panel.visibility_output) is False and panel.fits(filtered)
         ]
         return [(p.title or p.name.capitalize(), p.needs) for p in absent if p.needs]
 

@@ -14,7 +14,7 @@ from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
-from components.results.view.steps_and_menus import NextStep
+from components.results.view.next_step_rows import NextStep
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.rendering.messages import verdict_instruction
@@ -46,8 +46,8 @@ class UnusableReplies:
 
     @property
     def sentence(self) -> str:
-        """Sentence with the number of replies by status; it says "calls" instead of "replies" if
-        some calls ended in an error, without a reply."""
+        """Sentence with the number of replies by status; with the word "calls" instead of "replies"
+        if some calls ended in an error, without a reply."""
         noun = "calls" if self.by_status.get("error") else "replies"
         verb = "returned" if noun == "calls" else "contains"
         kinds = ", ".join(
@@ -78,7 +78,8 @@ def load_unusable_shares(filtered: FilteredStudy) -> dict[Rater, Estimate]:
 
 
 def unusable_column(shares: Mapping[Rater, Estimate]) -> TypedColumn:
-    """Column of a table whose rows have a judge and prompt as values: its unusable replies."""
+    """Table column of unusable replies, for a table whose rows have the pair (judge, prompt) as
+    values."""
     return record_column(UNUSABLE, shares.get)
 
 
@@ -86,12 +87,13 @@ def unusable_share(rows: pd.DataFrame) -> float:
     return UNUSABLE.estimator.estimate(rows).value or 0.0
 
 
-def put_format_first(
-    filtered: FilteredStudy, rater: Rater | None, finding: tuple[str, str]
+def put_format_advice_first(
+    filtered: FilteredStudy, rater: Rater | None, headline: tuple[str, str]
 ) -> tuple[str, str]:
-    """The headline on remedies for a judge with a prompt (`rater`; None: the one with the most
-    unreadable replies) and the sentence below it. If many of its replies cannot be read, the
-    headline is the advice to change the verdict format, and the finding follows below it."""
+    """Return the headline and the sentence below it on remedies for a judge and prompt (`rater`;
+    None: the one with the most unreadable replies): `headline` as it is or, if many replies cannot
+    be read, the advice to change the verdict format, with the texts of `headline` in the sentence
+    below it."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
     shares: dict[Rater, float] = {
         (str(judge), str(prompt)): unreadable_share(rows) for (judge, prompt), rows in groups
@@ -99,10 +101,10 @@ def put_format_first(
     rater = rater or max(shares, key=lambda one: shares[one], default=("", ""))
     unreadable = shares.get(rater, 0.0)
     if unreadable < MANY_UNUSABLE:
-        return finding
+        return headline
     prompt = f" to the prompt {rater[1]}" if len({prompt for _, prompt in shares}) > 1 else ""
     told = f"{share(unreadable, 0)} of the replies of {rater[0]}{prompt} cannot be read."
-    return FORMAT_ADVICE, " ".join(filter(None, (told, *finding)))
+    return FORMAT_ADVICE, " ".join(filter(None, (told, *headline)))
 
 
 def has_votes(filtered: FilteredStudy) -> bool:
@@ -112,19 +114,19 @@ def has_votes(filtered: FilteredStudy) -> bool:
 def explanation_html(filtered: FilteredStudy) -> Markup:
     """HTML of the form of a verdict that the prompt requests, if known, and of an example of an
     unusable reply; empty if there is none."""
-    example = _find_example(filtered)
+    example = _find_unusable_reply(filtered)
     if example is None:
         return EMPTY
     ask = example.ask
     prompt = stored_prompt(filtered.store, ask.key)
     wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
     lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
-    came = _keep_end(example.reply) or _keep_end(example.detail) or "(empty)"
+    came = _shorten_to_end(example.reply) or _shorten_to_end(example.detail) or "(empty)"
     lines.append((f"Example of a reply by {ask.judge}", came))
     return join(fill("<p><b>{}:</b> {}</p>", name, text) for name, text in lines)
 
 
-def _find_example(filtered: FilteredStudy) -> Judgement | None:
+def _find_unusable_reply(filtered: FilteredStudy) -> Judgement | None:
     """The latest unusable reply that passes the filters of judge and prompt; one with text, if
     possible."""
     judges, prompts = (
@@ -135,7 +137,7 @@ def _find_example(filtered: FilteredStudy) -> Judgement | None:
     return next((one for one in found if one.reply.strip()), found[0] if found else None)
 
 
-def _keep_end(text: str) -> str:
+def _shorten_to_end(text: str) -> str:
     """The end of a text, where a verdict is expected, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_EXAMPLE else f"… {line[-MAX_EXAMPLE:]}"

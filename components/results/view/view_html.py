@@ -14,35 +14,35 @@ PARTS = macros("results/view/view.html")
 
 
 def view_html(
-    view: View, drawn: Mapping[str, Any], states: Mapping[str, ControlState | None]
+    view: View, contents: Mapping[str, Any], states: Mapping[str, ControlState | None]
 ) -> Markup:
-    """HTML of a view; `drawn`: output name -> content, as `View.render` returns it; `states`:
+    """HTML of a view; `contents`: output name -> content, as `View.render` returns it; `states`:
     control name -> its state."""
-    return _layout_html(view, view.layout, drawn, states)
+    return _layout_html(view, view.layout, contents, states)
 
 
 def _layout_html(
     view: View,
     layout: Iterable[Panel | PanelGroup],
-    drawn: Mapping[str, Any],
+    contents: Mapping[str, Any],
     states: Mapping[str, ControlState | None],
 ) -> Markup:
     made = []
     for part in layout:
         if isinstance(part, Panel):
-            made.append(_panel_html(view, part, drawn, states))
-        elif drawn.get(part.name) is not False:
-            inside = _layout_html(view, part.panels, drawn, states)
+            made.append(_panel_html(view, part, contents, states))
+        elif contents.get(part.name) is not False:
+            inside = _layout_html(view, part.panels, contents, states)
             made.append(PARTS.group(part, inside) if inside else EMPTY)
     return join(made)
 
 
 def _panel_html(
-    view: View, panel: Panel, drawn: Mapping[str, Any], states: Mapping[str, ControlState | None]
+    view: View, panel: Panel, contents: Mapping[str, Any], states: Mapping[str, ControlState | None]
 ) -> Markup:
-    """HTML of a panel; empty if it is hidden or none of its bodies was drawn."""
-    if drawn.get(panel.visibility_output) is False or not any(
-        one.name in drawn for one in panel.bodies
+    """HTML of a panel; empty if it is hidden or none of its bodies has content."""
+    if contents.get(panel.visibility_output) is False or not any(
+        one.name in contents for one in panel.bodies
     ):
         return EMPTY
     usual = panel_heading(panel.title, panel.subtitle, panel.keys) if panel.title else EMPTY
@@ -53,9 +53,9 @@ def _panel_html(
     made: Markup = PARTS.panel(
         f"{view.name} {panel.name}",
         panel,
-        drawn.get(panel.heading_output, usual),
+        contents.get(panel.heading_output, usual),
         [(one, *state) for one, state in controls if state],
-        [(body, _body_html_or_json(drawn.get(body.name))) for body in panel.bodies],
+        [(body, _body_html_or_json(contents.get(body.name))) for body in panel.bodies],
         note,
     )
     return mark_terms(made)

@@ -184,11 +184,11 @@ def _win_rate_matrix_html(rows: pd.DataFrame, column: str, by: str) -> Markup:
     cells = {(name, ALL_CATEGORIES): rate for name, rate in whole.items()}
     for (group,), rates in win_rates.win_rates_by_cell(rows, [column]).items():
         cells |= {(who, str(group)): e for who, e in rates.items() if group and e.n}
-    scale = wins_scale(chance_win_rate(rows))
+    scale = win_rate_colours(chance_win_rate(rows))
     return _contestant_matrix_html(rows, list(whole), column, by, cells, scale)
 
 
-def wins_scale(even: float) -> scales.ColourScale:
+def win_rate_colours(even: float) -> scales.ColourScale:
     """Colour scale for win rates: no colour up to chance (`even`), strongest colour at 100 %."""
     if even == 0.5:
         return scales.WINS_SCALE
@@ -234,7 +234,7 @@ def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate
 # -- five levels ---------------------------------------------------------------------------------
 
 
-def show_levels(filtered: FilteredStudy) -> Markup:
+def show_five_levels(filtered: FilteredStudy) -> Markup:
     """HTML panel of verdicts on five levels (much better … much worse); empty if no verdict is
     "much better" or "much worse"."""
     rows = row_selection.select_pairs(filtered.measured_judge_rows)
@@ -265,7 +265,7 @@ HOW_LEVELS: Final = (
 # -- ties ----------------------------------------------------------------------------------------
 
 
-def show_ties(filtered: FilteredStudy) -> Markup:
+def show_tie_rates(filtered: FilteredStudy) -> Markup:
     """HTML table of tie rates by judge and prompt; empty if no verdict is a tie."""
     rates = load_bias(filtered).by_rater("tie_rate")
     if not any(rate.value for rate in rates.values()):

@@ -12,7 +12,7 @@ from components.results.view.paper_table import (
     describe_items_and_filters,
     percent_cells,
 )
-from components.results.view.result_view import Body, Control, ControlState, Drawn, Panel
+from components.results.view.result_view import Body, Content, Control, ControlState, Panel
 from components.results.wins import panels, precision_panel
 from metrics.win_rates.win_rates import win_rate
 
@@ -28,14 +28,14 @@ HOW_MATRIX: Final = (
 )
 
 
-def split_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def matrix_columns_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     names = list(panels.SPLIT_COLUMNS)
     return ControlState(choice_or_default(wanted, names, panels.default_matrix_columns(filtered)))
 
 
-def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
-    """Draw the matrix of win rates; `by`: a key of `panels.SPLIT_COLUMNS`, `voice`: the raters, one
-    of `panels.RATER_CHOICES`."""
+def render_matrix(filtered: FilteredStudy, by: str, voice: str) -> Content:
+    """Render the matrix of win rates; `by`: a key of `panels.SPLIT_COLUMNS`, `voice`: the raters,
+    one of `panels.RATER_CHOICES`."""
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
@@ -46,13 +46,13 @@ def draw_matrix(filtered: FilteredStudy, by: str, voice: str) -> Drawn:
             f"95{NARROW_SPACE}% CI"
         )
     heading = panel_heading(f"{what}{of} by {split}", subtitle)
-    return Drawn({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
+    return Content({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
 
 
-def draw_jury_and_tie_models(filtered: FilteredStudy) -> Drawn | None:
+def render_jury_and_tie_models(filtered: FilteredStudy) -> Content | None:
     jury = precision_panel.show_jury(filtered)
     ties = precision_panel.show_tie_models(filtered)
-    return Drawn({"jury": jury, "tie_models": ties}) if jury or ties else None
+    return Content({"jury": jury, "tie_models": ties}) if jury or ties else None
 
 
 def win_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
@@ -83,11 +83,11 @@ RATES: Final = Panel(
 )
 MATRIX: Final = Panel(
     "rate_matrix",
-    draw_matrix,
+    render_matrix,
     (Body("rate_matrix", "eh-rate-matrix", clickable=True),),
     "Win rate by category",
     controls=(
-        Control("by", "Split by", list(panels.SPLIT_COLUMNS), state=split_menu_state),
+        Control("by", "Split by", list(panels.SPLIT_COLUMNS), state=matrix_columns_menu_state),
         Control("voice", "Whose verdicts", list(panels.RATER_CHOICES)),
     ),
     how=HOW_MATRIX,
@@ -96,7 +96,7 @@ MATRIX: Final = Panel(
 )
 TIES: Final = Panel(
     "ties",
-    lambda filtered: panels.show_ties(filtered) or None,
+    lambda filtered: panels.show_tie_rates(filtered) or None,
     (Body("ties", "eh-ties", clickable=True),),
     "Ties",
     f"% of verdicts that are ties, 95{NARROW_SPACE}% CI by items",
@@ -104,7 +104,7 @@ TIES: Final = Panel(
 )
 LEVELS: Final = Panel(
     "levels",
-    lambda filtered: panels.show_levels(filtered) or None,
+    lambda filtered: panels.show_five_levels(filtered) or None,
     (Body("levels", "eh-levels", clickable=True),),
     css="eh-kind",
     json_keys=("levels.*.*",),
@@ -126,7 +126,7 @@ PRECISION: Final = Panel(
 )
 JURY: Final = Panel(
     "jury",
-    draw_jury_and_tie_models,
+    render_jury_and_tie_models,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
     "win rates by the majority of judges, and ratings with ties as a third outcome",

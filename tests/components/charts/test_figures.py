@@ -10,7 +10,7 @@ import re
 import pytest
 
 from components.charts import figures
-from components.charts.figures import SharePoint, SlotRow
+from components.charts.figures import FirstSharePoint, SlotRow
 from components.charts.scatter import ScatterPlot, scatter_figure
 from studies.domain import Estimate
 
@@ -25,11 +25,14 @@ def sample_figures() -> dict[str, figures.Figure]:
     share = Estimate(0.6, 0.5, 0.7, 100, 20)
     return {
         "elo": figures.elo_curve_figure(
-            battles, {EVIL: curve, "b": curve}, band={EVIL: (curve, curve)}, limits={"b": 990}
+            battles,
+            {EVIL: curve, "b": curve},
+            band={EVIL: (curve, curve)},
+            bradley_terry={"b": 990},
         ),
         "elo without battles": figures.elo_curve_figure([], {"a": []}),
         "share": figures.live_first_share_figure(
-            [SharePoint(3, 0.66, 0.2, 0.9), SharePoint(9, 0.4, 0.3, 0.49)]
+            [FirstSharePoint(3, 0.66, 0.2, 0.9), FirstSharePoint(9, 0.4, 0.3, 0.49)]
         ),
         "share without verdicts": figures.live_first_share_figure([]),
         "wins": figures.win_rate_figure({EVIL: share, "b": NOTHING}),
@@ -121,15 +124,15 @@ def test_a_long_curve_is_thinned_but_keeps_its_ends():
     [(0.55, 0.7, "var(--first)"), (0.3, 0.45, "var(--second)"), (0.4, 0.6, "var(--tie)")],
 )
 def test_a_share_gets_a_slot_colour_only_when_its_interval_lies_on_one_side(low, high, colour):
-    figure = figures.live_first_share_figure([SharePoint(200, (low + high) / 2, low, high)])
+    figure = figures.live_first_share_figure([FirstSharePoint(200, (low + high) / 2, low, high)])
     assert figure["data"][1]["line"]["color"] == colour
 
 
 def test_the_range_of_a_live_share_ignores_its_first_wild_verdicts():
     # 1 of 1 is a share of 100 %; that says nothing, so the axis does not open for it.
-    points = [SharePoint(1, 1.0, 0.2, 1.0), SharePoint(400, 0.4, 0.35, 0.45)]
+    points = [FirstSharePoint(1, 1.0, 0.2, 1.0), FirstSharePoint(400, 0.4, 0.35, 0.45)]
     assert figures.live_first_share_figure(points)["layout"]["yaxis"]["range"] == [0.25, 0.75]
-    wild = [*points, SharePoint(500, 0.9, 0.85, 0.94)]
+    wild = [*points, FirstSharePoint(500, 0.9, 0.85, 0.94)]
     assert figures.live_first_share_figure(wild)["layout"]["yaxis"]["range"] == [0, 1]
 
 
@@ -186,7 +189,7 @@ def test_every_figure_brings_its_numbers_along(name):
 def test_the_numbers_of_a_chart_are_its_estimates():
     figure = figures.win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20, "share")})
     assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
-    curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, limits={"a": 1010.0})
+    curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, bradley_terry={"a": 1010.0})
     assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]
 
 

@@ -29,8 +29,8 @@ def test_numbers_of_an_old_frame_are_not_kept_for_the_new_version(store):
     slow = FilteredStudy(store, "one")
     assert len(slow.frame) == 0  # read before the replies arrive
     save(store, 6)
-    assert load_bias(slow).calls == 0
-    assert load_bias(FilteredStudy(store, "one")).calls == 12
+    assert load_bias(slow).call_count == 0
+    assert load_bias(FilteredStudy(store, "one")).call_count == 12
     assert "no verdicts" not in study_headline(store, "one")
 
 
@@ -39,5 +39,5 @@ def test_a_slow_reader_does_not_take_the_new_numbers_for_its_own(store):
     slow = FilteredStudy(store, "one")
     assert len(slow.frame) == 4
     save(store, 6)
-    assert load_bias(FilteredStudy(store, "one")).calls == 12
-    assert load_bias(slow).calls == 4
+    assert load_bias(FilteredStudy(store, "one")).call_count == 12
+    assert load_bias(slow).call_count == 4

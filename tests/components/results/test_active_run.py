@@ -9,9 +9,9 @@ from components.filtering.filters import Filter
 from components.results.bias import tab as bias_tab
 from components.results.controls.active_run_tab import (
     RunProgress,
+    add_partial_notice,
     frozen_notice,
     latest_progress,
-    mark_partial,
     run_progress,
 )
 from components.results.view_drawing import VIEWS, render_view
@@ -28,7 +28,7 @@ VIEW = bias_tab.NAME
 def shown(store, engine, name: str) -> str:
     progress = run_progress(engine, name)
     drawn = render_view(store, name, VIEW, Filter(), VIEWS[VIEW].values_without_study)
-    return str(mark_partial(drawn, progress)["finding"])
+    return str(add_partial_notice(drawn, progress)["finding"])
 
 
 def test_results_are_partial_until_the_run_ends(store, tmp_path):
@@ -55,8 +55,8 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path):
 
 def test_without_a_run_the_view_is_unchanged():
     drawn = {"finding": "headline", "kpis": "numbers"}
-    assert mark_partial(drawn, None) == drawn
-    marked = mark_partial(drawn, RunProgress(48, 147))
+    assert add_partial_notice(drawn, None) == drawn
+    marked = add_partial_notice(drawn, RunProgress(48, 147))
     assert re.search(r"48\D+147", marked["finding"]) and marked["kpis"] == "numbers"
 
 
@@ -87,4 +87,4 @@ def test_findings_are_marked_so_that_a_partial_view_can_hide_them(judged):
         judged, "two judges", "Summary", Filter(), VIEWS["Summary"].values_without_study
     )
     assert "eh-claim" in str(drawn["ranking"]) and "eh-claim" not in str(drawn["judges"])
-    assert "eh-partial" in mark_partial(drawn, RunProgress(1, 2))["finding"]
+    assert "eh-partial" in add_partial_notice(drawn, RunProgress(1, 2))["finding"]

@@ -35,7 +35,7 @@ def study(tmp_path_factory):
 
 def test_a_lead_without_an_upper_limit_is_at_least_that_large_in_headline_and_table(study):
     ranking = load_ranking(study)
-    title, _ = sentences.ranking_finding(ranking)
+    title, _ = sentences.ranking_headline(ranking)
     least = re.search(r"≥ (\d+)</b>", panels.leaderboard_html(ranking))[1]
     assert says(title, "ant leads bee", f"at least {least} Elo")
 
@@ -64,12 +64,12 @@ def test_position_of_pass_or_fail_verdicts_is_about_the_order_of_the_options(stu
     single = FilteredStudy(study.store, awkward_study.SINGLE)
     found = load_pass_fail(single)
     changed, shift = found.order[found.rater].changed, found.shift.shift
-    title, lead = VIEWS["Position"].finding(single)
+    title, lead = VIEWS["Position"].headline(single)
     assert says(title, "verdict by flat", "change places")
     assert percent(changed, 0, n=False) in title
     assert says(lead, f"{100 * abs(shift.value):.1f} points", "no significant difference")
-    whole = VIEWS["Agreement"].finding(single)
-    assert whole[0] != title and VIEWS["Summary"].finding(single) == whole
+    whole = VIEWS["Agreement"].headline(single)
+    assert whole[0] != title and VIEWS["Summary"].headline(single) == whole
 
 
 def test_a_band_that_is_not_drawn_is_not_explained(study):
@@ -81,7 +81,7 @@ def test_a_band_that_is_not_drawn_is_not_explained(study):
 
 def test_the_card_gives_an_order_effect_the_interval_of_the_headline(study):
     one = FilteredStudy(study.store, awkward_study.NAME, Filter(judge="keen", prompt="brief"))
-    title, _ = VIEWS["Position"].finding(one)
+    title, _ = VIEWS["Position"].headline(one)
     (told,) = [text for text in cards_of(one) if says(text, "calls were repeated")]
     size = re.search(r"order adds (\d+ points \[[^]]+\])", title)[1]
     assert says(told, f"difference is +{size}")
@@ -98,4 +98,4 @@ def cards_of(study: FilteredStudy) -> list[str]:
     """The three sentences of the only judge that the filters leave."""
     raters = Raters(study)
     card = ReportCard(raters, raters.filtered_rater_names[0])
-    return [one.text for one in card_sentences(card.facts, card.words)]
+    return [one.text for one in card_sentences(card.facts, card.text_by_key)]

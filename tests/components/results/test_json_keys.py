@@ -337,7 +337,7 @@ def test_a_cell_of_the_position_matrix_names_a_key_that_exists(recorded, study):
     filtered = FilteredStudy(store, study)
     frame, bias = filtered.measured_judge_rows, load_bias(filtered)
     named = {}
-    for measure in list_matrix_measures(bias.options):
+    for measure in list_matrix_measures(bias.max_options):
         html = unescape(bias_matrix_html(bias, measure, frame=frame)).replace("<wbr>", "")
         named[measure] = set(re.findall(r"JSON: ([^\s\"<]+?)[.\s]*[\s\"<]", html))
     assert not named.get("Lean") and named["Consistency"]

@@ -46,7 +46,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredStudy]:
 
 
 def test_the_headline_names_the_largest_effect_and_the_controls(study: FilteredStudy) -> None:
-    title, lead = tab.finding(study)
+    title, lead = tab.headline(study)
     assert says(title, "frame", "+24", "[11, 37]")
     assert says(lead, "more than chance", "19 changes", "controls", "lose")
 
@@ -63,12 +63,12 @@ def test_the_preference_for_padding_is_named_in_nudges_and_summary(study: Filter
     ]
     assert (chosen.count("padded"), len(chosen)) == (99, 128)
     words = ("equally right answers", "the longer one wins", "77\u202f%", "[69, 84]")
-    assert says(tab.finding(study)[1], *words)
-    assert says(str(summary_tab.draw_longer_answer_line(study)), *words, "Nudges")
+    assert says(tab.headline(study)[1], *words)
+    assert says(str(summary_tab.render_longer_answer_line(study)), *words, "Nudges")
 
 
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:
-    html = str(twin_panels.draw_twins(study))
+    html = str(twin_panels.render_twin_effects(study))
     order = [html.index(f">{name}</button>") for name in ("frame", "twice", "markdown")]
     assert order == sorted(order) and order[-1] < html.index("Controls: must lose")
     assert html.index("<details") < html.index(">longer-3</button>"), "not shown: folded"
@@ -78,7 +78,7 @@ def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(s
 
 
 def test_the_floor_is_one_band_through_all_rows_and_that_of_openings_is_dashed(study) -> None:
-    html = str(twin_panels.draw_twins(study))
+    html = str(twin_panels.render_twin_effects(study))
     bands = re.findall(r'<i class="band" style="([^"]*)"', html)
     assert len(bands) == 19 + 1 and len(set(bands)) == 1, "19 rows and the heading of the controls"
     own = re.findall(r'<i class="own" style="([^"]*)"', html)
@@ -92,7 +92,7 @@ def test_pairs_mark_the_added_words_and_link_to_their_calls(study: FilteredStudy
     assert found.total == 64 and found.select["contestant"] == "precise ≈ longer-3"
     kinds = {kind for _, kind in found.pairs[0].words}
     assert kinds == {"", "added"} and found.pairs[0].verdict.startswith("Chosen: the twin")
-    html = str(twin_panels.draw_twin_examples(study))
+    html = str(twin_panels.render_twin_examples(study))
     assert html.count("eh-twin-box open") == 1 and "<mark>" in html
 
 
@@ -112,13 +112,16 @@ def test_examples_are_of_the_selected_category(study: FilteredStudy) -> None:
 
 
 def test_all_families_show_what_could_have_been_found(study: FilteredStudy) -> None:
-    html = str(twin_panels.draw_effects_of_all_families(study))
+    html = str(twin_panels.render_effects_of_all_families(study))
     assert html.count("<tr>") == 1 + 16 + 3 and "25" in html
 
 
 def test_a_filter_of_another_judge_leaves_nothing(study: FilteredStudy) -> None:
     other = FilteredStudy(study.store, study.name, Filter(judge="nobody"))
-    assert twin_panels.draw_twins(other) is None and twin_panels.twin_finding(other) is None
+    assert (
+        twin_panels.render_twin_effects(other) is None
+        and twin_panels.twin_effects_headline(other) is None
+    )
 
 
 def test_compare_with_shows_the_difference_in_each_family_of_twins(store: Store) -> None:
@@ -163,9 +166,9 @@ def test_the_examples_of_a_family_make_no_pandas_row_for_each_verdict(
 
 
 def test_the_summary_names_the_change_that_nudges_name_and_its_unit(study):
-    title, _ = twin_panels.twin_finding(study)
+    title, _ = twin_panels.twin_effects_headline(study)
     family = title.split(" ", 1)[0]
-    words = re.sub(r"<[^>]+>", " ", str(summary_tab.draw_card(study)))
+    words = re.sub(r"<[^>]+>", " ", str(summary_tab.render_card(study)))
     assert re.search(rf"twins: {family}\b.*?\+\d+\.\d points", words, re.DOTALL)
 
 

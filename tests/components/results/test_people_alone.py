@@ -41,7 +41,7 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
     assert study_win_rates(scene)["x"].value == pytest.approx(0.75)
     ranking = load_ranking(scene)
     assert ranking.main_leaderboard is not None and ranking.main_leaderboard.names[0] == "x"
-    assert load_bias(scene).calls == 16
+    assert load_bias(scene).call_count == 16
 
 
 def test_their_votes_are_not_called_judgements(store: Store) -> None:

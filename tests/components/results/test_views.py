@@ -22,7 +22,7 @@ from components.results.view.result_view import (
     Panel,
     PanelGroup,
     View,
-    folded,
+    fold,
 )
 from components.results.view.view_html import view_html
 from components.results.view_drawing import VIEWS
@@ -75,7 +75,7 @@ def shown_to(names: list[str], shown: bool) -> View:
     chart = Panel("chart", draw_chart, (Body("chart", "eh-c", chart_height=9, clickable=True),))
     size = Control("size", "S", ["1", ("<two>", "2")])
     plain = Panel("plain", draw_plain, (Body("plain"),), "Plain", controls=(size,))
-    group = PanelGroup((folded("Empty", grouped), chart), name="group", visible=lambda _: shown)
+    group = PanelGroup((fold("Empty", grouped), chart), name="group", visible=lambda _: shown)
     return View("v", (plain, group))
 
 

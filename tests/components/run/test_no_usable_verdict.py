@@ -25,7 +25,7 @@ from components.results.view_drawing import (
     render_view,
     render_view_uncached,
     study_headline,
-    view_finding,
+    view_headline,
 )
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import LiveStudies
@@ -76,11 +76,11 @@ def test_headline_and_overview_give_the_number_by_status(bare):
     shown = render_view_uncached(bare, overview_tab.NAME, {})
     assert says(shown["finding"], f"{calls} unreadable")
     assert not any(says(str(part), "no verdicts yet") for part in shown.values())
-    assert all("unreadable" in view_finding(view, bare)[0] for view in VIEWS.values())
+    assert all("unreadable" in view_headline(view, bare)[0] for view in VIEWS.values())
 
 
 def test_what_was_expected_and_an_escaped_example_are_shown(bare):
-    for text in (run_outcome_html(bare.store, "small"), overview_tab.draw_unusable(bare)):
+    for text in (run_outcome_html(bare.store, "small"), overview_tab.render_unusable_replies(bare)):
         assert html.escape(BARE) in text and BARE not in text
         assert says(html.unescape(text), "visit-reference-free", "Overall, Response X", "A or B")
 
@@ -95,7 +95,10 @@ def test_a_long_reply_is_shortened(store, tmp_path):
 def test_the_actions_read_change_the_prompt_and_ask_again(bare, engine):
     price = now(bare.store, engine).failed
     assert price.asks == 2 * ITEMS and price.dollars
-    on_run, on_results = run_outcome_html(bare.store, "small"), overview_tab.draw_unusable(bare)
+    on_run, on_results = (
+        run_outcome_html(bare.store, "small"),
+        overview_tab.render_unusable_replies(bare),
+    )
     for text in (on_run, on_results):
         assert html.escape('{"status": "failures"}') in text
         assert 'data-tab="study"' in text and html.escape(PROMPT_ON_STUDY) in text
@@ -136,7 +139,9 @@ def test_asking_again_makes_every_call_once_more(bare, engine, server, said):
     assert run is not None and run.wait(120)
     assert server.bill.totals.calls == before + 2 * ITEMS
     again = FilteredStudy(bare.store, "small")
-    assert find_if_all_unusable(again) is None and overview_tab.draw_unusable(again) is None
+    assert (
+        find_if_all_unusable(again) is None and overview_tab.render_unusable_replies(again) is None
+    )
 
 
 def test_replies_are_not_repeated_while_many_are_usable_or_calls_are_missing():
@@ -153,7 +158,7 @@ def test_one_usable_reply_leaves_headline_and_steps_as_they_were(store, engine):
     some = FilteredStudy(store, "mumbling")
     assert 0 < some.unusable_count < len(some.measured_judge_rows)
     assert find_if_all_unusable(some) is None
-    assert study_headline(store, "mumbling") == overview_tab.finding(some)[0]
+    assert study_headline(store, "mumbling") == overview_tab.headline(some)[0]
     assert not now(store, engine, "mumbling").retry_includes_unreadable
 
 

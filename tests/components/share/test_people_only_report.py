@@ -10,7 +10,7 @@ from components.results.agreement.people_tables import people_agreement_paper_ta
 from components.results.bias import panels
 from components.results.bias.bias_matrix import position_paper_table
 from components.results.bias.computed import load_bias
-from components.results.bias.sentences import bias_finding
+from components.results.bias.sentences import bias_headline
 from components.share.paper_text import latex_table, methods_paragraph, paper_tables
 from components.share.report import ReportFigures, report_sections
 from metrics.position.position_measures import consistency, noise_floor
@@ -72,7 +72,7 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     assert table.rows[0][:2] == ("Two people agree", "50.0") and table.rows[0][-1] == "6"
     latex = "".join(latex_table(one) for one in paper_tables(view).values())
     assert "Two people agree" in latex and "oise" not in latex
-    title, _ = bias_finding(load_bias(view))
+    title, _ = bias_headline(load_bias(view))
     assert says(title, "person", "only 1 pair")
 
 

@@ -167,7 +167,7 @@ def test_its_headline_on_several_options_is_that_of_the_page(store: Store) -> No
              "contestants: [precise, padded, flawed, offtopic]\nprompts: [brief-options]\n"
              "judges: [{name: ada, model: simulated, seed: 1, first_bias: 0.5}]\n")  # fmt: skip
     whole = FilteredStudy(store, "options")
-    title, _, tested = bias_tab.finding(whole)[0].partition(" (p")
+    title, _, tested = bias_tab.headline(whole)[0].partition(" (p")
     assert tested
     assert escape(title) in report_sections._title_section(whole, report_sections.ReportFigures())
 
@@ -178,7 +178,7 @@ def test_its_headline_on_single_answers_is_that_of_summary(store: Store) -> None
     text = "data: {source: probe, count: 6}\ncontestants: [precise]\noptions: rotations\n"
     run_text(store, f"name: passing\n{text}judges: [{judge}]\nprompts: [pass-fail]\n")
     whole = FilteredStudy(store, "passing")
-    title, other = (one.finding(whole)[0] for one in (summary_tab, bias_tab))
+    title, other = (one.headline(whole)[0] for one in (summary_tab, bias_tab))
     top = report_sections._title_section(whole, report_sections.ReportFigures())
     assert escape(title[:18]) in top and escape(other[-18:]) not in top
 

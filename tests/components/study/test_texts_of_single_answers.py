@@ -11,8 +11,8 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.results.overview.tab import draw_card
-from components.results.remedies.point_remedies_panel import point_remedies_finding
+from components.results.overview.tab import render_card
+from components.results.remedies.point_remedies_panel import point_remedies_headline
 from components.results.view.unreadable_share import FORMAT_ADVICE
 from components.results.view.unusable_replies import load_unusable_shares
 from components.results.view_drawing import VIEWS
@@ -165,9 +165,9 @@ def test_the_headline_follows_a_filter_that_leaves_only_scores(tmp_path):
     whole, scores = (
         FilteredStudy(store, "both", Filter(prompt=prompt)) for prompt in ("all", "score-scale")
     )
-    assert "pass" in VIEWS["Summary"].finding(whole)[0]
-    assert not says(VIEWS["Summary"].finding(scores), "no pass/fail")
-    assert "score" in " ".join(VIEWS["Summary"].finding(scores)).lower()
+    assert "pass" in VIEWS["Summary"].headline(whole)[0]
+    assert not says(VIEWS["Summary"].headline(scores), "no pass/fail")
+    assert "score" in " ".join(VIEWS["Summary"].headline(scores)).lower()
     store.close()
 
 
@@ -189,7 +189,7 @@ def test_replies_that_cannot_be_read_come_before_remedies(tmp_path):
             tmp_path,
         )
         filtered = FilteredStudy(store, "s")
-        found[missing] = point_remedies_finding(filtered)[0]
+        found[missing] = point_remedies_headline(filtered)[0]
         store.close()
     assert found[5] == FORMAT_ADVICE and found[0] != FORMAT_ADVICE
 
@@ -197,7 +197,7 @@ def test_replies_that_cannot_be_read_come_before_remedies(tmp_path):
 def test_the_table_of_judges_shows_prompts_whose_replies_cannot_be_read(store: Store) -> None:
     """Of the demo, half of the replies to score-scale cannot be read; see assets/demo/README.md."""
     filtered = FilteredStudy(store, SINGLE_STUDY)
-    text = text_of(str(draw_card(filtered)))
+    text = text_of(str(render_card(filtered)))
     shares = load_unusable_shares(filtered)
     by_prompt = {prompt: found.value for (_, prompt), found in shares.items()}
     rows = filtered.measured_judge_rows

@@ -49,7 +49,7 @@ class ScoreResults:
         return max(sizes, key=lambda rater: sizes[rater]) if sizes else None
 
     @property
-    def shown(self) -> score_distribution.ScoreDistribution | None:
+    def distribution(self) -> score_distribution.ScoreDistribution | None:
         """Distribution of the scores of `rater`; None without scores."""
         return self.distributions[self.rater] if self.rater else None
 
@@ -116,7 +116,7 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
 
 
 def has_comparisons(filtered: FilteredStudy) -> bool:
-    """Whether the views on comparisons apply: not if the study, by its verdicts or its plan, judges
+    """Whether the study compares answers; False if its verdicts (without verdicts, its plan) are on
     single answers only."""
     return not verdict_kinds(filtered).only_points
 
@@ -127,14 +127,14 @@ def has_only_single_answers(filtered: FilteredStudy) -> bool:
     return len(filtered.unfiltered_frame) > 0 and verdict_kinds(filtered).only_points
 
 
-def compares_only_options(filtered: FilteredStudy) -> bool:
+def compares_only_many_options(filtered: FilteredStudy) -> bool:
     """Whether all comparisons of the study are among three or more answers. Such a study has win
     rates, but no ratings."""
     options = filtered.unfiltered_frame["options"]
     return bool((options > 2).any()) and not bool((options == 2).any())
 
 
-def has_rated_pairs(filtered: FilteredStudy) -> bool:
-    """Whether the study may have ratings and curves: not all comparisons are among three or more
-    answers."""
-    return not compares_only_options(filtered)
+def can_have_ratings(filtered: FilteredStudy) -> bool:
+    """Whether the study may have ratings and curves; False if all comparisons are among three or
+    more answers."""
+    return not compares_only_many_options(filtered)

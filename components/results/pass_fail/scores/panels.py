@@ -46,11 +46,11 @@ ONE_ORDER: Final = (
 )
 
 
-def scores_finding(results: ScoreResults) -> tuple[str, str]:
+def scores_headline(results: ScoreResults) -> tuple[str, str]:
     """Headline and the sentence below it: share of answers whose score changes with the order of
     the options, else of the criteria; if only one order was used, the agreement with labels, or the
     mean score without labels. A message without scores."""
-    found, rater = results.shown, results.rater
+    found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return (
             "This study has no scores of single answers.",
@@ -66,7 +66,7 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
         changed = share(results.criteria[rater].overall.changed.value, 0)
         title = f"{changed} {_DIFFERENT} criteria{by}."
-    elif about_labels := labels_finding(results):
+    elif about_labels := labels_headline(results):
         return about_labels
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)}{spaced_ci(found.mean, 2)}"]
@@ -78,7 +78,7 @@ def scores_finding(results: ScoreResults) -> tuple[str, str]:
     return title, f"{'; '.join(texts)}."
 
 
-def labels_finding(results: ScoreResults) -> tuple[str, str] | None:
+def labels_headline(results: ScoreResults) -> tuple[str, str] | None:
     """Headline on the agreement of scores with labels, and the sentence below it; None if the rank
     correlation is unknown."""
     rater = results.rater or ("", "")
@@ -95,7 +95,7 @@ def labels_finding(results: ScoreResults) -> tuple[str, str] | None:
 
 
 def scores_kpis(results: ScoreResults) -> Markup:
-    found, rater = results.shown, results.rater
+    found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return EMPTY
     order, criteria = results.order.get(rater), results.criteria.get(rater)
@@ -104,7 +104,7 @@ def scores_kpis(results: ScoreResults) -> Markup:
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, effective number of scores "
             f"{number(found.effective_values, 1)}".removeprefix(", ")),
-        *([_expected_kpi(found.expected)] if found.expected else []),
+        *([_expected_score_kpi(found.expected)] if found.expected else []),
         *([share_kpi(RECORDS["option_order.changed"].name, order.changed)]
           if order else []),
         *([share_kpi(RECORDS["criteria_order.changed"].name, criteria.overall.changed)]
@@ -120,7 +120,7 @@ def scores_kpis(results: ScoreResults) -> Markup:
     return kpi_strip(kpis)
 
 
-def _expected_kpi(expected: ExpectedScores) -> Kpi:
+def _expected_score_kpi(expected: ExpectedScores) -> Kpi:
     spread = f"standard deviation within a reply {number(expected.spread.value, 2)}"
     note = f"{interval(expected.mean, 2)}, {spread}".removeprefix(", ")
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
@@ -130,7 +130,7 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
     cells with the share of verdicts. Without an order effect, all rows are alike. At most MAX_ROWS
     rows; a notice if there are too many different scores, empty without scores."""
-    found, rater = results.shown, results.rater
+    found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return EMPTY
     if not found.values:
@@ -160,7 +160,7 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
 def expected_levels_table(results: ScoreResults) -> Markup:
     """HTML table of the expected level of each criterion, computed from the probabilities of its
     levels; empty without probabilities."""
-    levels = results.shown.expected_levels if results.shown else {}
+    levels = results.distribution.expected_levels if results.distribution else {}
     if not levels:
         return EMPTY
     columns = [
@@ -171,7 +171,7 @@ def expected_levels_table(results: ScoreResults) -> Markup:
     return wrap(page_table("Criterion", columns, rows, "Expected level by criterion"))
 
 
-def order_tables(results: ScoreResults) -> Markup:
+def order_effects_html(results: ScoreResults) -> Markup:
     """HTML on the effects of the order of options and criteria, and of repeats, with intervals; a
     notice if there was one order and no repeat."""
     rater = results.rater or ("", "")
@@ -211,8 +211,8 @@ def order_tables(results: ScoreResults) -> Markup:
             )
         parts += [
             html.paragraphs(texts),
-            listed_option_table(order),
-            _shift_table("Options in the order", order.shift),
+            option_position_table(order),
+            _score_shift_table("Options in the order", order.shift),
         ]
     if criteria is not None:
         texts = [
@@ -223,13 +223,13 @@ def order_tables(results: ScoreResults) -> Markup:
         ]
         parts += [
             html.paragraphs(texts),
-            _shift_table("Criteria in the order", criteria.overall.shift),
+            _score_shift_table("Criteria in the order", criteria.overall.shift),
             _criterion_place_table(criteria.by_place),
         ]
     return wrap(*parts)
 
 
-def listed_option_table(order: OptionOrder) -> Markup:
+def option_position_table(order: OptionOrder) -> Markup:
     """HTML table of the share of verdicts for the option listed first, second, …, with the share
     expected without an order effect; empty if the positions are unknown."""
     if not order.places:
@@ -247,7 +247,7 @@ def listed_option_table(order: OptionOrder) -> Markup:
     return page_table("Position of the option", columns, rows, "Options chosen by position")
 
 
-def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
+def _score_shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     steps = tick_steps_from(0.1)
     axis = fit_axis(shifts.values(), steps, lambda tick: number(tick, 1), holds=(0.0,))
     text = (

@@ -9,18 +9,18 @@ from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores
-from components.results.view.result_view import Body, Drawn, Panel, ReportPanel, View, folded
+from components.results.view.result_view import Body, Content, Panel, ReportPanel, View, fold
 from components.results.view.unusable_replies import load_unusable_shares
 
 MATRIX_TITLE: Final = "Scores by arrangement"
 LABELS_TITLE: Final = "Agreement of scores with labels"
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    return panels.scores_finding(load_scores(filtered))
+def headline(filtered: FilteredStudy) -> tuple[str, str]:
+    return panels.scores_headline(load_scores(filtered))
 
 
-def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
+def order_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and the sentence below it if scores in several orders of options or criteria are
     known; else None."""
     results = load_scores(filtered)
@@ -29,56 +29,56 @@ def order_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
     known = (order is not None and order.changed.value is not None) or (
         criteria is not None and criteria.overall.changed.value is not None
     )
-    return panels.scores_finding(results) if known else None
+    return panels.scores_headline(results) if known else None
 
 
-def labels_finding(filtered: FilteredStudy) -> tuple[str, str] | None:
-    return panels.labels_finding(load_scores(filtered))
+def labels_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
+    return panels.labels_headline(load_scores(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
     return panels.scores_kpis(load_scores(filtered))
 
 
-def draw_matrix(filtered: FilteredStudy) -> Drawn:
+def render_matrix(filtered: FilteredStudy) -> Content:
     results = load_scores(filtered)
-    if results.shown is None:
+    if results.distribution is None:
         none = empty_state("No scores", "Choose a study whose judges score single answers.")
-        return Drawn({"score_matrix": none}, panel_heading(MATRIX_TITLE))
+        return Content({"score_matrix": none}, panel_heading(MATRIX_TITLE))
     who = " · ".join(results.rater or ())
-    arranged = count(len(results.shown.arrangements), "arrangement")
+    arranged = count(len(results.distribution.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     made = panels.arrangement_matrix(results) + panels.expected_levels_table(results)
-    return Drawn({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
+    return Content({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
 
 
-def draw_order_effects(filtered: FilteredStudy) -> Markup:
+def render_order_effects(filtered: FilteredStudy) -> Markup:
     results = load_scores(filtered)
-    return EMPTY if results.shown is None else panels.order_tables(results)
+    return EMPTY if results.distribution is None else panels.order_effects_html(results)
 
 
-def draw_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
-    """Draw the agreement of scores with labels, of the judge and prompt shown; None if none of
+def render_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
+    """Render the agreement of scores with labels, of the judge and prompt shown; None if none of
     their scores has a label."""
     results = load_scores(filtered)
-    labelled = results.shown is not None and (results.rater or ("", "")) in results.agreement
+    labelled = results.distribution is not None and (results.rater or ("", "")) in results.agreement
     return score_tables.agreement_table(results) if labelled else None
 
 
-def draw_contradictions(filtered: FilteredStudy) -> Markup | None:
-    """Draw the contradictions between scores and comparisons; None if no judge gave both."""
+def render_contradictions(filtered: FilteredStudy) -> Markup | None:
+    """Render the contradictions between scores and comparisons; None if no judge gave both."""
     return score_tables.scores_against_comparisons_table(load_scores(filtered))
 
 
-def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """Draw the table of scores by judge and prompt; None if there would be only one row."""
+def render_judges(filtered: FilteredStudy) -> Markup | None:
+    """Render the table of scores by judge and prompt; None if there would be only one row."""
     return score_tables.score_judges_table(load_scores(filtered), load_unusable_shares(filtered))
 
 
 def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
     """Report panel with the heatmap, and one sentence on each judge; None without scores."""
     results = load_scores(filtered)
-    if results.shown is None:
+    if results.distribution is None:
         return None
     sections = [
         (" · ".join(rater), panels.score_report_sentence(rater, results))
@@ -94,17 +94,17 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
 
 
 def report_agreement_with_labels(filtered: FilteredStudy) -> ReportPanel | None:
-    made = draw_agreement_with_labels(filtered)
+    made = render_agreement_with_labels(filtered)
     return ReportPanel(LABELS_TITLE, "", made) if made else None
 
 
 def report_contradictions(filtered: FilteredStudy) -> Markup | None:
-    return draw_contradictions(filtered) if load_scores(filtered).shown else None
+    return render_contradictions(filtered) if load_scores(filtered).distribution else None
 
 
 MATRIX: Final = Panel(
     "score_matrix",
-    draw_matrix,
+    render_matrix,
     (Body("score_matrix", "eh-score-matrix", clickable=True),),
     MATRIX_TITLE,
     report=report_matrix,
@@ -116,7 +116,7 @@ MATRIX: Final = Panel(
 )
 ORDER: Final = Panel(
     "score_order",
-    draw_order_effects,
+    render_order_effects,
     (Body("score_order", "eh-score-order"),),
     "Do scores change?",
     how="Arrangements (orders of options and of criteria) are compared on the same answer. The "
@@ -124,13 +124,13 @@ ORDER: Final = Panel(
     "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
     "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
     "no score. Intervals: by item.",
-    report=lambda filtered: draw_order_effects(filtered) or None,
+    report=lambda filtered: render_order_effects(filtered) or None,
     table=score_tables.score_order_paper_table,
     json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
 )
 LABELS: Final = Panel(
     "score_labels",
-    draw_agreement_with_labels,
+    render_agreement_with_labels,
     (Body("score_labels", "eh-score-agreement"),),
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
@@ -141,7 +141,7 @@ LABELS: Final = Panel(
 )
 AGAINST: Final = Panel(
     "score_contradictions",
-    draw_contradictions,
+    render_contradictions,
     (Body("score_contradictions", "eh-score-contradictions", clickable=True),),
     "Scores against comparisons",
     "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
@@ -151,7 +151,7 @@ AGAINST: Final = Panel(
 )
 JUDGES: Final = Panel(
     "score_judges",
-    draw_judges,
+    render_judges,
     (Body("score_judges", "eh-score-judges", clickable=True),),
     "All judges",
     "mean scores; % of answers whose score depends on the order of the options; "
@@ -160,8 +160,8 @@ JUDGES: Final = Panel(
 )
 VIEW: Final = View(
     "Scores",
-    (LABELS, AGAINST, folded("Scores of all judges", JUDGES)),
-    finding,
+    (LABELS, AGAINST, fold("Scores of all judges", JUDGES)),
+    headline,
     kpis,
     json_keys=("score_distribution.*.*.mean", "option_order.*.*.changed"),
 )

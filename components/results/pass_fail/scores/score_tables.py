@@ -101,7 +101,8 @@ def agreement_table(results: ScoreResults) -> Markup:
 
 
 def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
-    """A column whose rows are fields of `found`; values of a row: field, number format."""
+    """Column of the values in `found`. Each row of the table has two values: the name of a field of
+    `found`, and the number format."""
     return TypedColumn(head, lambda row: getattr(found, row[0]), itemgetter(1), n=n)
 
 
@@ -157,7 +158,7 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
     if len(results.unusable) < 2:
         return None
 
-    def agreement(rater: tuple[str, str], name: str) -> Estimate | None:
+    def agreement_field(rater: tuple[str, str], name: str) -> Estimate | None:
         found: Estimate | None = getattr(results.agreement.get(rater), name, None)
         return found
 
@@ -172,8 +173,8 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
             f"{changed}, %",
             lambda rater: results.order[rater].changed if rater in results.order else None,
         ),
-        TypedColumn(BIAS.head, lambda rater: agreement(rater, "bias"), SHIFT),
-        TypedColumn(SPEARMAN.head, lambda rater: agreement(rater, "spearman"), SCORE),
+        TypedColumn(BIAS.head, lambda rater: agreement_field(rater, "bias"), SHIFT),
+        TypedColumn(SPEARMAN.head, lambda rater: agreement_field(rater, "spearman"), SCORE),
         unusable_column(unusable),
     ]
     return wrap(rater_table(columns, results.unusable, "Judges that score"))
@@ -193,12 +194,12 @@ def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: labelled scores."
     )
-    rows = [ValueRow(name, one) for name, one in _named_agreements(filtered, load_scores(filtered))]
+    rows = [ValueRow(name, one) for name, one in _agreement_rows(filtered, load_scores(filtered))]
     head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
     return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
 
 
-def _named_agreements(
+def _agreement_rows(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
     """Yield (name of a row, agreement with labels): of each judge's scores, of its expected scores,

@@ -23,13 +23,13 @@ from components.results.agreement.disputes import (
     AGAINST_PEOPLE,
     JUDGES_SPLIT,
     PEOPLE_SPLIT,
+    disputes_subtitle_and_html,
     list_disputes,
-    show_disputes,
 )
 from components.results.agreement.disputes import dispute_kinds as lists_of
 from components.results.agreement.panels import (
     COEFFICIENTS,
-    agreement_finding,
+    agreement_headline,
     show_matrix,
     show_merged_orders,
 )
@@ -65,7 +65,7 @@ def voted(store):
 
 
 def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
-    title, lead = agreement_finding(agreement(voted, "voted"))
+    title, lead = agreement_headline(agreement(voted, "voted"))
     # `first` says what people say in 5 of 12; the difference is sure.
     assert says(title, "good agrees", "most often", "100\u202f%")
     assert says(lead, "same pair agree", "72")  # 13 of 18
@@ -94,7 +94,7 @@ def test_the_line_at_chance_is_on_the_axis_also_if_all_agree_more_often(store):
         sheet.votes(f"q{k}", ann="x", bob="x", cat="x").both(f"q{k}", "good", "xx")
     sheet.save(store)
     data = agreement(store, "sure")
-    assert data.with_people("good").share.low > 0.8
+    assert data.coefficients_with_people("good").share.low > 0.8
     marks = re.findall(r'class="c" style="left:([\d.]+)%', show_merged_orders(data))
     assert marks and all(5 < float(left) < 50 for left in marks)
 
@@ -143,7 +143,8 @@ def test_distances_stand_beside_always_tie(voted):
     assert data.distance_from_people_scores("first", True).mae.value == pytest.approx(
         (4 + 1 / 3) / 6
     )
-    assert data.scores.always_tie_gaps().alignment.mae.value == pytest.approx((4 + 1 / 3) / 6)
+    tied = data.signed_scores.always_tie_gaps().alignment
+    assert tied.mae.value == pytest.approx((4 + 1 / 3) / 6)
     assert "always tie" in text(show_score_distances(data))
 
 
@@ -195,7 +196,7 @@ def test_disputes_are_sorted_by_how_informative_they_are(store):
     assert [one.item for one in list_disputes(data.raters, AGAINST_PEOPLE)] == ["q1", "q2"]
     assert {one.item for one in list_disputes(data.raters, JUDGES_SPLIT)} == {"q3", "q4"}
     assert [one.item for one in list_disputes(data.raters, PEOPLE_SPLIT)] == ["q5"]
-    subtitle, html = show_disputes(data, AGAINST_PEOPLE)
+    subtitle, html = disputes_subtitle_and_html(data, AGAINST_PEOPLE)
     assert subtitle.startswith("2 cases")
     assert "3 of 3 votes" in html and "1 vote" in html
     assert '"contestant": "x"' in unescape(html)
@@ -209,13 +210,14 @@ def test_disputes_of_one_judge_are_of_no_majority_and_prompts_are_no_judges(stor
             sheet.both("q1", rater[0], "yy", rater[1])
         sheet.votes("q1", ann="x", bob="x").save(store)
     (one, html), (several, _) = (
-        show_disputes(agreement(store, name), AGAINST_PEOPLE) for name in ("one", "prompts")
+        disputes_subtitle_and_html(agreement(store, name), AGAINST_PEOPLE)
+        for name in ("one", "prompts")
     )
     assert says(one, "the judge", "people") and "most judge" not in one and says(html, "1 judge")
     assert says(several, "most prompts")
     votes = Sheet("votes").votes("q1", ann="x", bob="y")
     votes.save(store)
-    _, html = show_disputes(agreement(store, "votes"), PEOPLE_SPLIT)
+    _, html = disputes_subtitle_and_html(agreement(store, "votes"), PEOPLE_SPLIT)
     assert '"contestant": "x"' in unescape(html) and "judge-prompt" not in html and "(0" not in html
 
 
@@ -228,19 +230,19 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert (data.raters.known_answer_source, data.raters.has_people) == ("design", False)
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     scene = FilteredStudy(store, "known")
-    found = majority_panel.agreement_with_known_answer_by_judge(scene)
+    found = majority_panel.call_agreement_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
-    assert says(agreement_tab.finding(scene)[0], "right agrees", "known better answers", "100")
-    assert says(agreement_finding(data)[1], "No votes", "people yet")
+    assert says(agreement_tab.headline(scene)[0], "right agrees", "known better answers", "100")
+    assert says(agreement_headline(data)[1], "No votes", "people yet")
 
 
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
     # People prefer x on the six pairs; `good` says x, `first` x and y: 12 and 6 of 12 calls.
     scene = FilteredStudy(voted, "voted")
-    found = majority_panel.agreement_with_known_answer_by_judge(scene)
+    found = majority_panel.call_agreement_by_judge(scene)
     rules = {cell: one.value for cell, one in load_call_agreement(scene).items()}
     assert {one.value for one in found.values()} == set(rules.values())
-    assert f"{100 * found['good'].value:.1f}" in agreement_tab.finding(scene)[0]
+    assert f"{100 * found['good'].value:.1f}" in agreement_tab.headline(scene)[0]
 
 
 def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_compared(store):
@@ -249,7 +251,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
         sheet.both(f"q{k}", "a", "xx").both(f"q{k}", "b", "xy")
     sheet.save(store)
     data = agreement(store, "unvoted")
-    assert says(agreement_finding(data)[0], "b agree", "50")
+    assert says(agreement_headline(data)[0], "b agree", "50")
     assert "0.00" in show_matrix(data, "κ")
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
     unvoted = FilteredStudy(store, "unvoted")
@@ -268,7 +270,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
 def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
-    title, _ = agreement_tab.finding(scene)
+    title, _ = agreement_tab.headline(scene)
     assert title in (
         "There is no second judge and no vote to compare j with yet.",
         "There are no verdicts yet.",
@@ -281,7 +283,7 @@ def test_a_filter_for_a_prompt_does_not_silence_the_people(voted):
     data = agreement(voted, "voted", Filter(prompt="p", judge="good"))
     assert data.raters.has_people
     assert data.ranked_judges == ["good"]
-    assert data.with_people("good").share.value == 1.0
+    assert data.coefficients_with_people("good").share.value == 1.0
 
 
 def test_a_judge_with_two_prompts_is_two_voices(store):
@@ -297,9 +299,9 @@ def test_a_judge_with_two_prompts_is_two_voices(store):
 def test_what_is_counted_once_is_counted_anew_when_somebody_votes(voted):
     before = load_agreement(FilteredStudy(voted, "voted"))
     assert load_agreement(FilteredStudy(voted, "voted")) is before
-    assert before.among_voters.voters == 3
+    assert before.voter_agreement.voters == 3
     six_items().votes("q0", dan="y").save(voted)
-    assert load_agreement(FilteredStudy(voted, "voted")).among_voters.voters == 4
+    assert load_agreement(FilteredStudy(voted, "voted")).voter_agreement.voters == 4
 
 
 @pytest.mark.extra
@@ -309,15 +311,15 @@ def test_prd_as_drawn(records, store):
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
     # gpt-3.5-turbo with 63 % and claude-v1 with 60 %: no significant difference from gpt-4's 64 %.
-    assert says(agreement_finding(data)[0], "gpt-4", "64", "2 other judges")
-    assert data.with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
-    assert round(data.with_people("gpt-4").kappa.value, 2) == 0.42
+    assert says(agreement_headline(data)[0], "gpt-4", "64", "2 other judges")
+    assert data.coefficients_with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
+    assert round(data.coefficients_with_people("gpt-4").kappa.value, 2) == 0.42
     said = text(show_merged_orders(data))
     for line in ("64 \u2192 58", "63 \u2192 56", "60 \u2192 52", "55 \u2192 38", "50 \u2192 34"):
         assert line in said
     assert len(list_disputes(data.raters, AGAINST_PEOPLE)) == 39
     scene = FilteredStudy(store, "PRD")
-    assert says(agreement_tab.finding(scene)[0], "gpt-4", "75.8", "[72, 79]", "71.9", "[68, 75]")
+    assert says(agreement_tab.headline(scene)[0], "gpt-4", "75.8", "[72, 79]", "71.9", "[68, 75]")
 
 
 @pytest.mark.parametrize("field", ["gold", "human"])
@@ -328,7 +330,7 @@ def test_a_column_of_labels_by_people_is_counted_as_people(store, tmp_path, fiel
     mapping = {"q": "instruction", "one": "first", "two": "second", "won": "winner"}
     import_verdicts(store, path, "labelled", mapping={**mapping, "label": field})
     data = agreement(store, "labelled")
-    title, lead = agreement_finding(data)
+    title, lead = agreement_headline(data)
     if field == "human":
         assert says(title.replace("\u202f", " "), "agrees with people", "75 %")
         assert data.raters.known_answer_source == "people"

@@ -15,7 +15,7 @@ from components.results.agreement.disputes import (
     AGAINST_PEOPLE,
     JUDGES_SPLIT,
     PEOPLE_SPLIT,
-    Dispute,
+    CaseChoices,
     _entropy,
 )
 from studies.frames.frame import NO_PICK, TIE
@@ -28,9 +28,11 @@ def test_the_entropy_of_choices_is_in_bits():
     assert _entropy(Counter(a=5, b=0)) == _entropy(Counter()) == 0.0
 
 
-def case(people: str | None = None, known: str | None = None, **counts: dict[str, int]) -> Dispute:
+def case(
+    people: str | None = None, known: str | None = None, **counts: dict[str, int]
+) -> CaseChoices:
     votes, judges = (Counter(counts.get(name, {})) for name in ("votes", "judges"))
-    return Dispute("q", "c", ("x", "y"), people, votes, judges, known)
+    return CaseChoices("q", "c", ("x", "y"), people, votes, judges, known)
 
 
 @pytest.mark.parametrize(
@@ -44,21 +46,21 @@ def test_judges_with_a_tie_are_against_nobody(winner: str | None, against: int) 
 def test_a_case_is_more_informative_with_more_judges_against_and_a_surer_majority() -> None:
     """Four judges, three against people: 3/4. Three of four votes for x: 3 / (4 + 1)."""
     one = case("x", votes={"x": 3, "y": 1}, judges={"x": 1, "y": 3})
-    assert one.informativeness(AGAINST_PEOPLE) == pytest.approx((0.75, 0.6, 4))
+    assert one.informativeness_key(AGAINST_PEOPLE) == pytest.approx((0.75, 0.6, 4))
     single = case("x", votes={"x": 1}, judges={"y": 4})
-    assert single.informativeness(AGAINST_PEOPLE) == pytest.approx((1.0, 0.5, 1))
+    assert single.informativeness_key(AGAINST_PEOPLE) == pytest.approx((1.0, 0.5, 1))
     sure = case("x", votes={"x": 3}, judges={"y": 4})
-    assert sure.informativeness(AGAINST_PEOPLE) > single.informativeness(AGAINST_PEOPLE)
-    assert case().informativeness(AGAINST_PEOPLE) == (0, 0, 0)
+    assert sure.informativeness_key(AGAINST_PEOPLE) > single.informativeness_key(AGAINST_PEOPLE)
+    assert case().informativeness_key(AGAINST_PEOPLE) == (0, 0, 0)
 
 
 def test_a_known_answer_is_certain_and_splits_are_ranked_by_entropy() -> None:
     one = case("x", "y", votes={"x": 3, "y": 1}, judges={"x": 2, "y": 2})
-    assert one.informativeness(AGAINST_KNOWN) == (0.5, 1.0, 4)
-    assert case(None, "y").informativeness(AGAINST_KNOWN) == (0, 1.0, 0)
+    assert one.informativeness_key(AGAINST_KNOWN) == (0.5, 1.0, 4)
+    assert case(None, "y").informativeness_key(AGAINST_KNOWN) == (0, 1.0, 0)
     apart = pytest.approx(0.811278, abs=1e-6)
-    assert one.informativeness(JUDGES_SPLIT) == (1.0, pytest.approx(1 - 0.811278, abs=1e-6), 4)
-    assert one.informativeness(PEOPLE_SPLIT) == (apart, 0.0, 4)
+    assert one.informativeness_key(JUDGES_SPLIT) == (1.0, pytest.approx(1 - 0.811278, abs=1e-6), 4)
+    assert one.informativeness_key(PEOPLE_SPLIT) == (apart, 0.0, 4)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_a_known_answer_is_certain_and_splits_are_ranked_by_entropy() -> None:
     ],
 )
 def test_more_than_half_of_the_judges_must_be_against(
-    kind: str, one: Dispute, listed: bool
+    kind: str, one: CaseChoices, listed: bool
 ) -> None:
     assert disputes._is_dispute_of_kind(one, kind) is listed
 

@@ -16,7 +16,7 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import AGAINST_PEOPLE
-from components.results.agreement.panels import agreement_finding, show_matrix
+from components.results.agreement.panels import agreement_headline, show_matrix
 from components.results.agreement.people_tables import (
     best_replacing_prompt_sentence,
     best_voter_replacement_sentence,
@@ -26,7 +26,7 @@ from components.results.agreement.people_tables import (
 )
 from components.results.agreement.voters_panel import (
     UNFOLDED_VOTERS,
-    show_targeted_notice,
+    show_targeted_votes_notice,
     show_voters,
     targeted_vote_share_line,
     voters_subtitle,
@@ -110,8 +110,8 @@ def test_flagged_people_stay_and_the_numbers_without_them_stand_beside(voted):
     assert says(said, "Agreement", "subset", "votes") and "Without left, %" in said
     # All four: of six pairs of people three hold `left`, who sides with them on half.
     assert data.all_vote_agreement["two people"].value == pytest.approx((3 + 3 * 0.5) / 6, abs=0.02)
-    assert data.unflagged_agreement["two people"].value == 1.0
-    assert data.among_voters.voters == 4
+    assert data.unflagged_vote_agreement["two people"].value == 1.0
+    assert data.voter_agreement.voters == 4
 
 
 def test_a_name_opens_that_persons_votes(voted):
@@ -126,8 +126,8 @@ def test_a_name_opens_that_persons_votes(voted):
 def test_who_was_asked_twice_has_one_vote_in_the_majority(voted):
     data = agreement(voted, "s")
     # `good` says x; the majority is x wherever three of four say so, repeats or not.
-    assert data.with_people("good").share.value == 1.0
-    assert data.among_voters.pair.share.n == 30 * 6
+    assert data.coefficients_with_people("good").share.value == 1.0
+    assert data.voter_agreement.pair.share.n == 30 * 6
 
 
 def test_names_are_made_inert(store):
@@ -172,8 +172,8 @@ def sought(tmp_path_factory):
 
 def test_estimates_say_that_some_votes_were_sought(sought):
     data = agreement(sought, "s")
-    assert (data.targeted_vote_count, data.votes_cast) == (8, 18)
-    assert "8 of 18 votes" in text(show_targeted_notice(data)) and says(
+    assert (data.targeted_vote_count, data.vote_count) == (8, 18)
+    assert "8 of 18 votes" in text(show_targeted_votes_notice(data)) and says(
         targeted_vote_share_line(data), "not chosen", "random"
     )
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
@@ -207,7 +207,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     data = agreement(store, "voted")
     assert (
         data.targeted_vote_count == 0
-        and show_targeted_notice(data) == ""
+        and show_targeted_votes_notice(data) == ""
         and targeted_vote_share_line(data) == ""
     )
     assert "chosen" not in store.frame("voted")
@@ -272,8 +272,8 @@ def test_a_real_crowd_without_a_judge(records, store):
     spec = DataSpec(str(records / "evalica" / "llmfao.csv"))
     save_recorded_study(store, "crowd", spec, load_source(spec, store.path.parent))
     data = agreement(store, "crowd")
-    assert (len(data.voters), data.votes_cast) == (124, 8931)
-    title, lead = agreement_finding(data)
+    assert (len(data.voters), data.vote_count) == (124, 8931)
+    title, lead = agreement_headline(data)
     assert says(title, "Two people", "agree in") and "124 people" in lead
     assert 1 <= len(data.flagged_voters) <= 12
     apart = [one for one in data.voters if one.flags and one.flags[0].rule == "apart"]
@@ -281,7 +281,8 @@ def test_a_real_crowd_without_a_judge(records, store):
     assert all(one.flags[0].p < 0.05 and one.others.value < one.rest for one in apart)
     assert "Show 112 more" in show_voters(data)
     # Nobody is removed: with and without stand side by side.
-    assert data.all_vote_agreement["two people"].n > data.unflagged_agreement["two people"].n
+    assert data.all_vote_agreement["two people"].n > data.unflagged_vote_agreement["two people"].n
     assert (
-        data.unflagged_agreement["two people"].value > data.all_vote_agreement["two people"].value
+        data.unflagged_vote_agreement["two people"].value
+        > data.all_vote_agreement["two people"].value
     )

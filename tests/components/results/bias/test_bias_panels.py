@@ -28,7 +28,7 @@ from components.results.bias.pair_tests import (
     order_tests_html,
     pair_test_rows,
 )
-from components.results.bias.sentences import bias_finding, flip_sentence, low_consistency_warning
+from components.results.bias.sentences import bias_headline, flip_sentence, low_consistency_warning
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
@@ -61,7 +61,7 @@ def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
     assert low_consistency_warning(fair) == ""
     # Half of 80 survive: the interval holds the coin, so nothing is said.
     assert low_consistency_warning(load_bias(FilteredStudy(judged, NAME))) == ""
-    lead = ranking_tab.finding(FilteredStudy(judged, NAME, Filter(judge="always first")))[1]
+    lead = ranking_tab.headline(FilteredStudy(judged, NAME, Filter(judge="always first")))[1]
     assert lead.startswith("Low consistency: ")
 
 
@@ -107,15 +107,15 @@ def test_flips_that_go_both_ways_are_not_called_by_position():
 def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
     # 24 of 40 flip, 22 to 2; half of the verdicts flip when the same is asked again.
     noisy = lean(flips=24, first=22, second=2, p=0.001, noise=0.5)
-    assert not noisy.order_decides
+    assert not noisy.order_decides_most
     told = flip_sentence(noisy)
     assert says(told, "60", "flip", "50", "**toward")
     effect = Estimate(0.6, 0.55, 0.65)
     steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0, order_effect=effect)
-    assert steady.order_decides and "**by position**" in flip_sentence(steady)
+    assert steady.order_decides_most and "**by position**" in flip_sentence(steady)
     # More than half by the estimate, but not by its interval.
     unsure = lean(flips=24, first=22, second=2, p=0.001, order_effect=Estimate(0.6, 0.4, 0.8))
-    assert not unsure.order_decides
+    assert not unsure.order_decides_most
 
 
 def test_a_long_list_of_categories_is_cut():
@@ -126,7 +126,7 @@ def test_a_long_list_of_categories_is_cut():
 
 def test_the_finding_counts_what_the_rows_are(judged):
     # One of two judges has a preferred slot, and for that one all pairs flip.
-    title, lead = bias_finding(bias_from_frame(judged.frame(NAME)))
+    title, lead = bias_headline(bias_from_frame(judged.frame(NAME)))
     assert says(title, "flips 50", "repeat", "0", "adds 50 points", "[31, 69]")
     assert says(title, "the two judges", "to the first")
     assert says(lead, "always first", "order decides", "most pairs")
@@ -166,7 +166,7 @@ def test_the_interval_of_flips_is_that_of_the_rater(judged):
 
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
-    title, _ = bias_finding(bias_from_frame(frame))
+    title, _ = bias_headline(bias_from_frame(frame))
     assert says(title, "flips 100") and says(title, "40 of 40 flips", "shown first")
 
 
@@ -226,13 +226,13 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
     ):
         scene = FilteredStudy(judged, NAME, chosen)
         kept, plain = load_bias(scene), bias_from_frame(scene.frame)
-        assert kept.calls == plain.calls
-        assert kept.items == plain.items
+        assert kept.call_count == plain.call_count
+        assert kept.item_count == plain.item_count
         for measure in ("consistency", "entropy", "first_share", "accuracy", "fairness"):
             for row, estimate in plain.by_rater(measure).items():
                 assert kept.by_rater(measure)[row].value == pytest.approx(estimate.value)
                 assert kept.by_rater(measure)[row].low == pytest.approx(estimate.low)
-        assert bias_finding(kept) == bias_finding(plain)
+        assert bias_headline(kept) == bias_headline(plain)
         assert load_bias(scene) is kept  # worked out once for this version of the study
 
 
@@ -278,7 +278,7 @@ def test_p_is_written_as_papers_write_it(p, text):
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
-    assert bias_finding(bias_from_frame(nobody))[0] == "There are no verdicts yet."
+    assert bias_headline(bias_from_frame(nobody))[0] == "There are no verdicts yet."
     assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "show yet")
     assert bias_view.slot_figure(bias_from_frame(nobody)) is None
     assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
@@ -315,17 +315,17 @@ def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
     # Rows with the answers in one order, of a judge that names the better: always the same one.
     whole = judged.frame(NAME)
     one = whole[(whole["judge"] == "fair") & (whole["first"] == whole["first"].iloc[0])]
-    told = bias_finding(bias_from_frame(one.assign(orders=np.int16(orders))))
+    told = bias_headline(bias_from_frame(one.assign(orders=np.int16(orders))))
     assert title in told[0]
     assert lead in told[1]
 
 
 def test_a_part_of_the_judges_is_named_in_words():
-    assert sentences._format_part_of_rows(2, 2, "judge") == "both judges"
-    assert sentences._format_part_of_rows(3, 3, "prompt") == "all three prompts"
-    assert says(sentences._format_part_of_rows(1, 2, "judge"), "one of", "two judges")
+    assert sentences._some_of_total_text(2, 2, "judge") == "both judges"
+    assert sentences._some_of_total_text(3, 3, "prompt") == "all three prompts"
+    assert says(sentences._some_of_total_text(1, 2, "judge"), "one of", "two judges")
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
-    _, lead = bias_finding(bias_from_frame(build(rows)))
+    _, lead = bias_headline(bias_from_frame(build(rows)))
     assert says(lead, "Both judges flip", "noise")
 
 
@@ -333,10 +333,12 @@ def test_a_measure_that_the_study_does_not_offer_gives_way_to_the_first(judged):
     """As in the address of a study with four options. The title names what the matrix shows."""
     shown = FilteredStudy(judged, NAME)
     first, second, *_ = list_matrix_measures(2)
-    drawn = {name: bias_tab.draw_matrix(shown, name, BY_CATEGORY) for name in (first, second, "?")}
+    drawn = {
+        name: bias_tab.render_matrix(shown, name, BY_CATEGORY) for name in (first, second, "?")
+    }
     assert drawn["?"] == drawn[first] != drawn[second]
     assert says(drawn["?"].heading, f"{first} by judge", "category")
     fair = FilteredStudy(judged, NAME, Filter(judge="fair"))
-    heading = bias_tab.draw_matrix(fair, "?", BY_CATEGORY).heading
+    heading = bias_tab.render_matrix(fair, "?", BY_CATEGORY).heading
     assert says(heading, f"{first} by prompt", "category")
-    assert f"{first} by prompt<" in bias_tab.draw_matrix(fair, "?", BY_PROMPT).heading
+    assert f"{first} by prompt<" in bias_tab.render_matrix(fair, "?", BY_PROMPT).heading

@@ -8,8 +8,8 @@ import pytest
 from components.html.scales import CONSISTENCY_SCALE, scale_for_many_options
 from components.results.bias.bias_matrix import LAYOUTS, bias_matrix_html
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.many_options import position_preference_finding, show_slot_effects
-from components.results.bias.option_tests import fit_option_rows
+from components.results.bias.many_options import position_preference_headline, show_slot_effects
+from components.results.bias.option_tests import fit_option_models
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
     OPTION_TEST_NAMES,
@@ -18,7 +18,7 @@ from components.results.bias.pair_tests import (
 )
 from components.results.bias.panels import (
     default_kpis_html,
-    show_slot_or_label,
+    show_slot_and_label_shares,
     slot_figure,
     slot_or_label_sentence,
 )
@@ -119,7 +119,7 @@ def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
 
 def test_who_prefers_a_place_is_counted_and_named(frame):
     bias = bias_from_frame(frame)
-    title, lead = position_preference_finding(bias, fit_option_rows(frame))
+    title, lead = position_preference_headline(bias, fit_option_models(frame))
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 positions in "
         "100\u202f% of its choices (p < .001, permutation test of all positions)."
@@ -129,13 +129,13 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
 
 def test_a_steady_judge_alone_prefers_no_place(frame):
     steady = frame[frame["judge"] == "steady"]
-    title, _ = position_preference_finding(bias_from_frame(steady), fit_option_rows(steady))
+    title, _ = position_preference_headline(bias_from_frame(steady), fit_option_models(steady))
     assert title == ("No judge significantly prefers a position; consistency is 100\u202f%.")
 
 
 def test_the_test_of_options_is_a_permutation_test(frame):
     bias = bias_from_frame(frame)
-    rows = {row.name: row for row in option_test_rows(fit_option_rows(frame), bias)}
+    rows = {row.name: row for row in option_test_rows(fit_option_models(frame), bias)}
     # All 48 picks on one place: of the 24 arrangements of each of 12 items one does that for each
     # of the four places, so p = 4/24^12.
     assert rows["first"].tests["permutation"].p == pytest.approx(4 / 24**12, rel=1e-6)
@@ -157,7 +157,7 @@ def test_what_a_place_is_worth_is_a_share_among_equals():
         return 0 if rng.random() < 0.5 else int(rng.integers(4))
 
     frame = build(chosen("half", slot, items=150))
-    rows = fit_option_rows(frame)
+    rows = fit_option_models(frame)
     first = rows[0].model.share_if_equal[4][0]
     assert first.low < 0.625 < first.high
     html = show_slot_effects(rows, bias_from_frame(frame))
@@ -182,17 +182,17 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
         return made
 
     crossed = build([*rows("place", lambda _: 0), *rows("name", lambda labels: labels.index("A"))])
-    html = show_slot_or_label(bias_from_frame(crossed))
+    html = show_slot_and_label_shares(bias_from_frame(crossed))
     assert says(html, "favours", "<b>position</b>: first")
     assert says(html, "favours", "<b>label</b>")
     few = crossed[crossed["item"].isin(["q0", "q1"])]
-    assert says(show_slot_or_label(bias_from_frame(few)), "No preference", "10 points")
+    assert says(show_slot_and_label_shares(bias_from_frame(few)), "No preference", "10 points")
     some = slot_or_label_sentence(  # an interval without 50 %, but a smaller distance to it
         Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"]
     )
     assert says(some, "No", "10 points")
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
-    assert show_slot_or_label(bias_from_frame(plain)) is None
+    assert show_slot_and_label_shares(bias_from_frame(plain)) is None
 
 
 def with_unrelated(judge: str, pick: int) -> list[dict[str, object]]:

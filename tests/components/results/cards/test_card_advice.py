@@ -8,9 +8,9 @@ import pytest
 
 from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import load_bias
-from components.results.bias.option_tests import load_option_rows, option_p_values
+from components.results.bias.option_tests import load_option_models, option_p_values
 from components.results.bias.panels import default_kpis_html
-from components.results.bias.sentences import bias_finding
+from components.results.bias.sentences import bias_headline
 from components.results.cards.measure_table import card_measures
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
@@ -31,7 +31,7 @@ def cards_of(frame: pd.DataFrame) -> dict[str, ReportCard]:
 
 
 def sentences_of(card: ReportCard) -> list[CardSentence]:
-    return card_sentences(card.facts, card.words)
+    return card_sentences(card.facts, card.text_by_key)
 
 
 def test_card_key_figure_and_legend_have_the_same_chance():
@@ -105,7 +105,7 @@ def test_repeats_with_a_memory_do_not_show_an_order_effect():
     said = rules_said(0.6, 120, 4)
     assert said.count("memory") >= 3 and "order" not in rules_said(0.0, 120, 4)
     frame = repeating_judge(0.6, 120, 0)
-    headline, _ = bias_finding(load_bias(UnsavedStudy("s", judgements=frame)))
+    headline, _ = bias_headline(load_bias(UnsavedStudy("s", judgements=frame)))
     assert says(headline, "flips", "a mere repeat changes", "provided", "repeats are independent")
 
 
@@ -126,7 +126,7 @@ def test_the_p_value_of_a_position_among_options_is_that_of_the_view_position():
         frame = build(row | {"repeat": n} for row in rows for n in range(repeats))
         (card,) = cards_of(frame).values()
         study = UnsavedStudy("s", judgements=frame)
-        (p,) = option_p_values(load_bias(study), load_option_rows(study)).values()
+        (p,) = option_p_values(load_bias(study), load_option_models(study)).values()
         (line,) = (one for one in card_measures(card) if "Position term" in one.label)
         assert says(line.description, f"p = {p:.3f}".lstrip("0"))
         found.append(p)
@@ -144,7 +144,7 @@ def test_a_label_counts_once_however_often_its_answer_is_judged():
     ]
     card = PointCard(frame_of(rows, {f"q{k}": float(1 + k % 4) for k in range(21)}))
     assert card._label_count == 20
-    assert says(card._advice, "Label more", "20 labels")
+    assert says(card._advice_sentence, "Label more", "20 labels")
     assert PointCard(frame_of(rows))._label_count == 0
 
 
@@ -160,9 +160,9 @@ def test_a_judge_that_scores_too_high_is_corrected_and_one_that_is_right_is_not(
 
     assert card(1.0)._is_gain_shown_for("shift")
     assert not card(1.0)._is_gain_shown_for("arrangements", "threshold")
-    assert says(card(1.0)._advice, "mean error", "Remedies")
+    assert says(card(1.0)._advice_sentence, "mean error", "Remedies")
     assert not card(0.0)._is_gain_shown_for("shift")
-    assert not says(card(0.0)._advice, "mean error")
+    assert not says(card(0.0)._advice_sentence, "mean error")
 
 
 def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
@@ -176,8 +176,8 @@ def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
 
     for labels, corrected in ((120, True), (160, False)):
         found = card(labels)
-        assert says(found._advice, "corrected") is corrected
-        assert says(found._advice, "labels'") is not corrected
+        assert says(found._advice_sentence, "corrected") is corrected
+        assert says(found._advice_sentence, "labels'") is not corrected
         (words,) = (words for name, words, *_ in found.measures if name == "True pass rate")
         assert says(words, "corrected") is corrected
     assert says(card(160)._order_sentence, "different orders", "unknown")

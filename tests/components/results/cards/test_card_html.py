@@ -143,12 +143,14 @@ def test_one_order_is_no_consistency(store):
 
 def test_the_judge_that_is_chosen_has_its_card_in_the_summary(voted):
     whole = FilteredStudy(voted, "voted")
-    assert summary_tab.draw_card(whole) is None and "one person" in summary_tab.draw_judges(whole)
+    assert summary_tab.render_card(whole) is None and "one person" in summary_tab.render_judges(
+        whole
+    )
     chosen = FilteredStudy(voted, "voted", Filter(judge="good"))
-    assert summary_tab.draw_judges(chosen) is None
-    html = summary_tab.draw_card(chosen)
+    assert summary_tab.render_judges(chosen) is None
+    html = summary_tab.render_card(chosen)
     assert says(text(html), "Report", "good")
-    assert summary_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="nobody"))) is None
+    assert summary_tab.render_card(FilteredStudy(voted, "voted", Filter(judge="nobody"))) is None
 
 
 def test_text_from_data_stays_text(store):

@@ -16,7 +16,7 @@ from components.results.contrasts.comparison import pair_sides as pair_with_filt
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
 from components.results.contrasts.panels import (
-    contrast_finding,
+    contrast_headline,
     show_contrasts_by_category,
     show_measure_family,
 )
@@ -54,7 +54,7 @@ def scene(module_store) -> FilteredStudy:
 def test_the_steadiest_and_the_least_steady_open_a_study(scene):
     pair = pair_with_filtered_side(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("steady", "shaky")
-    assert says(contrast_finding(pair, "Behaviour")[0], "steady", "50", "consistent", "shaky")
+    assert says(contrast_headline(pair, "Behaviour")[0], "steady", "50", "consistent", "shaky")
 
 
 def test_the_judgements_of_both_sides_are_counted(scene):
@@ -134,7 +134,7 @@ def test_the_same_items_only(store):
 
 def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
     pair = pair_with_filtered_side(scene, "", "")
-    enough, few = pair.by_category(CONSISTENCY)
+    enough, few = pair.contrasts_by_category(CONSISTENCY)
     assert {line.left[1]: line.raw.value for _, line in enough} == {"hard": 10 / 12, "easy": 0.0}
     assert [(line.left[1], line.raw.low) for _, line in few] == [("rare", None)]
     said = text(show_contrasts_by_category(pair, "Consistency"))
@@ -155,7 +155,7 @@ def test_win_rates_are_a_family_of_the_contestants(scene):
     # steady gives x everything; shaky 30 of 40.
     assert {one.name: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
     assert says(
-        contrast_finding(pair_with_filtered_side(scene, "", ""), "Win rates")[0],
+        contrast_headline(pair_with_filtered_side(scene, "", ""), "Win rates")[0],
         "steady gives",
         "25",
         "shaky",
@@ -178,7 +178,7 @@ def test_a_judge_is_compared_with_itself_under_two_prompts(store):
     scene = FilteredStudy(store, "prompts")
     pair = pair_with_filtered_side(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("calm", "hasty")
-    assert says(contrast_finding(pair, "Behaviour")[0], "calm", "100", "consistent", "hasty")
+    assert says(contrast_headline(pair, "Behaviour")[0], "calm", "100", "consistent", "hasty")
 
 
 def test_images_against_a_description_are_two_studies(store):
@@ -203,7 +203,7 @@ def test_one_judge_has_no_contrast_and_says_why(store):
     alone = FilteredStudy(store, "alone")
     assert comparison.compare_menu_state(alone, "j").visible is False
     assert says(
-        contrast_finding(pair_with_filtered_side(alone, "", ""), "Position")[1],
+        contrast_headline(pair_with_filtered_side(alone, "", ""), "Position")[1],
         "two judges",
         "prompts",
     )
@@ -272,7 +272,7 @@ def test_a_headline_without_a_difference_in_consistency_names_the_largest_other_
             problem="", left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"),
             candidates=("a", "b"), common_item_count=9, family_contrasts=lambda _, got=lines: got,
         )  # fmt: skip
-        title, lead = contrast_finding(pair, "All")
+        title, lead = contrast_headline(pair, "All")
         assert says(title, *told), title
         assert says(lead, "9 items")
 
@@ -293,7 +293,7 @@ def test_the_headline_on_who_is_right_is_not_the_consistency(family, shown, told
         problem="", left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"),
         candidates=("a", "b"), common_item_count=9, family_contrasts=lambda _: lines,
     )  # fmt: skip
-    title = contrast_finding(pair, family)[0]
+    title = contrast_headline(pair, family)[0]
     assert says(title, *told) and not says(title, not_told), title
 
 

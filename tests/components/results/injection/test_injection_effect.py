@@ -58,7 +58,7 @@ def test_where_nothing_is_suspicious_nothing_is_said(store):
 
 
 def test_every_count_leaves_them_out(scene):
-    assert (load_bias(scene).calls, load_bias(without(scene)).calls) == (8, 6)
+    assert (load_bias(scene).call_count, load_bias(without(scene)).call_count) == (8, 6)
     assert (len(scene.measured_judge_rows), len(without(scene).measured_judge_rows)) == (8, 6)
     assert (len(scene.outcomes), len(without(scene).outcomes)) == (8, 6)
 

@@ -12,7 +12,7 @@ from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.results.nudges.injection_effect import (
     compare_without_suspects,
     count_texts_by_rule,
-    injection_section,
+    injection_report_section,
 )
 from components.share.report import report_html
 from metrics.position.position_measures import first_share
@@ -72,12 +72,12 @@ def test_the_report_has_the_section_and_its_numbers_have_both(scene):
 
 
 def test_no_button_that_nothing_hears_is_on_paper(scene):
-    assert "Read them" not in injection_section(scene)
+    assert "Read them" not in injection_report_section(scene)
 
 
 def test_where_nothing_was_found_it_says_that_it_was_looked_for(store):
     items = ITEMS[1:]
     made = [judged(ask(item.id, item.id)) for item in items]
     store.save_study(study(), items, (), recorded=made, plan_sha="1", only_recorded=True)
-    told = words(injection_section(FilteredStudy(store, "small")))
+    told = words(injection_report_section(FilteredStudy(store, "small")))
     assert says(told, "No question", "contains", "addressed")

@@ -21,7 +21,7 @@ def test_answers_of_equal_length_have_neither_headline_nor_panels(other, measure
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     import_verdicts(store, path, "s")
     filtered = FilteredStudy(store, "s")
-    title, lead = tab.finding(filtered)
+    title, lead = tab.headline(filtered)
     assert says(f"{title} {lead}", "33") is measured and says(lead, "different") is not measured
-    drawn = [tab.draw_length(filtered), tab.draw_length_controlled(filtered)]
+    drawn = [tab.render_length_effect(filtered), tab.render_length_controlled(filtered)]
     assert [one is not None for one in drawn] == [measured, measured]

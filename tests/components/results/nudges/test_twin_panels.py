@@ -47,15 +47,15 @@ def test_the_table_lists_each_effect_once_with_its_smallest_detectable_one() -> 
     one = effect(
         floor=Estimate(0.05, 0.0, 0.1, 40, 20), adjusted=Estimate(0.15, 0.02, 0.28, 40, 20)
     )
-    made = twin_panels.draw_effects_of_all_families(study(one, unknown, control))
+    made = twin_panels.render_effects_of_all_families(study(one, unknown, control))
     assert made is not None
     assert made.count(f">{CONTROL}<") == 1 and made.count(f">{PLAIN}<") == 2
     assert "1,234" in made and ">+20<" in made and ">+5 (" in made and ">+15 [2, 28]<" in made
     assert ">17<" in made  # half-width .13, and .8416 standard errors, .1/2.093, of the effect
     assert f">{DASH}<" in made, "no interval: nothing is known to be detectable"
-    assert twin_panels.draw_effects_of_all_families(study()) is None
+    assert twin_panels.render_effects_of_all_families(study()) is None
     score = Estimate(0.15, 0.02, 0.28, 40, 20, unit="score")
-    made = twin_panels.draw_effects_of_all_families(study(effect(adjusted=score)))
+    made = twin_panels.render_effects_of_all_families(study(effect(adjusted=score)))
     assert made is not None and ">0.17<" in made
 
 
@@ -80,7 +80,7 @@ def test_families_are_drawn_from_the_largest_effect_down_with_unknown_ones_at_ze
     low, unknown, high = [name for name in FAMILIES if name not in CONTROLS][:3]
     values = {low: -0.2, unknown: None, high: 0.2}
     effects = [effect(family=name, adjusted=Estimate(value)) for name, value in values.items()]
-    made = twin_panels.draw_twins(study(*effects))
+    made = twin_panels.render_twin_effects(study(*effects))
     assert made is not None
     titles = [FAMILIES[name].words for name in (high, unknown, low)]
     assert sorted(titles, key=made.index) == titles
@@ -116,14 +116,14 @@ def weights(own: Estimate, minus: Estimate | None = None) -> dict[str, dict[str,
 def test_the_weight_of_length_is_compared_with_people_if_they_voted(
     part: dict[str, dict[str, Estimate]], has: str, lacks: str
 ) -> None:
-    said = twin_panels._length_weight_sentence("judge-1", part, True)
+    said = twin_panels._length_weight_text("judge-1", part, True)
     assert has in said and lacks not in said and "judge-1" in said
-    assert "judge-1" not in twin_panels._length_weight_sentence("judge-1", part, False)
+    assert "judge-1" not in twin_panels._length_weight_text("judge-1", part, False)
 
 
 def test_an_unknown_weight_has_no_sentence() -> None:
     for own in (Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
-        assert twin_panels._length_weight_sentence("j", weights(own), True) == ""
+        assert twin_panels._length_weight_text("j", weights(own), True) == ""
 
 
 def test_the_weight_of_people_is_that_of_the_judge_minus_the_difference() -> None:
@@ -141,7 +141,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     found = {"j": weights(Estimate(0.1), Estimate(-0.3))}
     shown = SimpleNamespace(store=None, name="", filter=Filter(), memoise=lambda *_: found)
     monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
-    made = twin_panels.draw_style(shown)  # type: ignore[arg-type]
+    made = twin_panels.render_style_weights(shown)  # type: ignore[arg-type]
     assert made is not None
     html = made.bodies["style"]
     assert 'class="w"' not in html and 'class="p control" style="left:25.00%"' in html

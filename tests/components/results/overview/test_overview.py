@@ -46,7 +46,7 @@ def switch(store: Store, tab, **wanted: str) -> gr.Radio:
 
 def test_the_table_of_judges_has_the_flips_by_direction_and_leads_to_the_cards(judged):
     shown = FilteredStudy(judged, NAME)
-    html_text = summary_tab.draw_judges(shown)
+    html_text = summary_tab.render_judges(shown)
     rows = panels.judge_rows(shown)
     leans = {lean.name: lean for lean in flip_leans(load_bias(shown))}
     assert [row.lean for row in rows] == sorted(leans.values(), key=lambda one: one.flips)
@@ -57,15 +57,15 @@ def test_the_table_of_judges_has_the_flips_by_direction_and_leads_to_the_cards(j
     ]
     assert {one["judge"] for one in targets} == {row.lean.judge for row in rows}
     assert {one["view"] for one in targets} == {"Summary"} <= set(VIEWS)
-    ranking = summary_tab.draw_ranking_line(shown)
+    ranking = summary_tab.render_rank_stability(shown)
     assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
 
 
 def test_the_way_on_is_a_remedy_if_the_better_answers_are_known(judged, store):
     name = six_items("Voted").save(store)
-    assert 'data-view="Remedies"' in summary_tab.draw_advice(FilteredStudy(store, name))
+    assert 'data-view="Remedies"' in summary_tab.render_advice(FilteredStudy(store, name))
     known = FilteredStudy(judged, NAME).measured_judge_rows["known_answer"] >= 0
-    assert (summary_tab.draw_advice(FilteredStudy(judged, NAME)) is None) == (not known.any())
+    assert (summary_tab.render_advice(FilteredStudy(judged, NAME)) is None) == (not known.any())
 
 
 def test_labels_of_single_answers_bring_no_remedies_for_pairs(tmp_path, monkeypatch):
@@ -79,11 +79,11 @@ def test_labels_of_single_answers_bring_no_remedies_for_pairs(tmp_path, monkeypa
     text = "data: {source: items.jsonl}\njudges: [{name: keen, model: simulated, seed: 3}]\n"
     run_text(store, f"name: mixed\n{text}prompts: [brief-letters, pass-fail]\n", tmp_path)
     run_text(store, f"name: single\n{text}prompts: [pass-fail]\n", tmp_path)
-    assert summary_tab.draw_advice(FilteredStudy(store, "mixed")) is None
+    assert summary_tab.render_advice(FilteredStudy(store, "mixed")) is None
     left = FilteredStudy(store, "mixed", Filter(prompt="pass-fail"))
-    assert remedies_tab.finding(left)[0] in html.unescape(str(summary_tab.draw_advice(left)))
+    assert remedies_tab.headline(left)[0] in html.unescape(str(summary_tab.render_advice(left)))
     monkeypatch.setattr(summary_tab, "MAX_ADVICE_ROWS", 3)
-    told = str(summary_tab.draw_advice(FilteredStudy(store, "single")))
+    told = str(summary_tab.render_advice(FilteredStudy(store, "single")))
     assert "answer" in told and "comparison" not in told
     store.close()
 
@@ -93,8 +93,8 @@ def test_a_person_is_the_last_row_of_the_judges(store):
     # wrong once; on the last pair ann and bob differ from cyd, so each has no majority of others.
     name = six_items("Voted").save(store)
     shown = FilteredStudy(store, name)
-    html_text = summary_tab.draw_judges(shown)
-    person = load_agreement(shown).among_voters.one_person
+    html_text = summary_tab.render_judges(shown)
+    person = load_agreement(shown).voter_agreement.one_person
     assert ("one person" in html_text) == (person.value is not None)
 
 
@@ -115,8 +115,8 @@ def test_the_agreement_is_named_after_the_answers_it_compares_with(store):
 
 def test_the_headline_is_that_of_position_bias(judged):
     shown = FilteredStudy(judged, NAME)
-    assert summary_tab.finding(shown)[0] == bias_tab.finding(shown)[0]
-    assert study_headline(judged, NAME) == bias_tab.finding(shown)[0]
+    assert summary_tab.headline(shown)[0] == bias_tab.headline(shown)[0]
+    assert study_headline(judged, NAME) == bias_tab.headline(shown)[0]
 
 
 def test_older_addresses_still_open_their_place(judged, tab):
@@ -162,14 +162,14 @@ def test_protocol_needs_a_preset_or_an_address_that_names_it(judged, tab):
 def test_while_a_run_is_active_advice_is_hidden(judged, store):
     """The style sheet hides what is of the class `eh-claim` during a run."""
     name = six_items("Voted").save(store)
-    advice = summary_tab.draw_advice(FilteredStudy(store, name))
-    ranking = summary_tab.draw_ranking_line(FilteredStudy(judged, NAME))
+    advice = summary_tab.render_advice(FilteredStudy(store, name))
+    ranking = summary_tab.render_rank_stability(FilteredStudy(judged, NAME))
     assert "eh-claim" in advice and "eh-claim" in ranking
-    assert "eh-claim" not in summary_tab.draw_judges(FilteredStudy(judged, NAME))
+    assert "eh-claim" not in summary_tab.render_judges(FilteredStudy(judged, NAME))
 
 
 def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(demo_store):
-    drawn = summary_tab.draw_judges(FilteredStudy(demo_store, OPTIONS_STUDY))
+    drawn = summary_tab.render_judges(FilteredStudy(demo_store, OPTIONS_STUDY))
     assert "Position entropy" in drawn.heading and "brief-options" in drawn.bodies["judges"]
 
 
@@ -179,7 +179,7 @@ def test_the_card_of_a_chosen_judge_is_that_of_the_report_beside_the_other_judge
     name = raters.filtered_rater_names[0]
     judge, prompt = raters.names[name]
     chosen = FilteredStudy(judged, NAME, Filter(judge=judge, prompt=prompt))
-    drawn = summary_tab.draw_card(chosen)
+    drawn = summary_tab.render_card(chosen)
     assert drawn == show_card(raters, name)
     assert not says(drawn, "No value", "other judges")
 
@@ -199,8 +199,8 @@ def test_many_unusable_replies_of_several_judges_stand_below_the_headline(store)
         for k in range(10):
             sheet.both(f"q{k}", "a", "??" if k < failed else "xx").both(f"q{k}", "b", "xx")
         sheet.save(store)
-    told = {name: summary_tab.finding(FilteredStudy(store, name))[1] for name in ("many", "few")}
+    told = {name: summary_tab.headline(FilteredStudy(store, name))[1] for name in ("many", "few")}
     assert says(told["many"], "25", "unusable") and not says(told["few"], "unusable")
     chosen = FilteredStudy(store, "many", Filter(judge="a"))
-    assert "unusable" not in summary_tab.finding(chosen)[1], "the card states its own share"
-    assert says(str(summary_tab.draw_card(chosen)), "50", "unusable")
+    assert "unusable" not in summary_tab.headline(chosen)[1], "the card states its own share"
+    assert says(str(summary_tab.render_card(chosen)), "50", "unusable")

@@ -29,7 +29,7 @@ from components.results.pass_fail.panels import (
     format_rates_for_report,
     is_significant_shift,
     option_order_panel,
-    pass_order_finding,
+    pass_order_headline,
 )
 from components.results.pass_fail.rate_tables import rates_table
 from components.results.pass_fail.scores import score_panels
@@ -68,7 +68,7 @@ def store(module_store: Store) -> Store:
 
 
 def test_the_sentence_comes_first(store: Store) -> None:
-    title, lead = pass_fail_tab.finding(FilteredStudy(store, "checks"))
+    title, lead = pass_fail_tab.headline(FilteredStudy(store, "checks"))
     assert title == "The judge passes 97 % of good answers and 39 % of bad ones."
     assert re.search(r"true pass rate is \*\*59.% \[\d+, \d+\]\*\*, the observed one 73.%", lead)
     assert "points too high" in lead
@@ -77,29 +77,29 @@ def test_the_sentence_comes_first(store: Store) -> None:
 
 def test_agreement_and_kappa_have_their_intervals_in_the_tile_and_the_report(store: Store) -> None:
     results = load_pass_fail(FilteredStudy(store, "checks"))
-    rates = results.shown.rates
+    rates = results.shown_result.rates
     kappa = f"κ {rates.kappa.value:.2f} [{rates.kappa.low:.2f}, {rates.kappa.high:.2f}]"
     share = f"[{100 * rates.agreement.low:.1f}, {100 * rates.agreement.high:.1f}]"
     told = str(pass_fail_tab.kpis(FilteredStudy(store, "checks")))
-    assert says(told, share, kappa) and kappa in format_rates_for_report(results.shown)
+    assert says(told, share, kappa) and kappa in format_rates_for_report(results.shown_result)
 
 
 def test_position_says_that_the_effect_of_the_order_is_unknown(store: Store) -> None:
     filtered = FilteredStudy(store, "checks")
-    title, lead = bias_tab.finding(filtered)
+    title, lead = bias_tab.headline(filtered)
     assert says(title, "order", "unknown") and not says(title, "97")
     assert says(lead, "No answer", "different orders")
-    assert overview_tab.finding(filtered) == pass_fail_tab.finding(filtered)
+    assert overview_tab.headline(filtered) == pass_fail_tab.headline(filtered)
 
 
 def test_a_refused_correction_gives_its_reason(store: Store) -> None:
-    _, lead = pass_fail_tab.finding(FilteredStudy(store, "blind"))
+    _, lead = pass_fail_tab.headline(FilteredStudy(store, "blind"))
     assert "True pass rate" not in lead and says(lead, "hardly distinguishes good")
 
 
 def test_without_labels_the_view_asks_for_them(store: Store) -> None:
     bare = FilteredStudy(store, "bare")
-    title, lead = pass_fail_tab.finding(bare)
+    title, lead = pass_fail_tab.headline(bare)
     assert "passes 75" in title and says(lead, "No answer", "label")
     assert "eh-areas" not in str(pass_fail_tab.VIEW.render(bare, FIRST)["areas"])
 
@@ -235,7 +235,7 @@ def test_a_shift_is_marked_only_if_it_holds_for_all_groups_together() -> None:
 def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     names = ("pass_good", "fail_good", "pass_bad", "fail_bad")
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
-    results = SimpleNamespace(shown=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
+    results = SimpleNamespace(shown_result=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
     assert says(describe_box_sizes(results), "small", "enlarged") is enlarged
 
 
@@ -244,7 +244,10 @@ def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
     counts = {("pass", "pass"): 2, ("fail", "pass"): 8, ("pass", "fail"): 8, ("fail", "fail"): 2}
     import_table(store, "reversed", counts)
     results = load_pass_fail(FilteredStudy(store, "reversed"))
-    assert results.shown is not None and results.shown.rates.youden.value == pytest.approx(-0.6)
+    assert (
+        results.shown_result is not None
+        and results.shown_result.rates.youden.value == pytest.approx(-0.6)
+    )
     row = str(rates_table(results)).partition("Youden")[2]
     at = {kind: float(re.search(rf'"{kind}" style="left:([\d.]+)%', row)[1]) for kind in "cp"}
     assert 0 < at["p"] < at["c"]
@@ -262,7 +265,7 @@ def test_the_order_of_pass_and_fail_is_stated_beside_repeats(store: Store, repea
     )
     results = load_pass_fail(FilteredStudy(store, name))
     order = results.order[results.rater]
-    title, lead = pass_order_finding(results)
+    title, lead = pass_order_headline(results)
     assert says(title, f"{100 * order.changed.value:.0f}", "another verdict")
     assert says(lead, "noise") is (order.noise_floor.value is None) is (not repeats)
     if order.noise_floor.value is not None:
@@ -277,7 +280,7 @@ def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:
         f"judges: [{judges}]\nprompts: [pass-fail, score-scale]\n",
     )
     whole = FilteredStudy(store, "two judges pass")
-    assert pass_fail_tab.finding(whole)[0].startswith(("ada passes", "bob passes"))
-    assert any(f"of {name} is" in score_panels.finding(whole)[0] for name in ("ada", "bob"))
+    assert pass_fail_tab.headline(whole)[0].startswith(("ada passes", "bob passes"))
+    assert any(f"of {name} is" in score_panels.headline(whole)[0] for name in ("ada", "bob"))
     alone = FilteredStudy(store, "two judges pass", Filter(judge="ada"))
-    assert pass_fail_tab.finding(alone)[0].startswith("The judge passes")
+    assert pass_fail_tab.headline(alone)[0].startswith("The judge passes")

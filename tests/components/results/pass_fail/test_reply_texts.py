@@ -55,7 +55,7 @@ def test_it_is_on_card_summary_and_paper_table(declared: MeasureRecord, demo_sto
         found = {name: value for name, _, value, _ in PointCard(rows).measures}
         assert found[declared.name].value == pytest.approx(share)
     text = re.sub("<[^>]+>", " ", unescape(str(reply_texts_table(filtered))))
-    assert declared.name in text and declared.name in str(summary.draw_card(filtered))
+    assert declared.name in text and declared.name in str(summary.render_card(filtered))
     assert all(f"{100 * share:.1f}" in text for share in wanted.values())
     table = reply_texts_paper_table(filtered)
     assert table is not None and table.name in paper_tables(filtered)

@@ -70,10 +70,14 @@ def store(module_store: Store) -> Store:
 
 def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    assert results.rater == ("sim", "rubric") and results.shown is not None
-    assert len(results.shown.arrangements) == 9 and results.shown.values == (1.0, 2.0, 3.0)
+    assert results.rater == ("sim", "rubric") and results.distribution is not None
+    assert len(results.distribution.arrangements) == 9 and results.distribution.values == (
+        1.0,
+        2.0,
+        3.0,
+    )
     html = str(panels.arrangement_matrix(results))
-    for one in results.shown.arrangements:
+    for one in results.distribution.arrangements:
         assert one.name in html
         assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
     opened = {unescape(text) for text in re.findall(r'data-select="([^"]*)"', html)}
@@ -82,7 +86,7 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
 
 def test_a_heatmap_says_what_it_does_not_show(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    rater, shown = results.rater, results.shown
+    rater, shown = results.rater, results.distribution
     assert rater is not None and shown is not None
     assert "not shown" not in panels.arrangement_matrix(results)
     assert panels.arrangement_matrix(replace(results, distributions={})) == ""
@@ -95,15 +99,15 @@ def test_a_heatmap_says_what_it_does_not_show(store: Store) -> None:
 
 
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
-    html = str(panels.order_tables(load_scores(FilteredStudy(store, "rubrics"))))
+    html = str(panels.order_effects_html(load_scores(FilteredStudy(store, "rubrics"))))
     assert says(html, "order", "options") and says(html, "order", "criteria")
     assert says(html, "listed", "first") and "listed 3rd" in html
-    crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
+    crossed = str(panels.order_effects_html(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
 
 
 def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
-    html = str(scores_tab.draw_matrix(FilteredStudy(store, "levels")).bodies["score_matrix"])
+    html = str(scores_tab.render_matrix(FilteredStudy(store, "levels")).bodies["score_matrix"])
     section = json_sections(store.frame("levels"), "score_distribution")
     found = section["score_distribution"]["sim"]["rubric"]["criteria"]
     assert set(found) == {"Correctness", "Completeness", "Clarity"}
@@ -111,12 +115,12 @@ def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) ->
         row = html[html.index(name) :]
         for key in ("expected", "expected_spread"):
             assert f"{one[key]['value']:.2f}" in row
-    without = str(scores_tab.draw_matrix(FilteredStudy(store, "rubrics")).bodies["score_matrix"])
+    without = str(scores_tab.render_matrix(FilteredStudy(store, "rubrics")).bodies["score_matrix"])
     assert "Expected level" not in without
 
 
 def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
-    html = str(panels.order_tables(load_scores(FilteredStudy(store, "repeated"))))
+    html = str(panels.order_effects_html(load_scores(FilteredStudy(store, "repeated"))))
     section = json_sections(store.frame("repeated"), "point_repeats")["point_repeats"]
     found = section["sim"]["score-scale"]["deviation"]
     assert found["value"] > 0 and f"{found['value']:.2f}".lstrip("0") in html
@@ -150,7 +154,7 @@ def test_a_score_prompt_without_a_readable_reply_has_a_row(tmp_path: Path) -> No
     store = Store(tmp_path / "rows.db")
     loaded = LoadedSource(items, made, "table", "written here")
     save_recorded_study(store, "rows", DataSpec(source="x.csv"), loaded)
-    table = text_of(str(scores_tab.draw_judges(FilteredStudy(store, "rows"))))
+    table = text_of(str(scores_tab.render_judges(FilteredStudy(store, "rows"))))
     assert says(table, "sim · good", "3.50") and says(table, "sim · bad", "–", "100.0")
     store.close()
 
@@ -160,12 +164,12 @@ def test_the_headline_of_agreement_is_the_agreement_with_labels(store: Store) ->
     for name in ("rubrics", "repeated"):
         filtered = FilteredStudy(store, name)
         (found,) = load_scores(filtered).agreement.values()
-        title, lead = VIEWS["Agreement"].finding(filtered)
+        title, lead = VIEWS["Agreement"].headline(filtered)
         assert says(title, "ρ", "labels", f"{found.spearman.value:.2f}".lstrip("0"))
         assert says(lead, f"{100 * found.within_one.value:.0f}", "one step")
-        by_order = VIEWS["Position"].finding(filtered)[0]
+        by_order = VIEWS["Position"].headline(filtered)[0]
         assert by_order != title and ("unknown" in by_order) is (name == "repeated")
-    assert VIEWS["Summary"].finding(FilteredStudy(store, "repeated"))[0] == title
+    assert VIEWS["Summary"].headline(FilteredStudy(store, "repeated"))[0] == title
 
 
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
@@ -179,7 +183,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
         assert "eh-heat-box" in matrix
         assert made["score_contradictions_panel"] is (name == "mixed")
         assert says(scores_tab.kpis(filtered), "not counted", "lowest")
-        title, lead = scores_tab.finding(filtered)
+        title, lead = scores_tab.headline(filtered)
         assert says(title, "order", "options")
         assert max(len(text.split()) for text in (title, lead)) <= 25
 

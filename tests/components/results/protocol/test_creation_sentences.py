@@ -21,7 +21,7 @@ def row(model: str, reward: Estimate = NONE, vfs: Estimate = NONE) -> CreationRo
 
 def finding(*rows: CreationRow, baseline: str = "base", pairing: str = "baseline") -> Any:
     study: Any = SimpleNamespace(study=SimpleNamespace(baseline=baseline, pairing=pairing))
-    return creation_panels.creation_finding(study, rows)
+    return creation_panels.creation_headline(study, rows)
 
 
 @pytest.mark.parametrize(

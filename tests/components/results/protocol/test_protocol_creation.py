@@ -144,7 +144,7 @@ def test_without_votes_the_panel_says_what_it_needs(judged):
 
 
 def test_win_rates_show_the_same_stacks(scene):
-    html = wins_view.show_levels(scene)
+    html = wins_view.show_five_levels(scene)
     assert html.count('class="eh-stack"') == 2 and "against base" in html
 
 

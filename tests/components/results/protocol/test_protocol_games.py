@@ -57,7 +57,7 @@ def scene(games):
 def test_conflicts_by_what_the_two_games_say(scene):
     (one,) = protocol_games.game_conflicts(scene)
     assert (one.pairs, one.agree, one.both_first, one.both_second) == (5, 2, 1, 1)
-    assert (one.one_tie, one.dropped_pairs, one.unequal_pairs) == (1, 1, 3)
+    assert (one.one_tie, one.dropped_pairs, one.conflicting_pairs) == (1, 1, 3)
     # The win in q3 was the first shown's: that flip leans to the first, too.
     assert (one.toward_first, one.toward_second) == (2, 1)
     html = protocol_games.show_conflicts([one])
@@ -110,7 +110,7 @@ def test_nothing_judged_is_an_answer_and_no_error(games):
     assert says(drawn["wins"], "No usable", "pairs yet")
     assert "No single ratings" in drawn["single"]
     assert says(drawn["conflicts"], "Conflicts need", "games")
-    assert protocol_view.protocol_finding(nobody)[0] == "No verdicts yet."
+    assert protocol_view.protocol_headline(nobody)[0] == "No verdicts yet."
 
 
 @pytest.mark.records
@@ -122,12 +122,13 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, stor
     assert sum(one.pairs for one in found) == 73
     assert sum(one.both_first for one in found) == 16
     assert sum(one.both_second for one in found) == 2
-    assert sum(one.unequal_pairs for one in found) == 27
+    assert sum(one.conflicting_pairs for one in found) == 27
     html = protocol_games.show_win_rates(scene)
     assert "<b>51.4</b>" in html and "<b>48.6</b>" in html
     # Three games of the file say "error": nobody answered, so they are no unreadable replies.
     read = protocol_cost.reply_counts(scene)
-    assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
+    assert sum(one.failed_calls for one in read) == 3
+    assert not any(one.without_verdict for one in read)
     said = protocol_cost.extraction_sentence(scene, read)
     assert says(said, "147", "3 calls failed")
 

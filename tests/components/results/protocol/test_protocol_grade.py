@@ -118,7 +118,7 @@ def test_an_unknown_chance_score_is_none():
 
 
 def test_the_finding_warns_of_a_judge_that_is_steadily_wrong(graded):
-    title, lead = protocol_view.protocol_finding(FilteredStudy(graded, N3, Filter(judge="worst")))
+    title, lead = protocol_view.protocol_headline(FilteredStudy(graded, N3, Filter(judge="worst")))
     assert says(title, "3", "3 combinations", "Grade Score", "significantly")
     assert says(lead, "but", "right", "only 0") and "(chance: 33" in lead
 
@@ -198,7 +198,7 @@ def test_studies_that_can_be_held_beside_come_first(scene):
 def test_a_filter_that_leaves_nothing_says_so(graded):
     nobody = FilteredStudy(graded, N3, Filter(judge="nobody"))
     assert says(protocol_grade.show_heatmap([], "Grade"), "No item", "shown", "rotated")
-    assert says(protocol_view.protocol_finding(nobody)[0], "rotations yet")
+    assert says(protocol_view.protocol_headline(nobody)[0], "rotations yet")
     assert protocol_view.show_kpis(nobody) == ""
     assert "No reply text" in protocol_reading.show_reading_differences(nobody)
     assert "No reply contains" in protocol_reading.show_grades_given_in_replies(nobody)

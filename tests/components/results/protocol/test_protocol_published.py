@@ -18,7 +18,7 @@ def test_the_tables_of_grade_score_contradict_themselves_as_often_as_counted_by_
     # Iourovitski 2024, tables, counted by hand: 15 of 80 above the harmonic mean of their parts, 7
     # above both; the worst is
     # GPT-4 with prompt 3, .9169 from .6984 and .7220: 2·.6984·.7220/(.6984 + .7220) = .7100.
-    found = paper_tables.count_grade_caveats()
+    found = paper_tables.compute_grade_caveat()
     assert (found.cells, found.above_parts, found.above_both) == (80, 15, 7)
     (model, prompt, added), worst = found.worst
     assert (paper_tables.model_name_without_date(model), prompt, added) == (
@@ -40,7 +40,7 @@ def test_doubtful_cells_have_a_corner_and_those_above_both_parts_have_two():
 
 
 def test_the_notice_is_made_from_the_numbers(tmp_path, monkeypatch):
-    text = paper_tables_html.doubt_notice()
+    text = paper_tables_html.grade_warning()
     assert says(text, "15 of 80", "7", "both scores") and says(text, "0.92", "0.71")
     lines = (
         (paper_tables.PUBLISHED_FOLDER / "grade_score_tables.csv").read_text("utf-8").splitlines()
@@ -50,7 +50,7 @@ def test_the_notice_is_made_from_the_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(paper_tables, "PUBLISHED_FOLDER", tmp_path)
     paper_tables.published_grades.cache_clear()
     try:
-        assert "14 of 80" in paper_tables_html.doubt_notice()
+        assert "14 of 80" in paper_tables_html.grade_warning()
     finally:
         paper_tables.published_grades.cache_clear()
 
@@ -73,7 +73,7 @@ def test_table_5_follows_from_its_counts_and_gets_intervals():
 
 
 def test_table_7_says_itself_where_seeing_does_not_help():
-    assert paper_tables.count_images_unhelpful() == (3, 16)
+    assert paper_tables.count_values_no_better_with_images() == (3, 16)
     html = paper_tables_html.show_published_creation("People")
     assert says(html, "3 of 16", "no better", "images")
     assert "Always tie" in html and says(html, "paper", "not print")

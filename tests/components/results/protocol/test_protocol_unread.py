@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.protocol.blocks import draw_grade_heatmap
+from components.results.protocol.blocks import render_grade_heatmap
 from components.results.protocol.grade_panel import show_items_without_choice, study_grade_cells
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
@@ -48,7 +48,7 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     assert ">mumbler<" in html and ">steady<" not in html
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
     assert says(html, "1", "unusable reply", "left out")
-    assert says(draw_grade_heatmap(scene, "Grade").bodies["sizes"], "unusable reply")
+    assert says(render_grade_heatmap(scene, "Grade").bodies["sizes"], "unusable reply")
 
 
 @pytest.mark.extra

@@ -128,7 +128,7 @@ def test_an_unknown_price_is_not_free(tmp_path, store):
 
 def test_extracted_and_silent_replies_are_counted(scene):
     (one,) = protocol_cost.reply_counts(scene)
-    assert (one.replies, one.extracted, one.without_verdict) == (72, 2, 4)
+    assert (one.replies, one.extractions, one.without_verdict) == (72, 2, 4)
     said = protocol_cost.extraction_sentence(scene, [one])
     assert "**2** verdicts" in said and says(said, "**4**", "72 replies", "no verdict")
     assert "counted as ties" in said
@@ -141,7 +141,7 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 
 
 def test_the_finding_and_the_numbers(scene):
-    title, lead = protocol_view.protocol_finding(scene)
+    title, lead = protocol_view.protocol_headline(scene)
     assert says(title, "@reference", "highest Elo: 1,023")
     # No model beats the reference.
     assert re.search(r": 0\s% of [46] head-to-heads", lead)

@@ -11,10 +11,10 @@ import pandas as pd
 
 from components.filtering.filters import COUNTING_RULES, Filter
 from components.results.ranking import tab as ranking_tab
-from components.results.ranking.choices_strip import (
+from components.results.ranking.analysis_places import (
     ORDERS_FOLD,
     analyses_with_one_change,
-    choices_strip,
+    places_by_analysis,
 )
 from components.results.view.result_view import PanelGroup
 from metrics.win_rates.first_place import rank_multiverse
@@ -37,7 +37,7 @@ def two_prompts() -> pd.DataFrame:
 
 def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
     frame = two_prompts()
-    html = str(choices_strip(SimpleNamespace(measured_judge_rows=frame, filter=Filter())))  # type: ignore[arg-type]
+    html = str(places_by_analysis(SimpleNamespace(measured_judge_rows=frame, filter=Filter())))  # type: ignore[arg-type]
     # prompts p and q, three opponents, flips as ties, and the one order that was asked
     assert says(html, "against c") and html.count("</button></th>") == 7
     rows = html.split("<tr")[2:]
@@ -62,7 +62,7 @@ def test_columns_of_the_strip_change_one_choice_each() -> None:
 def test_two_models_have_no_strip() -> None:
     frame = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(6)])
     assert "<table" not in str(
-        choices_strip(SimpleNamespace(measured_judge_rows=frame, filter=Filter()))
+        places_by_analysis(SimpleNamespace(measured_judge_rows=frame, filter=Filter()))
     )  # type: ignore[arg-type]
 
 
@@ -70,7 +70,7 @@ def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
     filtered = SimpleNamespace(
         measured_judge_rows=two_prompts(), filter=Filter(judge="j", contestants=("a",))
     )
-    html = unescape(str(choices_strip(filtered)))  # type: ignore[arg-type]
+    html = unescape(str(places_by_analysis(filtered)))  # type: ignore[arg-type]
     found = [json.loads(text) for text in re.findall(r'data-go="(\{.*?\})"', html)]
     kept = {"view": "Ranking", "judge": "j", "contestants": "a"}
     assert [one for one in found if "prompt" in one] == [{**kept, "prompt": k} for k in "pq"]
@@ -97,7 +97,7 @@ def test_one_order_opens_the_ratings_by_order_and_ties_left_out_is_plain_text() 
         for shown, pick in ((pair, 0), (pair[::-1], "tie" if k else 1))
     ]
     html = unescape(
-        str(choices_strip(SimpleNamespace(measured_judge_rows=build(rows), filter=Filter())))
+        str(places_by_analysis(SimpleNamespace(measured_judge_rows=build(rows), filter=Filter())))
     )  # type: ignore[arg-type]
     heads = re.findall(r"<th[^>]*>(.*?)</th>", html.partition("</thead>")[0])
     order = next(one for one in heads if one.endswith(">one order</button>"))

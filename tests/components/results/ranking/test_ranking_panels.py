@@ -14,7 +14,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.ranking import panels
 from components.results.ranking.computed import compute_ranking, load_ranking
-from components.results.ranking.sentences import options_finding, ranking_finding
+from components.results.ranking.sentences import options_headline, ranking_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
@@ -49,7 +49,7 @@ def ladder() -> pd.DataFrame:
 
 
 def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(ladder):
-    title, lead = ranking_finding(compute_ranking(ladder, ladder))
+    title, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert says(title, "a leads b by 176 Elo points [78, 275]")
     assert says(lead, "third", "no significant difference")
     assert re.search(r"about [\d,]+ more items would probably show one of this size", lead)
@@ -61,7 +61,7 @@ def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     tagged = ["not significant" in lead for lead in leads]
     assert tagged == [False, True, False], "the tag stands beside the lead that covers 0 only"
     (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles", html)
-    _, lead = ranking_finding(compute_ranking(ladder, ladder))
+    _, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert needed in lead, "headline and table give one number of items for one gap"
     table = json.loads(
         re.search(r'data-table="([^"]*)"', html)
@@ -81,13 +81,13 @@ def test_one_order_alone_can_crown_somebody_else():
     ranking = compute_ranking(build(rows), build(rows))
     assert ranking.first_order.names[0] == "a"
     assert ranking.second_order.names[0] == "b"
-    assert "would lead" not in ranking_finding(ranking)[1]  # 14 of 20: not significant
+    assert "would lead" not in ranking_headline(ranking)[1]  # 14 of 20: not significant
     clear = [
         row
         for n in range(20)
         for row in pair(f"q{n}", 0 if n < 19 else 1, 0 if n < 17 else 1, x="a", y="b")
     ]
-    found = ranking_finding(compute_ranking(build(clear), build(clear)))[1]
+    found = ranking_headline(compute_ranking(build(clear), build(clear)))[1]
     assert says(found, "second", "alone", "lead")
     html = panels.order_comparison_html(ranking)
     assert "first order alone" in html
@@ -105,7 +105,7 @@ def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(
     votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
     ranking = compute_ranking(ladder, ladder, votes)
     assert set(panels.people_ratings(ranking.main_leaderboard, ranking)) == {"a", "b", "c"}
-    title = ranking_finding(ranking)[0]
+    title = ranking_headline(ranking)[0]
     assert says(title, "a leads b by", "people's votes", "same order", "places 2 to 3")
     some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))
     assert (
@@ -119,7 +119,7 @@ def test_a_settled_leaderboard_is_not_said_to_have_open_places():
     votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
     ranking = compute_ranking(judged, judged, votes)
     assert all(rank.low == rank.high for rank in ranking.main_leaderboard.ranks.values())
-    title = ranking_finding(ranking)[0]
+    title = ranking_headline(ranking)[0]
     assert says(title, "same order", "not all", "people's votes", "significant")
     assert "places" not in title
 
@@ -166,7 +166,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
 
 def test_a_gap_without_a_finite_value_has_no_limit(judged):
     ranking = load_ranking(FilteredStudy(judged, NAME, Filter(judge="fair")))
-    assert panels.elo_limit_by_model(ranking) == {}
+    assert panels.bradley_terry_by_model(ranking) == {}
     assert panels.convergence_badge(ranking) == ""
     assert "Regularised." in panels.leaderboard_html(ranking)
 
@@ -237,7 +237,7 @@ def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
     names = ("gpt-4", "claude-v1", "vicuna-13b", "gpt-3.5-turbo", "bard")
     assert ranking.main_leaderboard.names == names
     assert ranking.main_leaderboard.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
-    title, lead = ranking_finding(ranking)
+    title, lead = ranking_headline(ranking)
     assert says(title, "gpt-4 ranks itself first; people", "same order", "places 3 to 5")
     assert says(lead, "Third", "fourth", "no", "4")
 
@@ -267,7 +267,7 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
         assert gap.low > 0 and ranking.main_leaderboard.ranks["a"].high == (1 if settled else 6), (
             gap
         )
-        title, below = ranking_finding(ranking)
+        title, below = ranking_headline(ranking)
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled
         assert ("adjustment" in below) is not settled
@@ -305,7 +305,7 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
     ],
 )
 def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
-    title, _ = options_finding({name: Estimate(value) for name, value in rates.items()})
+    title, _ = options_headline({name: Estimate(value) for name, value in rates.items()})
     assert says(title, *named) and "most" not in title
 
 
@@ -320,6 +320,6 @@ def test_a_low_consistency_is_stated_above_the_win_rates_of_options(tmp_path):
         for turn in range(3)
     ]
     save(store, "first of three", rows)
-    title, lead = VIEWS["Ranking"].finding(FilteredStudy(store, "first of three"))
+    title, lead = VIEWS["Ranking"].headline(FilteredStudy(store, "first of three"))
     assert says(title, "x, y and z", "33") and says(lead, "consistency", "0", "chance", "11")
     store.close()

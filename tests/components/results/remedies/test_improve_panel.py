@@ -22,10 +22,10 @@ from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
     build_improve_card,
-    draw_improve_card,
+    render_improve_card,
 )
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
-from components.results.view.steps_and_menus import NextStep
+from components.results.view.next_step_rows import NextStep
 from components.results.view_drawing import render_view
 from judges.judge_errors import PlanError
 from judges.planning.plan import load_stored_plan
@@ -71,14 +71,14 @@ def test_a_share_of_one_item_says_that_it_has_no_interval() -> None:
 
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
     shown = FilteredStudy(weak_store, "small")
-    card = str(draw_improve_card(shown))
+    card = str(render_improve_card(shown))
     assert says(card, "learn</b> 30 items", "hold-out</b> 30 items")
     assert says(card, "shown second", "100.0")  # mistakes before anything is tried
     assert stored_split(weak_store, "small") is None, "drawing stores nothing"
 
     writer, _ = perform_card_action(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
-    assert "A higher number" in str(draw_improve_card(shown))
+    assert "A higher number" in str(render_improve_card(shown))
     back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
@@ -90,7 +90,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     run_through(load_stored_plan(weak_store, name), weak_store)
     assert [dict(step.opens) for step in steps_after(weak_store, name)] == [back]
     assert back not in [dict(step.opens) for step in steps_after(weak_store, "small")]
-    drawn = str(draw_improve_card(shown))
+    drawn = str(render_improve_card(shown))
     assert says(drawn, "Adopt brief-letters+", "+50.0 points")
     assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
     inputs = read_alignment_inputs(weak_store, "small")
@@ -147,7 +147,7 @@ def test_the_card_says_the_sizes_of_both_parts(weak_store: Store) -> None:
 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
-    assert "Disputed" not in str(draw_improve_card(shown))
+    assert "Disputed" not in str(render_improve_card(shown))
     cards = build_improve_card(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
@@ -162,7 +162,7 @@ def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     rules = "<script>alert(1)</script> is never better."
     perform_card_action(shown, {"improve": "try", "fields": {"rules": rules}})
-    assert "<script>" not in str(draw_improve_card(shown))
+    assert "<script>" not in str(render_improve_card(shown))
     with pytest.raises(PlanError, match="not asked"):
         perform_card_action(shown, {"improve": "adopt", "kind": "magic"})
 
@@ -181,7 +181,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     lenient_store: Store, tmp_path: Path
 ) -> None:
     shown = FilteredStudy(lenient_store, "small")
-    card = str(draw_improve_card(shown))
+    card = str(render_improve_card(shown))
     assert says(card, "60 answers", "have a label")
     assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}

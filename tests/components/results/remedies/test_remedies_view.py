@@ -45,15 +45,15 @@ from components.results.remedies.panels import (
     patterns_panel,
     pilots_panel,
     recommendation_panel,
-    remedy_finding,
+    remedy_headline,
     rules_table,
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
-from components.results.remedies.point_remedies_panel import point_remedies_finding
+from components.results.remedies.point_remedies_panel import point_remedies_headline
 from components.results.remedies.tab import remedies_paper_table, remedies_report
 from components.results.view.unreadable_share import FORMAT_ADVICE
 from components.results.view.unusable_replies import EMPTY_FILTERS, load_unusable_shares
-from components.results.view_drawing import VIEWS, view_finding
+from components.results.view_drawing import VIEWS, view_headline
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
@@ -103,17 +103,20 @@ def shown(store: Store, judge: str):
 
 def test_gpt_4_as_drawn(prd):
     results = load_remedies(shown(prd, "gpt-4"))
-    title, lead = remedy_finding(results)
+    title, lead = remedy_headline(results)
     assert says(title, "gpt-4", "add up", "chosen in this way", "+1.5", "[")
     assert says(lead, "usual rule", "loses agreement (−1.9 points [−3.0, −0.8]).")
     card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
-    advice = card_sentences(card.facts, card.words)[2]
+    advice = card_sentences(card.facts, card.text_by_key)[2]
     assert (advice.rule, advice.text) == ("remedy", title), "card and view give the same advice"
     table = rules_table(results)
     assert re.findall(r'data-rule="(\d+)"', table)[:3] == ["1", "2", "3"], "as in the chart"
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
         assert text in table
-    assert [line.rule.id for line in results.frontier(by_dollars=False)][:2] == ["single", "pool"]
+    assert [line.rule.id for line in results.pareto_frontier(by_dollars=False)][:2] == [
+        "single",
+        "pool",
+    ]
     assert "Use this rule" in recommendation_panel(results)
     assert "75.8" in recommendation_panel(results)
 
@@ -124,12 +127,12 @@ def test_card_view_and_report_say_first_that_replies_cannot_be_read(unreadable, 
     run_text(store, f"name: s\ndata: {{source: probe}}\ncontestants: [precise, flawed]\n"
              f"judges: [{judge}]\nprompts: [brief-letters]\n")  # fmt: skip
     filtered = FilteredStudy(store, "s")
-    title, lead = tab.finding(filtered)
+    title, lead = tab.headline(filtered)
     card = ReportCard(Raters(filtered), "keen")
-    advice = card_sentences(card.facts, card.words)[2].text
+    advice = card_sentences(card.facts, card.text_by_key)[2].text
     assert (advice == FORMAT_ADVICE) == (title == FORMAT_ADVICE) == (unreadable > 0)
     assert (FORMAT_ADVICE in unescape(remedies_report(filtered))) == (unreadable > 0)
-    told, rest = remedy_finding(load_remedies(filtered))
+    told, rest = remedy_headline(load_remedies(filtered))
     assert lead.endswith(f"{told} {rest}".strip()) if unreadable else (title, lead) == (told, rest)
     shares = load_unusable_shares(filtered)
     assert shares["keen", "brief-letters"].value == pytest.approx(unreadable, abs=0.15)
@@ -151,7 +154,7 @@ def test_calls_without_a_reply_are_no_reason_to_change_the_format(prompts, store
         filtered = FilteredStudy(Store(store.path), "s")
         shares = load_unusable_shares(filtered)
         assert shares["keen", prompts].value > 0.2
-        told = [tab.finding(filtered)[0], text_of(str(report_cards(filtered)))]
+        told = [tab.headline(filtered)[0], text_of(str(report_cards(filtered)))]
         assert [FORMAT_ADVICE in one for one in told] == 2 * [new == "unreadable"]
 
 
@@ -167,7 +170,11 @@ def test_advice_names_its_prompt_if_the_study_has_several(helped, store):
         results = load_remedies(filtered := FilteredStudy(store, name, Filter(prompt=first)))
         chosen = results.advice.chosen is not None
         assert chosen is helped
-        texts = [" ".join(tab.finding(filtered)), results.advice.sentence, budget_html(results, 40)]
+        texts = [
+            " ".join(tab.headline(filtered)),
+            results.advice.sentence,
+            budget_html(results, 40),
+        ]
         texts += [recommendation_panel(results)] * chosen
         named = ["with the prompt " in text_of(str(one)).lower() for one in texts]
         assert named == [name == "two"] * len(texts)
@@ -191,7 +198,7 @@ def test_the_prompt_whose_replies_cannot_be_read_is_named(store):
     items = [Item(f"q{k}", "why?", {"x": "so", "y": "well"}) for k in range(8)]
     loaded = LoadedSource(items, made, "table", "written here")
     save_recorded_study(store, "two prompts", DataSpec(source="x.csv"), loaded)
-    title, lead = tab.finding(FilteredStudy(store, "two prompts"))
+    title, lead = tab.headline(FilteredStudy(store, "two prompts"))
     assert title == FORMAT_ADVICE and says(lead, "50", "keen", "prompt q", "cannot")
 
 
@@ -200,26 +207,26 @@ def test_remedies_of_what_the_filters_leave(store, prd):
     run_text(store, "name: mixed\ndata: {source: probe, count: 4}\ncontestants: [precise, flawed]\n"
              f"judges: [{{name: keen, model: simulated, seed: 5}}]\n{prompts}")  # fmt: skip
     found = {
-        prompt: tab.finding(FilteredStudy(store, "mixed", Filter(prompt=prompt)))[0]
+        prompt: tab.headline(FilteredStudy(store, "mixed", Filter(prompt=prompt)))[0]
         for prompt in ("all", "pass-fail")
     }
     assert (
         found["pass-fail"]
-        == point_remedies_finding(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
+        == point_remedies_headline(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
     )
     assert NO_PAIRS_FINDING[0] not in found.values()
     for where, name in ((store, "mixed"), (prd, "prd")):  # in every view, not only this one
         nothing = FilteredStudy(where, name, Filter(prompt="neither"))
-        assert {view_finding(view, nothing) for view in VIEWS.values()} == {EMPTY_FILTERS}
+        assert {view_headline(view, nothing) for view in VIEWS.values()} == {EMPTY_FILTERS}
 
 
 def test_the_step_to_a_price_depends_on_stored_tokens(prd, simulated):
     unknown = load_remedies(shown(prd, "gpt-4"))
     assert not unknown.inputs.tokens
     chart = charts_svg.frontier_chart(unknown, by_dollars=False)
-    assert unknown.price_step(["gpt-4"]) in unescape(chart)
+    assert unknown.price_hint(["gpt-4"]) in unescape(chart)
     counted = load_remedies(FilteredStudy(simulated, "one judge"))
-    assert counted.price_step([counted.judge]) != unknown.price_step(["gpt-4"])
+    assert counted.price_hint([counted.judge]) != unknown.price_hint(["gpt-4"])
 
 
 def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
@@ -235,7 +242,7 @@ def test_the_identity_has_the_studys_own_numbers(prd):
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
     results = load_remedies(shown(prd, "vicuna-13b"))
-    assert says(remedy_finding(results)[0], "No remedy", "vicuna-13b")
+    assert says(remedy_headline(results)[0], "No remedy", "vicuna-13b")
     assert recommendation_panel(results) == ""
     assert "Show remedies for gpt-4" in other_judges_panel(results)
     assert "+17.4 points" in other_judges_panel(results)
@@ -274,7 +281,9 @@ def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
     results = load_remedies(shown(prd, "gpt-4"))
     listed = [line for line in results.rule_estimates if line.complete and not line.rule.votes]
     for by_dollars in (False, True):
-        marks = [(results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in listed]
+        marks = [
+            (results.rule_price(one, by_dollars), -(one.agreement.value or 0)) for one in listed
+        ]
         beaten = {
             mark for mark in marks for other in marks
             if other != mark and other[0] <= mark[0] and other[1] <= mark[1]
@@ -282,9 +291,9 @@ def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
         for lines in (results.rule_estimates, results.rule_estimates[::-1]):
             again = replace(results)
             vars(again)["rule_estimates"] = lines
-            found = again.frontier(by_dollars)
+            found = again.pareto_frontier(by_dollars)
             assert [
-                (results.cost(one, by_dollars), -(one.agreement.value or 0)) for one in found
+                (results.rule_price(one, by_dollars), -(one.agreement.value or 0)) for one in found
             ] == sorted(set(marks) - beaten)
 
 
@@ -412,16 +421,16 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     text = pilot_study_text(filtered, "repeats")
     assert sum(1 for _ in asks_of(run_text(simulated, text))) == 240
     results = load_remedies(filtered)
-    kinds = {(one.kind, one.line.rule.id) for one in results.pilot_lines}
+    kinds = {(one.kind, one.estimate.rule.id) for one in results.pilot_rules}
     assert ("repeats", "repeats(3)-both") in kinds
     assert "from pilots" in rules_table(results)
     chart = frontier_chart(results, by_dollars=False)
-    for place, one in enumerate(results.pilot_lines, start=1):
+    for place, one in enumerate(results.pilot_rules, start=1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
         tips = re.findall(rf'data-rule="P{place}"[^>]* data-tip="([^"]*)"', chart)
-        measured = f"{100 * (one.line.agreement.value or 0):.1f} "
+        measured = f"{100 * (one.estimate.agreement.value or 0):.1f} "
         assert len(tips) == 2 and all(tip.startswith(measured) for tip in tips), chart[:3000]
-        assert says(tips[0], "pilot repeats", f"{one.line.agreement.n} comparisons")
+        assert says(tips[0], "pilot repeats", f"{one.estimate.agreement.n} comparisons")
         assert f'data-rule="P{place}"' in rules_table(results)
 
 
@@ -440,11 +449,11 @@ def test_a_pilot_of_another_prompt_adds_that_prompt_to_the_frontier(simulated, k
         assert says(sent, "Do not rate") == (kind == "describe")
         assert bool(one.call.parameters.get("logprobs")) == (kind == "reference")
     results = load_remedies(filtered)
-    joined = {one.line.rule.id: one for one in results.pilot_lines if one.kind == kind}
+    joined = {one.estimate.rule.id: one for one in results.pilot_rules if one.kind == kind}
     assert set(joined) >= {f"prompt:{prompt}", f"prompt:{prompt}+pool"}
-    assert joined[f"prompt:{prompt}"].line.agreement.n == 40
+    assert joined[f"prompt:{prompt}"].estimate.agreement.n == 40
     assert kind not in {pilot.kind for pilot in offered_pilots(results)}
-    place = [one.line.rule.id for one in results.pilot_lines].index(f"prompt:{prompt}") + 1
+    place = [one.estimate.rule.id for one in results.pilot_rules].index(f"prompt:{prompt}") + 1
     assert frontier_chart(results, by_dollars=False).count(f'data-rule="P{place}"') == 2
 
 
@@ -494,7 +503,7 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     )
     # 800 comparisons of the study; one call of gpt-4 costs $16.8, both orders $33.6.
     answer = budget_html(view, 40.0)
-    assert says(answer, "800 comparisons", "gpt-4") and view.all_comparisons == 800
+    assert says(answer, "800 comparisons", "gpt-4") and view.all_comparison_count == 800
     dearest = view.budget_plan.steps[-1]
     assert f"up to {int(40 / dearest.cost):,}" in answer
     assert answer.count('class="l r0"') == len(view.budget_plan.steps)
@@ -526,7 +535,7 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
     nothing = load_remedies(shown(prd, "vicuna-13b"))
     dear = dict.fromkeys(known.study.raters, 0.021)
     free = replace(nothing, inputs=replace(nothing.inputs, prices=dear))
-    assert says(remedy_finding(free)[1], "one call", "$40", "1,904 comparisons")
+    assert says(remedy_headline(free)[1], "one call", "$40", "1,904 comparisons")
 
 
 def test_a_local_judge_can_judge_any_number(simulated):
@@ -543,8 +552,8 @@ def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, ju
     known = load_remedies(shown(prd, judge))
     prices = {(judge, "prd"): 0.0}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
-    title, _ = remedy_finding(view)
-    answer = best_rule_sentence(view.budget_plan, 40.0, view.all_comparisons)
+    title, _ = remedy_headline(view)
+    answer = best_rule_sentence(view.budget_plan, 40.0, view.all_comparison_count)
     alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
     if view.advice.chosen is None:
         assert title.startswith("No remedy was shown")
@@ -630,4 +639,4 @@ def test_without_remedies_the_headline_says_what_is_missing(store, tmp_path, sou
         "judges: [{name: sim, model: simulated, seed: 3}]\n",
         tmp_path,
     )
-    assert said in remedy_finding(load_remedies(FilteredStudy(store, "bare")))[0]
+    assert said in remedy_headline(load_remedies(FilteredStudy(store, "bare")))[0]

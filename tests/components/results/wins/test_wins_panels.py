@@ -177,9 +177,9 @@ def test_a_slope_is_recovered_from_verdicts_that_follow_it():
 
 def test_the_headline_of_nudges_without_twins_is_the_share_of_longer_answers(won):
     """The fair judge picks the longer answer of 17 pairs in both orders and of one in one order."""
-    title, _ = nudges_tab.finding(fair(won))
+    title, _ = nudges_tab.headline(fair(won))
     assert says(title, "100\u202f%", "+50 points")
-    title, _ = nudges_tab.finding(FilteredStudy(won, NAME, Filter(judge="fan")))
+    title, _ = nudges_tab.headline(FilteredStudy(won, NAME, Filter(judge="fan")))
     assert says(title, "60\u202f%", "+10 points")
 
 
@@ -209,8 +209,8 @@ def test_a_rate_with_a_wide_interval_has_no_change(won, monkeypatch):
 
 def test_ties_and_levels_are_there_only_where_judges_have_them(won):
     scene = FilteredStudy(won, NAME)
-    assert wins_view.show_levels(scene) == ""
-    assert wins_view.show_ties(scene) == ""
+    assert wins_view.show_five_levels(scene) == ""
+    assert wins_view.show_tie_rates(scene) == ""
 
 
 def test_an_empty_selection_is_an_answer_everywhere(won):
@@ -218,7 +218,7 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
     assert says(wins_view.show_win_rates(nobody), "Nothing", "show yet")
     assert wins_length.length_figure(nobody) is None
     assert "No lengths here" in wins_length.show_length_controlled(nobody)
-    assert wins_view.show_ties(nobody) == "" == wins_view.show_levels(nobody)
+    assert wins_view.show_tie_rates(nobody) == "" == wins_view.show_five_levels(nobody)
 
 
 @pytest.mark.extra
@@ -263,9 +263,9 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     shown = {name for name, part in drawn.items() if part is True}
     assert {"visit", "creation_panel", "people", "games", "others_panel"} <= shown
     made = [
-        *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_levels(scene),
+        *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_five_levels(scene),
         wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
-        *(str(protocol_view.draw_creation_tables(scene, split, "Reward"))
+        *(str(protocol_view.render_creation_tables(scene, split, "Reward"))
           for split in ("Categories", "Tasks")),
         *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
     ]  # fmt: skip

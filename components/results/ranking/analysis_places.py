@@ -46,7 +46,7 @@ HOW_CHOICES: Final = (
 )
 
 
-def choices_strip(filtered: FilteredStudy) -> Markup:
+def places_by_analysis(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's place: by default, with one choice of the analysis changed (order,
     tie rule, prompt or baseline), and the range over all combinations; then a sentence on first
     place. Only a note for fewer than three models, or more than MAX_MODELS."""
@@ -101,8 +101,8 @@ def _analysis_name(analysis: Analysis, default: Analysis) -> str:
 
 def _analysis_column_head(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
     """Head of a column. A choice that is a filter of the page (a prompt, one opponent, or flips as
-    ties) is a button that sets it, beside the filters in use; one order alone opens the ratings by
-    order. Ties left out are no setting of the page: plain text."""
+    ties) is a button that sets it, beside the filters in use; one order alone is a button that
+    opens the ratings by order. "Ties left out" is plain text, because no filter leaves out ties."""
     if analysis.prompt != EVERY:
         chosen = replace(chosen, prompt=analysis.prompt)
     elif analysis.baseline != EVERY:
@@ -130,8 +130,8 @@ def _column_css_class(analysis: Analysis) -> str:
 
 
 def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
-    """Cell with the place of the model `name` in an analysis: a dot if it is the `usual` one, that
-    of the analysis `default`."""
+    """Cell with the place of the model `name` in an analysis, or with a dot if this is its place
+    `usual` in the analysis `default`."""
     place = analysis.places[name]
     head, kind = _analysis_name(analysis, default), _column_css_class(analysis)
     if place == usual:
