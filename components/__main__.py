@@ -17,7 +17,7 @@ from studies.store.store import Store, open_existing_store
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     return terminal.run_command(lambda: _run_command(options))
 
 
@@ -34,7 +34,7 @@ def _run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m components", description=__doc__)
     commands = parser.add_subparsers(required=True)
     for name, command, description, target in (

@@ -118,10 +118,10 @@ def _option_tables() -> Iterator[str]:
     parsers = {
         "python app.py": app.build_parser(),
         "python -m judges": judges_command._build_parser(),
-        "python -m studies": studies_command._parser(),
-        "python -m metrics": metrics_command._parser(),
-        "python -m components": components_command._parser(),
-        "python -m evenhand gate": gate_command._parser(),
+        "python -m studies": studies_command._build_parser(),
+        "python -m metrics": metrics_command._build_parser(),
+        "python -m components": components_command._build_parser(),
+        "python -m evenhand gate": gate_command._build_parser(),
     }
     yield "\n### Options of commands\n| command | option | meaning |\n|---|---|---|"
     for name, parser in parsers.items():

@@ -13,11 +13,11 @@ from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     return run_command(lambda: _run_gate(options), ValueError)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenhand gate", description=__doc__)
     parser.add_argument(
         "study",

@@ -69,7 +69,7 @@ def draw(frame: pd.DataFrame, inputs: RemedyInputs) -> int:
     assert (
         results.rule_estimates
         and results.advice
-        and results.others
+        and results.one_call_estimates
         and results.order_patterns
         and results.risk_curve[0]
     )

@@ -23,7 +23,7 @@ import judges.__main__
 import studies.__main__
 from evenhand.__main__ import WORDS
 from evenhand.__main__ import main as command
-from evenhand.nightly.gate_command import _parser
+from evenhand.nightly.gate_command import _build_parser
 from release.build_wheel import EXTRAS, MAX_BYTES, write_wheel
 from release.import_heads import CannotRewrite, rewrite_commands, rewrite_source
 from tests.page_words import says
@@ -130,8 +130,8 @@ def wheel_files_quick() -> Iterator[str]:
 
 def parsers() -> Iterator[argparse.ArgumentParser]:
     yield judges.__main__._build_parser()
-    yield studies.__main__._parser()
-    yield components.__main__._parser()
+    yield studies.__main__._build_parser()
+    yield components.__main__._build_parser()
 
 
 def test_every_command_of_the_checkout_is_a_word() -> None:
@@ -167,7 +167,7 @@ def test_the_action_keeps_its_history_after_an_alarm_too() -> None:
     assert {first["if"], nightly["if"]} == {"${{ inputs.save }}", "${{ !inputs.save }}"}
     assert "dist/" not in ACTION.read_text(), "installed from a release or an address"
     for run in (first["run"], nightly["run"]):
-        _parser().parse_args(run.split()[2:])
+        _build_parser().parse_args(run.split()[2:])
 
 
 WORKFLOWS = (ACTION, ROOT / "assets" / "board" / "check-board.yml")

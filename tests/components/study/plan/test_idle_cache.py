@@ -77,7 +77,7 @@ def test_what_is_used_stays_and_what_is_not_is_deleted(monkeypatch: pytest.Monke
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     now = [0.0]
     cache = IdleCache(lambda: now[0])
-    cache._forget_later = lambda: None  # type: ignore[method-assign]
+    cache._schedule_deletion = lambda: None  # type: ignore[method-assign]
     computed: list[str] = []
 
     def use(key: str, version: int = 1) -> None:
