@@ -177,11 +177,12 @@ ELO: Final = Panel(
     "Elo curves",
     "rating after each battle; depends on their order, the leaderboard does not",
     how="After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "
-    "start 1000, battles in the order of the plan. This order is arbitrary: the band shows the "
-    "ratings if the items are shuffled. With more battles the curves approach the Bradley–Terry "
-    "ratings (dotted). Elo and Bradley–Terry agree for a model if its Bradley–Terry rating lies "
-    "within the final band. A curve can end outside its band if battles come in blocks (one "
-    "judge, then the next), as Elo weights the last block most. In that case use the band.",
+    "start 1000, battles in the order of the plan. This order is arbitrary. The band, drawn for "
+    "the model pointed at, shows the ratings if the items are shuffled. With more battles the "
+    "curves approach the leaderboard's Bradley–Terry ratings. Elo and Bradley–Terry agree for a "
+    "model if its Bradley–Terry rating lies within the final band. A curve can end outside its "
+    "band if battles come in blocks (one judge, then the next), as Elo weights the last block "
+    "most. In that case use the band.",
     scale=29,
     in_report=has_pairs,
     applies=can_have_ratings,
