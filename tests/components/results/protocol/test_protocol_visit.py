@@ -180,7 +180,9 @@ def test_calls_without_a_reply_are_those_of_no_other_status():
 def test_failed_calls_are_no_replies_in_the_sentence(scene):
     said = protocol_cost.extraction_sentence
     one = said(scene, [counts(ok=8, unreadable=1, error=1)])
-    assert says(one, "**1**", "9 replies", "no verdict") and says(one, "1 call failed and is")
+    assert says(one, "**1**", "9 replies", "no verdict") and says(
+        one, "1 call failed", "is left out"
+    )
     two = said(scene, [counts(ok=8, error=2)])
-    assert says(two, "All 8 replies") and says(two, "2 calls failed and are")
+    assert says(two, "All 8 replies") and says(two, "2 calls failed", "are left out")
     assert "failed" not in said(scene, [counts(ok=10)])
