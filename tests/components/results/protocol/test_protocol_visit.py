@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,8 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_panels as protocol_visit
 from components.results.protocol import visit_replies as protocol_cost
+from metrics.protocols.visit_leaderboard import HeadToHeadCost
+from studies.domain import Estimate
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, extracted, write_items
 from tests.page_words import says, text_of
@@ -186,3 +189,15 @@ def test_failed_calls_are_no_replies_in_the_sentence(scene):
     two = said(scene, [counts(ok=8, error=2)])
     assert says(two, "All 8 replies") and says(two, "2 calls failed", "are left out")
     assert "failed" not in said(scene, [counts(ok=10)])
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"),
+    [(0.0072, ["0.0072", "$5.04"]), (0.0, ["free", "free"]), (None, ["–", "–"])],
+)
+def test_the_row_of_a_cost_has_calls_tokens_and_dollars(dollars, shown):
+    cost = HeadToHeadCost(Estimate(dollars), 36, 72, None, 0)
+    spent = protocol_cost.HeadToHeadSpending("gpt", "p", cost, 36, 90, 800, None)
+    row = [text_of(str(cell)) for cell in protocol_cost._cost_row(spent)]
+    assert row[1:4] == ["36", "2.5", "800"] and row[4] == "–" and row[5:] == shown
+    assert text_of(str(protocol_cost._cost_row(replace(spent, head_to_heads=0))[2])) == "90.0"
