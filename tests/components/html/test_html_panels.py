@@ -215,10 +215,10 @@ def test_the_end_of_a_reply_is_shown_with_or_without_spaces(text, end):
 
 def test_keys_of_the_json_may_follow_an_option_and_stand_without_a_text():
     made = panel.how_computed("One *way*.", ["summary.flips", "--by category: by.*"])
-    assert "How is this computed?" in made and made.count("<code>") == 4
+    assert says(made, "How is", "computed?") and made.count("<code>") == 4
     assert "<code>summary.flips</code>, with <code>--by category</code>: <code>by.*</code> " in made
     keys = panel.how_computed("", ["summary.flips"])
-    assert "How is this computed?" not in keys and "<code>summary.flips</code> " in keys
+    assert "computed?" not in keys and "<code>summary.flips</code> " in keys
     assert "eh-json" not in panel.how_computed("One way.")
 
 

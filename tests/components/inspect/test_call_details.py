@@ -9,7 +9,7 @@ import pytest
 from components.inspect.comparison_html import _call_details, _token_text
 from components.inspect.load_comparison import NOT_RECORDED
 from studies.domain import Ask, Judgement, Usage, Verdict
-from tests.page_words import text_of
+from tests.page_words import says, text_of
 
 ASK = Ask("key<1>", "q", "j", "p", ("x", "y"), ("A", "B"))
 WHOLE = Judgement(
@@ -24,9 +24,9 @@ def told(judgement: Judgement, recorded: bool = False) -> dict[str, str]:
 
 def test_everything_that_was_recorded_is_told_in_its_unit() -> None:
     found = told(WHOLE)
+    assert says(found.pop("Tokens"), "1,200 in, 1,000", "cached, 30 out")
     assert found.pop("Status").endswith("ok") and found == {
-        "Rule": "last<line>", "Labels": "A, B", "Tokens": "1,200 in, 1,000 of them cached, 30 out",
-        "Cost": "$0.25", "Time": "2.0 s", "Model": "m<1>", "Finish": "stop",
+        "Rule": "last<line>", "Labels": "A, B",         "Cost": "$0.25", "Time": "2.0 s", "Model": "m<1>", "Finish": "stop",
         "Called": "1970-01-02 00:00 UTC", "Key": "key<1>",
     }  # fmt: skip
     assert "<1>" not in "".join(_call_details(WHOLE, False).values())
