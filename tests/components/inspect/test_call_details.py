@@ -26,8 +26,9 @@ def test_everything_that_was_recorded_is_told_in_its_unit() -> None:
     found = told(WHOLE)
     assert says(found.pop("Tokens"), "1,200 in, 1,000", "cached, 30 out")
     assert found.pop("Status").endswith("ok") and found == {
-        "Rule": "last<line>", "Labels": "A, B",         "Cost": "$0.25", "Time": "2.0 s", "Model": "m<1>", "Finish": "stop",
-        "Called": "1970-01-02 00:00 UTC", "Key": "key<1>",
+        "Rule": "last<line>", "Labels": "A, B", "Cost": "$0.25", "Time": "2.0 s",
+        "Model": "m<1>", "Finish": "stop", "Called": "1970-01-02 00:00 UTC",
+        "Key": "key<1>",
     }  # fmt: skip
     assert "<1>" not in "".join(_call_details(WHOLE, False).values())
 
