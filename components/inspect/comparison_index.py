@@ -141,7 +141,7 @@ def _noisy_repeats_mask(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
     pick = frame["pick"].to_numpy()
     np.minimum.at(low, order[read], pick[read])
     np.maximum.at(high, order[read], pick[read])
-    return np.bincount(of_row[(low < high)[order]], minlength=n) > 0
+    return np.isin(np.arange(n), of_row[(low < high)[order]])
 
 
 def filter_comparisons(

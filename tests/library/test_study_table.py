@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import page_views, remedy_rates
+from evenhand.auditing import twin_table
 from evenhand.recorded_demo import demo_study
 from evenhand.table_input import as_table
 from metrics.__main__ import main as metrics_command
@@ -382,3 +384,15 @@ def test_names_in_a_table_of_remedies_are_inert() -> None:
     html = remedy_rates.RemedyComparison({}, table, "<b>")._repr_html_()
     assert "<script" not in html and "&lt;script&gt;" in html and "&lt;b&gt;" in html
     assert "0.500" in html
+
+
+def test_names_in_a_table_of_twins_are_inert() -> None:
+    table = pd.DataFrame([dict.fromkeys(twin_table._COLUMNS, 0.25)]).assign(judge="<script>")
+    made = twin_table.TwinComparison(table, {("<i>", "<u>"): "<b>"})
+    html = made._repr_html_()
+    assert not any(tag in html for tag in ("<script", "<i>", "<u>")) and "<b><b>" not in html
+    for name in ("<script>", "<i> · ", " · <u></b>: <b>"):
+        assert escape(name).replace("&lt;/b&gt;", "</b>") in html
+    assert "<td>0.250</td>" in html and 'border="' not in html and "<th>0</th>" not in html
+    assert repr(made) == str(made)
+    assert str(made).splitlines()[0] == "<i> · <u>: <b>" and "0.250" in str(made)

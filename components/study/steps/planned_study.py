@@ -146,7 +146,7 @@ def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = _count_pair_orders(plan.study)
     if plan.prompts[0].protocol == "choice" or plan.judges_single_answers:
-        orders = max(1, count_planned_orders(plan))  # N rotations of N options are one comparison
+        orders = count_planned_orders(plan)  # N rotations of N options are one comparison
     return max(asked / orders / max(1, plan.study.repeats), 1.0)
 
 

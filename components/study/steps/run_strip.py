@@ -158,7 +158,7 @@ def _call_factors_text(plan: Plan, numbers: ForecastByJudge) -> str:
     """Factors of the number of calls, such as "103 comparisons × 2 orders + 41 repeats"."""
     asked, orders = numbers.asks - numbers.noise, count_planned_orders(plan)
     what = "judgement" if plan.judges_single_answers else "comparison"
-    made = count(asked // max(1, orders), what)
+    made = count(asked // orders, what)
     if orders > 1:
         made += f" × {orders} orders"
     return f"{made} + {count(numbers.noise, 'repeat')}" if numbers.noise else made

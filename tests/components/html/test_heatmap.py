@@ -6,6 +6,7 @@ import html
 import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -23,7 +24,9 @@ from components.html.scales import (
     WINS_SCALE,
     ColourScale,
     fit_scale,
+    scale_of,
 )
+from metrics.catalogue.record import MeasureRecord
 from studies.domain import Estimate
 
 STYLE = (Path(__file__).parents[3] / "assets" / "style.css").read_text(encoding="utf-8")
@@ -295,3 +298,29 @@ def test_heads_that_are_too_wide_for_a_phone_run_upwards(names, upright):
 def test_a_total_has_a_name_that_no_other_column_has():
     assert total_name(["a"]) == "All" and total_name(["All"]) == "All (total)"
     assert total_name(["All", "All (total)"]) == "All (total) (total)"
+
+
+@pytest.mark.parametrize(
+    ("better", "style", "blank", "full", "ends", "text"),
+    [
+        ("high", "percent", 1.0, 0.0, ("100 %", "0 %"), "25"),
+        ("low", "percent", 0.0, 1.0, ("0 %", "100 %"), "25"),
+        ("", "percent", 0.0, 1.0, ("0 %", "100 %"), "25"),
+        ("high", "decimal", 1.0, 0.0, ("1", "0"), "0.25"),
+        ("low", "decimal", 0.0, 1.0, ("0", "1"), "0.25"),
+    ],
+)
+def test_a_measure_without_a_scale_of_its_own_has_no_colour_at_its_best_value(
+    better, style, blank, full, ends, text
+):
+    record = MeasureRecord(
+        key="new", name="New", question="position", definition="d", paths=(), style=style,
+        better=better,
+    )  # fmt: skip
+    scale = scale_of(record)
+    assert (scale.name, scale.kind, scale.blank, scale.full) == ("New", "b", blank, full)
+    assert scale.ends == (f"no colour: {ends[0]}", f"full colour: {ends[1]}")
+    assert (scale.css_class(blank), scale.css_class(full)) == ("b0", "b20")
+    assert (scale.text(0.25), scale.unit) == (text, "%" if style == "percent" else "")
+    own = scale_of(replace(record, key="entropy"))
+    assert own == replace(ENTROPY_SCALE, name="New", decimals=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from components.html import panel
 from components.html.panel import Action, Axis, FlipRow, Kpi, LeaderRow, ReplyRow, forest_html
 from components.html.run_progress import reply_ending
+from components.html.scales import CONSISTENCY_SCALE
+from components.html.static_matrix import StaticCell, _static_cell_html, static_matrix
 from studies.domain import STATUSES, Estimate
 from tests.page_words import says
 
@@ -208,3 +211,37 @@ def test_a_reply_without_verdict_shows_its_status_instead():
 )
 def test_the_end_of_a_reply_is_shown_with_or_without_spaces(text, end):
     assert reply_ending(text, 10) == end
+
+
+def test_keys_of_the_json_may_follow_an_option_and_stand_without_a_text():
+    made = panel.how_computed("One *way*.", ["summary.flips", "--by category: by.*"])
+    assert says(made, "How is", "computed?") and made.count("<code>") == 4
+    assert "<code>summary.flips</code>, with <code>--by category</code>: <code>by.*</code> " in made
+    keys = panel.how_computed("", ["summary.flips"])
+    assert "computed?" not in keys and "<code>summary.flips</code> " in keys
+    assert "eh-json" not in panel.how_computed("One way.")
+
+
+@pytest.mark.parametrize(
+    ("level", "corners"), [(0, "<td>"), (1, '<td class="flag">'), (2, '<td class="flag flag2">')]
+)
+def test_a_cell_without_clicks_has_marked_corners_as_a_warning(level, corners):
+    cell = StaticCell(0.625, ("n 80", "<i>"), level, "50–70")
+    made = _static_cell_html(cell, CONSISTENCY_SCALE)
+    assert made.startswith(corners) and 'class="b10" tabindex="0"' in made
+    assert "<b>62</b><small>50–70</small>" in made and "62\nn 80\n&lt;i&gt;" in made
+    assert "<small>" not in _static_cell_html(replace(cell, below=""), CONSISTENCY_SCALE)
+
+
+def test_a_matrix_without_clicks_has_a_dash_where_nothing_is_known():
+    known = StaticCell.from_estimate(Estimate(0.5, 0.4, 0.6), CONSISTENCY_SCALE, "n 80")
+    assert known == StaticCell(0.5, ("n 80",), 0, "40–60")
+    assert StaticCell.from_estimate(Estimate(None), CONSISTENCY_SCALE) is None
+    cells = {("j", "a"): known, ("j", "b"): None}
+    columns = [("a", "4 items"), ("b", ""), ("c", "")]
+    made = static_matrix(["j"], columns, cells, CONSISTENCY_SCALE, title="Mine", label_width=90)
+    assert made.count('<td class="none"><span>–</span></td>') == 2 and "--lab: 90px" in made
+    assert '<th scope="col">a<small>4 items</small></th>' in made and ">Mine</p>" in made
+    assert "still mini" in made
+    plain = static_matrix(["j"], columns, cells, CONSISTENCY_SCALE, small=False)
+    assert "mini" not in plain and "eh-still-title" not in plain

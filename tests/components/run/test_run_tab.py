@@ -18,6 +18,7 @@ from components.html.markup import Markup
 from components.html.panel import finding_html
 from components.layout.header import run_pill_html
 from components.results.view_drawing import study_headline
+from components.run import actions_tab
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.failed_replies import show_failures, tie_rule_effect_text
@@ -209,6 +210,15 @@ def test_only_the_clock_stops_the_clock(judged, engine):
     assert look(NAME, "")[0] == gr.skip()
     assert look.redraw_on_timer(NAME, "")[0].active is False
     assert look.redraw_on_timer("", "")[0] == gr.skip()
+
+
+def test_a_run_starts_the_clock_and_a_study_at_rest_leaves_it(judged, engine, monkeypatch):
+    facts = replace(running(), name=NAME)
+    monkeypatch.setattr(actions_tab, "load_run_facts", lambda *_: facts)
+    timer, state, *_ = run_tab.render(judged, engine, LiveStudies(judged), NAME)
+    assert timer.active is True and state == "r running"
+    monkeypatch.setattr(actions_tab, "load_run_facts", lambda *_: replace(facts, running=False))
+    assert run_tab.render(judged, engine, LiveStudies(judged), NAME)[0] == gr.skip()
 
 
 def test_as_many_values_are_shown_as_there_are_places_for_them(judged, engine):

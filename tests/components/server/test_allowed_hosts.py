@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import main
 from components.server.allowed_hosts import (
@@ -301,10 +301,16 @@ def test_it_stands_before_a_middleware_that_grants_cross_origin_reads() -> None:
     async def answer(_: object) -> PlainTextResponse:
         return PlainTextResponse("answered")
 
+    built: list[ASGIApp] = []
+
+    def note(app: ASGIApp) -> ASGIApp:
+        built.append(app)
+        return app
+
     permits = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"])
     app = Starlette(
         routes=[Route("/", answer)],
-        middleware=[permits],
+        middleware=[permits, Middleware(note)],
         lifespan=make_host_check_lifespan(hosts_of()),
     )
     with TestClient(app, base_url=f"http://{HERE}") as client:
@@ -313,3 +319,4 @@ def test_it_stands_before_a_middleware_that_grants_cross_origin_reads() -> None:
             assert answered.status_code == 403
             assert not [name for name in answered.headers if name.startswith("access-control")]
         assert client.get("/").text == "answered"
+    assert len(built) == 1, "what a middleware remembers is not lost"

@@ -161,10 +161,10 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
         )
         for item in items[first : first + PAGE_SIZE]
     ]
-    orders = count_planned_orders(preview.plan) if preview.plan else 0
+    orders = count_planned_orders(preview.plan) if preview.plan else 1
     known = [item.id for item in preview.records.items] if preview.records else []
     places = {id: place for place, id in enumerate(known)}
-    order = [places.get(item.id, 0) for item in items]
+    order = [places[item.id] for item in items]
     mixed = order != sorted(order)
     what = "answer" if single else "comparison"
     return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT, what)
@@ -181,9 +181,9 @@ def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
 
 def count_planned_orders(plan: Plan) -> int:
     """Number of orders in which a comparison is judged with the first prompt, taken from the first
-    item with a comparison; 0 if there is none."""
+    item with a comparison; 1 if there is none."""
     found = (next(_iterate_presentations(plan, item), None) for item in plan.items)
-    return next((one.orders for one in found if one), 0)
+    return next((one.orders for one in found if one), 1)
 
 
 def _iterate_presentations(plan: Plan, item: Item) -> Iterator[Presentation]:

@@ -248,6 +248,9 @@ def test_which_prompt_would_replace_a_person_best(store):
     assert says(said, "Best replacement", "good")
     assert says(said, "2", "pooled", "replaces a person")
     assert best_replacing_prompt_sentence([]) == ""
+    one_judge = Agreement(Raters(FilteredStudy(store, "prompts", Filter(judge="good"))))
+    assert one_judge.raters.has_people and len(one_judge.raters.filtered_rater_names) == 2
+    assert one_judge.prompts_replacing_a_voter == []
     six_items().save(store)
     alone = agreement(store, "voted")
     assert alone.prompts_replacing_a_voter == []

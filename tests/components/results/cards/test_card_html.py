@@ -10,14 +10,14 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.cards import card_html
+from components.results.cards import card_html, point_card
 from components.results.cards.card_html import _cost_html, report_cards, show_card
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CHANCE_CONSISTENCY
-from studies.domain import Usage
+from studies.domain import Estimate, Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
 
@@ -212,3 +212,9 @@ def test_a_report_counts_the_cards_it_leaves_out(store, monkeypatch):
     assert says(said, "1 more card")
     first = replace(Filter(), judge="j00")
     assert "more card" not in text(report_cards(FilteredStudy(store, "many", first)))
+
+
+def test_agreement_is_told_beside_that_of_a_judge_that_always_passes():
+    always = point_card._agreement_description(Estimate(0.75))
+    assert says(always, "always passes: 75")
+    assert "always" not in point_card._agreement_description(Estimate(None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from components.filtering.filters import Filter
 from components.html.format import DASH
 from components.html.tables.forest_cells import Axis
-from components.results.nudges import twin_panels
+from components.results.nudges import twin_pairs, twin_panels
 from metrics.twins.twin_effects import TwinEffect
-from studies.domain import Estimate
-from studies.texts.twin_families import CONTROLS, FAMILIES
+from studies.domain import Estimate, Item
+from studies.frames.frame import TIE
+from studies.texts.twin_families import CONTROLS, FAMILIES, twin_name
+from tests.page_words import says
 
 PLAIN = next(name for name in FAMILIES if name not in CONTROLS)
 CONTROL = next(iter(CONTROLS))
@@ -152,3 +155,54 @@ def test_the_axis_of_effects_holds_the_floor() -> None:
     wide = effect(floor=Estimate(0.1, -0.5, 0.7))
     axis = twin_panels._fit_effect_axis([wide])
     assert axis.low <= -0.6 and axis.high >= 0.6
+
+
+TWIN = twin_name("x", PLAIN)
+
+
+def marked(original: str, changed: str) -> list[tuple[str, str]]:
+    item = Item("q", "?", {"x": original}, twins={TWIN: changed})
+    return list(twin_pairs._mark_changed_words(item, TWIN))
+
+
+def test_changed_words_are_marked_where_they_are_added_removed_or_replaced() -> None:
+    assert marked("a b c", "a b c") == [("a b c", "")]
+    assert marked("a b", "a  so b") == [("a", ""), ("so", "added"), ("b", "")]
+    assert marked("a b c", "b c") == [("a", "removed"), ("b c", "")]
+    assert marked("a b", "a c") == [("a", ""), ("b", "removed"), ("c", "added")]
+
+
+def test_words_that_a_long_answer_repeats_are_compared_as_well() -> None:
+    """Half of 24 words each: the last of an unchanged beginning, the first of what follows."""
+    long = " ".join(["good", "answer"] * 150)
+    assert marked(long, f"{long} indeed") == [
+        ("… " + " ".join(["good", "answer"] * 6), ""), ("indeed", "added"),
+    ]  # fmt: skip
+    assert marked(f"so {long}", long) == [
+        ("so", "removed"), (" ".join(["good", "answer"] * 6) + " …", ""),
+    ]  # fmt: skip
+
+
+def test_a_run_shows_its_part_of_the_words_and_at_least_eight() -> None:
+    def shown(*runs: tuple[int, twin_pairs.Change]) -> list[tuple[int, str]]:
+        made = [([f"w{k}" for k in range(n)], change) for n, change in runs]
+        found = twin_pairs._join_and_shorten_runs(made)
+        return [(len(re.findall(r"w\d", text)), text.strip("w0123456789 ")) for text, _ in found]
+
+    assert shown((24, "")) == [(24, "")] and shown((25, "")) == [(24, "…")]
+    assert shown((13, "added"), (12, "")) == [(12, "…"), (12, "")]
+    assert shown((9, "added"), *[(8, "")] * 4) == [(8, "…"), *[(8, "")] * 4]
+    (first, _), *_ = twin_pairs._join_and_shorten_runs([(["old"] * 30, "removed")])
+    assert first.endswith(" …"), "of changed words, the first ones"
+
+
+def test_the_verdicts_on_a_twin_are_told_in_the_order_of_the_calls() -> None:
+    twin, original, tie = (twin_pairs._Row(*given, "") for given in ((1, 1), (1, 0), (TIE, 1)))
+    told = twin_pairs._describe_verdicts
+    assert says(told([twin, twin]), ": the twin,", "both orders.")
+    assert says(told([original]), ": the original,", "all calls.")
+    mixed = told([twin, original, tie])
+    assert says(mixed, ": the twin, then", "the original, then", "a tie, by", "order shown.")
+    count = twin_pairs._count_verdicts_for
+    rows = [twin, twin, twin, original, tie]
+    assert (count(rows, True), count(rows, False), count([], True)) == (3, 1, 0)

@@ -7,6 +7,7 @@ import re
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from components.results.pass_fail.panels import (
     AREAS,
     ERRORS,
     MAX_ROWS,
+    confusion_areas,
     describe_box_sizes,
     format_rates_for_report,
     is_significant_shift,
@@ -36,6 +38,7 @@ from components.results.pass_fail.scores import score_panels
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
+from metrics.labels.pass_fail import Confusion
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -284,3 +287,17 @@ def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:
     assert any(f"of {name} is" in score_panels.headline(whole)[0] for name in ("ada", "bob"))
     alone = FilteredStudy(store, "two judges pass", Filter(judge="ada"))
     assert pass_fail_tab.headline(alone)[0].startswith("The judge passes")
+
+
+def test_the_areas_of_the_diagram_are_as_large_as_their_numbers() -> None:
+    shown = SimpleNamespace(rates=SimpleNamespace(confusion=Confusion(9, 2, 4, 5)))
+    results: Any = SimpleNamespace(shown=shown, rater=("j", "p"))
+    html = confusion_areas(results)
+    columns = html.split('<div class="col" ')[1:]
+    assert [re.findall(r"flex-grow:(\d+)", one) for one in columns] == [
+        ["13", "9", "4"], ["7", "2", "5"],
+    ]  # fmt: skip
+    assert "good <b>13</b>" in columns[0] and "bad <b>7</b>" in columns[1]
+    assert [one.count('class="b16"') for one in columns] == [1, 1]
+    shown.rates.confusion = Confusion(0, 3, 0, 0)
+    assert confusion_areas(results).count('class="col"') == 1, "no good answer"

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,8 @@ from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
-from studies.domain import Ask, Item, Judgement, Verdict
+from metrics.labels.scores.score_distribution import ExpectedScores
+from studies.domain import Ask, Estimate, Item, Judgement, Verdict
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
 from studies.sources.load import LoadedSource
@@ -238,3 +241,21 @@ def test_before_the_first_verdict_the_plan_decides_which_views_are_offered(
     save_plan(make_plan(parse_study(text, "test", tmp_path)), store)
     planned = FilteredStudy(store, "planned")
     assert not len(planned.unfiltered_frame) and "Nudges" not in offered_views(planned)
+
+
+def test_expected_scores_are_told_with_their_spread_within_a_reply() -> None:
+    spread = Estimate(0.456)
+    made = panels._expected_kpi(ExpectedScores(Estimate(3.256, 3.1, 3.4), spread))
+    assert (made.value, made.note.split(", ")[0]) == ("3.26", "[3.10")
+    assert says(made.note, "3.40]", "0.46")
+    bare = panels._expected_kpi(ExpectedScores(Estimate(3.256), spread))
+    assert not bare.note.startswith(",") and says(bare.note, "within a reply", "0.46")
+
+
+def test_order_effects_are_drawn_where_there_are_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: Any = SimpleNamespace(shown=None)
+    monkeypatch.setattr(scores_tab, "load_scores", lambda _: shown)
+    monkeypatch.setattr(panels, "order_tables", lambda one: f"tables of {one.shown}")
+    assert scores_tab.draw_order_effects(shown) == ""
+    shown.shown = "j"
+    assert scores_tab.draw_order_effects(shown) == "tables of j"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -14,9 +15,11 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_panels as protocol_visit
 from components.results.protocol import visit_replies as protocol_cost
+from metrics.protocols.visit_leaderboard import HeadToHeadCost
+from studies.domain import Estimate
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, extracted, write_items
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 NAME = "pictures"
 STRONG = {"@reference": 3, "x": 2, "y": 1}
@@ -129,6 +132,7 @@ def test_an_unknown_price_is_not_free(tmp_path, store):
 def test_extracted_and_silent_replies_are_counted(scene):
     (one,) = protocol_cost.reply_counts(scene)
     assert (one.replies, one.extractions, one.without_verdict) == (72, 2, 4)
+    assert (one.by_status["ok"], one.failed) == (66, 0)
     said = protocol_cost.extraction_sentence(scene, [one])
     assert "**2** verdicts" in said and says(said, "**4**", "72 replies", "no verdict")
     assert "counted as ties" in said
@@ -155,3 +159,45 @@ def test_a_filter_selects_its_part_of_the_extraction_cost(pictures):
     (one,) = protocol_cost.head_to_head_spending(half)
     assert (one.head_to_heads, one.calls) == (18, 36)
     assert one.cost.dollars.value == pytest.approx(0.0072 + 0.002 / 36)
+
+
+def counts(**by_status: int) -> protocol_cost.ReplyCounts:
+    return protocol_cost.ReplyCounts("gpt", "p", 10, by_status)
+
+
+def test_calls_without_a_reply_are_those_of_no_other_status():
+    assert counts().failed == 10 and counts(error=10).failed == 10, "none answered"
+    mixed = counts(ok=4, extracted=3, unreadable=1, refusal=1, error=1)
+    assert (mixed.extracted, mixed.without_verdict, mixed.failed) == (3, 2, 1)
+    assert (counts(ok=10).extracted, counts(ok=10).without_verdict, counts(ok=10).failed) == (
+        0,
+        0,
+        0,
+    )
+    row = [text_of(str(cell)) for cell in protocol_cost._reply_row(counts(ok=9, error=1), "ties")]
+    assert row[1:] == ["10", "9", "0", "0", "–", "1"]
+    row = [text_of(str(cell)) for cell in protocol_cost._reply_row(mixed, "ties")]
+    assert (row[1], row[2], row[4], row[5], row[6]) == ("10", "4", "2", "ties", "1")
+
+
+def test_failed_calls_are_no_replies_in_the_sentence(scene):
+    said = protocol_cost.extraction_sentence
+    one = said(scene, [counts(ok=8, unreadable=1, error=1)])
+    assert says(one, "**1**", "9 replies", "no verdict") and says(
+        one, "1 call failed", "is left out"
+    )
+    two = said(scene, [counts(ok=8, error=2)])
+    assert says(two, "All 8 replies") and says(two, "2 calls failed", "are left out")
+    assert "failed" not in said(scene, [counts(ok=10)])
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"),
+    [(0.0072, ["0.0072", "$5.04"]), (0.0, ["free", "free"]), (None, ["–", "–"])],
+)
+def test_the_row_of_a_cost_has_calls_tokens_and_dollars(dollars, shown):
+    cost = HeadToHeadCost(Estimate(dollars), 36, 72, None, 0)
+    spent = protocol_cost.HeadToHeadSpending("gpt", "p", cost, 36, 90, 800, None)
+    row = [text_of(str(cell)) for cell in protocol_cost._cost_row(spent)]
+    assert row[1:4] == ["36", "2.5", "800"] and row[4] == "–" and row[5:] == shown
+    assert text_of(str(protocol_cost._cost_row(replace(spent, head_to_heads=0))[2])) == "90.0"

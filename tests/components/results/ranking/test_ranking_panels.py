@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.ranking import panels
+from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.sentences import options_headline, ranking_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
@@ -323,3 +325,14 @@ def test_a_low_consistency_is_stated_above_the_win_rates_of_options(tmp_path):
     title, lead = VIEWS["Ranking"].headline(FilteredStudy(store, "first of three"))
     assert says(title, "x, y and z", "33") and says(lead, "consistency", "0", "chance", "11")
     store.close()
+
+
+@pytest.mark.parametrize(
+    "parts", [("", ""), ("evidence", ""), ("", "badge"), ("evidence", "badge")]
+)
+def test_evidence_and_convergence_are_drawn_if_one_of_them_is_known(parts, monkeypatch):
+    shown = SimpleNamespace(measured_judge_rows=None)
+    monkeypatch.setattr(ranking_tab, "load_ranking", lambda _: None)
+    monkeypatch.setattr(panels, "evidence_html", lambda *_: parts[0])
+    monkeypatch.setattr(panels, "convergence_badge", lambda _: parts[1])
+    assert ranking_tab.draw_evidence_and_convergence(shown) == ("".join(parts) or None)

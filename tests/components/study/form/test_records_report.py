@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,12 @@ import pytest
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.data_source import source_card
-from components.study.form.data_step.records_report import comparisons_html, item_html, records_html
+from components.study.form.data_step.records_report import (
+    comparisons_html,
+    count_planned_orders,
+    item_html,
+    records_html,
+)
 from components.study.form.data_step.slice_form import slice_form
 from components.study.form_changes import apply_changes
 from components.study.form_html import render_records, render_slice_profile, render_title
@@ -52,6 +58,17 @@ def test_the_preview_says_that_its_questions_are_in_random_order(tmp_path):
         build_preview(put_value(text, ("data", "count"), 1), tmp_path), FormState()
     )
     assert "random order" not in alone
+
+
+def test_orders_are_named_if_the_plan_has_several(answers):
+    text = on("items.jsonl")
+    assert says(comparisons_html(build_preview(text, answers), FormState()), "first of 2 orders")
+    for other in (put_value(text, ("pair_orders",), "one"), put_value(text, ("prompts",), ["no"])):
+        html = comparisons_html(build_preview(other, answers), FormState())
+        assert "1 to 3 of 3" in html and "order" not in html
+    plan = build_preview(text, answers).plan
+    assert count_planned_orders(plan) == 2, "q1 has two answers"
+    assert count_planned_orders(replace(plan, items=plan.items[1:])) == 1, "none to compare"
 
 
 def test_a_guessed_mapping_of_an_unknown_table_is_applied_only_when_confirmed(tmp_path):

@@ -17,7 +17,7 @@ from components.study.plan.cost_preview import (
     run_button_text,
 )
 from components.study.plan.study_preview import build_preview, load_records, plan_from_text
-from judges.planning.forecast import forecast_plan
+from judges.planning.forecast import Forecast, forecast_plan
 from judges.planning.plan import asks_of, save_plan
 from studies.domain import Judgement, Verdict
 from studies.errors import EvenhandError
@@ -182,3 +182,46 @@ def test_the_head_asks_the_question_of_the_study():
     assert says(study_question(two.lenient_study), "even-handed", "probe set")
     single = study_question(look.lenient_study, single_answers=True)
     assert says(single, "embedded right") and "even-handed" not in single
+
+
+def test_stored_replies_of_a_large_plan_are_counted_if_it_is_saved_and_else_estimated(
+    store, monkeypatch
+):
+    """16 calls, of which the 8 calls of two items are forecast: each stands for two."""
+    plan = plan_from_text(ENDPOINT + "noise_floor: 0\n", HERE)
+    whole = forecast_by_judge(plan, store)
+    assert (whole.asks, whole.noise, whole.sampled_asks) == (16, 0, 0)
+    monkeypatch.setattr(study_plan, "MAX_EXACT_ASKS", 16)
+    assert forecast_by_judge(plan).sampled_asks == 0
+    monkeypatch.setattr(study_plan, "MAX_EXACT_ASKS", 15)
+    monkeypatch.setattr(study_plan, "SAMPLE_ASKS", 8)
+    save_plan(plan, store)
+    answer_some(plan, store, 5)
+    failed = Judgement([one.ask for one in asks_of(plan)][5], "error", None)
+    store.writer.run(lambda connection: put_judgement(connection, failed))
+    sampled = study_plan.sample_evenly(plan.items, 2)
+    assert sampled == (plan.items[0], plan.items[2])
+    answered = {one.ask.key for one in list(asks_of(plan))[:5]}
+    among = [one.ask.key for one in asks_of(plan) if one.ask.item in {i.id for i in sampled}]
+    estimated = 2 * len(answered & set(among))
+    assert len(among) == 8 and estimated != 5
+    other = plan_from_text(ENDPOINT.replace("priced", "other") + "noise_floor: 0\n", HERE)
+    for one, stored in ((plan, 5), (other, estimated)):
+        numbers = forecast_by_judge(one, store)
+        assert (numbers.asks, numbers.sampled_asks, numbers.stored) == (16, 8, stored)
+    assert forecast_by_judge(plan).stored == 0, "without a store"
+    answer_some(plan, store, 16)
+    assert forecast_by_judge(plan, store).new_asks == 0
+
+
+def test_a_sample_is_spread_over_the_list_and_never_longer_than_it():
+    spread = study_plan.sample_evenly
+    assert spread("abcdefghij", 4) == ("a", "c", "f", "h")  # places 0, 2.5, 5, 7.5
+    assert spread("abc", 3) == spread("abc", 5) == ("a", "b", "c")
+
+
+def test_the_forecast_of_a_sample_is_scaled_in_every_part():
+    made = Forecast(10, 3, 1_000, 200, 1.5, 8.0, 40)
+    assert study_plan._scale_forecast(made, 2.5) == Forecast(25, 3, 2_500, 500, 3.75, 20.0, 100)
+    unknown = study_plan._scale_forecast(Forecast(10, 3, 1_000, 200, None, None), 2.5)
+    assert (unknown.dollars, unknown.seconds, unknown.cached_tokens) == (None, None, 0)

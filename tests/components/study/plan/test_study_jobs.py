@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,6 +31,7 @@ from components.study.jobs import (
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
+from judges.judge_errors import PlanError
 from judges.security.key_consents import (
     NO_CONSENTS,
     KeyDestination,
@@ -115,6 +118,15 @@ def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path
     pair = KeyDestination("OPENAI_API_KEY", "http://127.0.0.1:9")
     assert store_key_consent(user_consents(), pair) == ""
     assert "wants to send" not in render_notices(build_preview(text, tmp_path), FormState())
+
+
+@pytest.mark.parametrize("error", [OSError("disk <full>"), PlanError("no <variable>")])
+def test_a_consent_that_cannot_be_stored_says_so(error):
+    def refuse(pair):
+        raise error
+
+    told = store_key_consent(SimpleNamespace(store_consent=refuse), KeyDestination("K", "http://h"))
+    assert says(told, "not be stored") and escape(str(error)) in told
 
 
 def test_describing_images_sends_no_variable_to_a_host_that_was_not_allowed(tmp_path, monkeypatch):

@@ -1,0 +1,140 @@
+"""Clicks in the list of studies on Home, as the handler of the page answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from components.home import tab as home_tab
+from components.home.study_list import studies_html
+from components.home.tab import opens_home
+from components.layout import header
+from components.study import tab as study_tab
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import read_mapping
+from components.study.plan.example_files import example_names, example_text
+from judges.engine.engine import Engine
+from studies.store.store import Store
+from tests.components.home.test_study_list import plan_study, run_study
+from tests.page_words import says
+
+SKIP = gr.skip()
+
+
+class Clicks:
+    """The list of studies on Home; a click returns the values of the form, the study menu, the
+    tabs, the list and the notice."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self.store, self.engine = store, engine
+        with gr.Blocks() as blocks:
+            top, study = header.build(), study_tab.build()
+            with gr.Tabs() as tabs, gr.Tab() as on_tab:
+                home = home_tab.build()
+            home_tab.bind(home, study, top, tabs, on_tab, store, engine)
+        self.events = {getattr(one.fn, "__name__", ""): one for one in blocks.fns.values()}
+
+    def __call__(self, sent: object) -> tuple[list[Any], Any, Any, Any, str]:
+        event = gr.EventData(None, sent)  # type: ignore[arg-type]
+        handler = self.events["handle_list_click"]
+        made = handler.fn("typed: text", FormState(), {}, event)
+        assert len(made) == len(handler.outputs)
+        return made[:-4], *made[-4:]
+
+
+@pytest.fixture(scope="module")
+def click(module_store: Store) -> Iterator[Clicks]:
+    engine = Engine()
+    yield Clicks(module_store, engine)
+    engine.close()
+
+
+@pytest.fixture
+def clicks(click: Clicks) -> Clicks:
+    """With two studies, Mine and Other, neither of them run."""
+    for line in click.store.studies():
+        click.store.delete_study(line.name)
+    plan_study(click.store, "Mine")
+    plan_study(click.store, "Other")
+    return click
+
+
+def test_a_study_is_opened_in_the_tab_that_its_line_names(clicks: Clicks) -> None:
+    for sent, tab in (({}, "results"), ({"tab": "run"}, "run"), ({"tab": ""}, "results")):
+        form, menu, tabs, listed, told = clicks({"do": "open", "study": "Mine", **sent})
+        assert form == [SKIP] * len(form) and (menu, tabs.selected) == ("Mine", tab)
+        assert (listed, told) == (SKIP, "")
+    form, menu, tabs, listed, told = clicks({"do": "open", "study": "Mine", "tab": "study"})
+    assert (menu, tabs.selected, listed, told) == ("Mine", "study", SKIP, "")
+    assert read_mapping(form[0])["name"] == "Mine" and form[1].study == "Mine"
+
+
+@pytest.mark.parametrize("sent", [{"do": "open", "study": "gone"}, {"do": "open"}, {}, "text"])
+def test_a_click_on_a_study_that_is_gone_draws_the_list_again(clicks: Clicks, sent: object) -> None:
+    form, menu, tabs, listed, told = clicks(sent)
+    assert form == [SKIP] * len(form) and (menu, tabs, told) == (SKIP, SKIP, "")
+    assert listed == studies_html(clicks.store, [])
+
+
+def test_a_copy_and_an_example_are_opened_in_the_form(clicks: Clicks) -> None:
+    for sent, name in (
+        ({"do": "duplicate", "study": "Mine"}, "Mine"),
+        ({"do": "example", "study": example_names()[0]},
+         read_mapping(example_text(example_names()[0]))["name"]),
+    ):  # fmt: skip
+        form, _, tabs, listed, told = clicks(sent)
+        made = str(read_mapping(form[0])["name"])
+        assert made.startswith(str(name)) and made != "Mine"
+        assert tabs.selected == "study" and made in str(listed) and told == ""
+    new = clicks.events["open_empty_form"].fn(FormState(), {})
+    assert read_mapping(new[0])["judges"] == read_mapping(START_YAML)["judges"]
+    assert new[-3].selected == "study" and new[-1] == ""
+
+
+def test_renaming_and_deleting_are_asked_first(clicks: Clicks) -> None:
+    for do in ("rename", "delete"):
+        form, menu, tabs, listed, told = clicks({"do": do, "study": "Mine"})
+        assert form == [SKIP] * len(form) and (menu, tabs, told) == (SKIP, SKIP, "")
+        assert listed == studies_html(clicks.store, [], do, "Mine")
+    assert clicks({"do": "show", "study": "Mine"})[3] == studies_html(clicks.store, [])
+
+
+def test_a_renamed_study_is_chosen_and_a_taken_name_is_refused(clicks: Clicks) -> None:
+    _, menu, tabs, listed, told = clicks({"set": {"Mine": "New"}})
+    assert menu.value == "New" and {name for name, _ in menu.choices} == {"Other", "New"}
+    assert tabs == SKIP and told == "" and "New" in listed
+    form, menu, tabs, listed, told = clicks({"set": {"New": "Other"}})
+    assert form == [SKIP] * len(form) and (menu, tabs) == (SKIP, SKIP)
+    assert "Not changed." in told and says(told, "exists") and "New" in listed
+
+
+def test_a_deleted_study_leaves_the_menu_and_its_replies_are_counted(clicks: Clicks) -> None:
+    run_study(clicks.store, clicks.engine, "Mine")
+    for name, left, gone in (("Mine", ["Other"], 0), ("Other", [], 6)):  # shared until then
+        _, menu, tabs, listed, told = clicks({"do": "delete now", "study": name})
+        assert [one for one, _ in menu.choices] == left and tabs == SKIP
+        assert menu.value == (left[0] if left else None)
+        assert says(told, f"{name} was deleted", f"with it: {gone}")
+        assert f"Actions for {name}" not in listed
+
+
+@pytest.mark.parametrize(
+    ("address", "opens"),
+    [
+        ({}, True),
+        ({"__theme": "dark"}, True),
+        ({"tab": "home", "study": "s"}, True),
+        ({"tab": ""}, True),
+        ({"study": "s"}, False),
+        ({"tab": "run"}, False),
+        ({"tab": "home", "blind": "1"}, False),
+        ({"token": "x"}, False),
+    ],
+)
+def test_home_opens_an_address_that_names_nothing_else(
+    address: dict[str, str], opens: bool
+) -> None:
+    assert opens_home(address) is opens

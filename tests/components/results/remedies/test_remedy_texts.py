@@ -1,0 +1,83 @@
+"""Texts of the Remedies view from results written by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from components.results.remedies.computed import RemedyResults
+from components.results.remedies.improve_panel import _mistake_rows
+from components.results.remedies.panels import _unpriced_judges_notes
+from components.results.remedies.point_remedies_panel import _rules_by_agreement_table
+from metrics.labels.point_rules import PointRemedies, PointRule
+from metrics.remedies.budget_plan import BudgetPlan
+from metrics.summary.alignment.learn_mistakes import JudgeMistakes
+from studies.domain import Estimate
+from tests.page_words import says, text_of
+
+HALF, THIRD, ALL = Estimate(0.5), Estimate(1 / 3), Estimate(1.0)
+
+
+@pytest.mark.parametrize(("source", "people"), [("known answers", False), ("people", True)])
+def test_better_answers_come_from_people_or_are_known(source: str, people: bool) -> None:
+    study: Any = SimpleNamespace(grid=SimpleNamespace(source=source, size=7))
+    results = RemedyResults(None, study, None, None)  # type: ignore[arg-type]
+    assert (results.is_winner_from_people, results.comparisons) == (people, 7)
+    assert ("people" in results.winner_source) is people
+    assert ("known" in results.winner_source) is not people
+    assert (results.judge, results.prompt) == ("", "")
+
+
+def test_mistakes_are_listed_in_all_then_by_position_label_and_category() -> None:
+    assert _mistake_rows(None) == []
+    pairs = JudgeMistakes(HALF, {"maths": ALL}, {"first": THIRD, "second": HALF})
+    names = [name for name, _ in _mistake_rows(pairs)]
+    assert says(names[0], "all verdicts", "tie", "mistake")
+    assert [name.split()[-1] for name in names[1:]] == ["first", "second", "maths"]
+    assert [one for _, one in _mistake_rows(pairs)] == [HALF, THIRD, HALF, ALL]
+    single = JudgeMistakes(HALF, {"maths": ALL}, by_label={"pass": THIRD})
+    assert _mistake_rows(single) == [("all verdicts", HALF), ("label pass", THIRD), ("maths", ALL)]
+
+
+def notes(currency: Any, costs: tuple[float, ...], *unpriced: str) -> list[str]:
+    results: Any = SimpleNamespace(
+        study=SimpleNamespace(raters=[("gpt", "p"), ("gpt", "q"), ("claude", "p")]),
+        price_step=lambda judges: f"step for {len(judges)}",
+    )
+    steps: Any = tuple(SimpleNamespace(cost=cost) for cost in costs)
+    return _unpriced_judges_notes(results, BudgetPlan(currency, steps, unpriced))
+
+
+def test_judges_without_a_price_and_local_ones_are_named_once() -> None:
+    assert notes("dollars", (0.1, 0.2)) == []
+    (left_out,) = notes("dollars", (0.1,), "gpt")
+    assert says(left_out, "Left out", "gpt") and left_out.endswith("step for 1")
+    (free,) = notes("dollars", (0.0, 0.1))
+    assert says(free, "local judge", "nothing")
+    assert len(notes("dollars", (0.0,), "gpt")) == 2
+    (calls,) = notes("calls", (0.0, 1.0))
+    assert says(calls, "No price", "gpt and claude", "counted in calls")
+    assert calls.count("gpt") == 1 and calls.endswith("step for 3")
+
+
+def test_the_advised_rule_is_marked_and_one_call_is_the_baseline() -> None:
+    rules = (
+        PointRule("single", 1, Estimate(0.75, 0.6, 0.9, 40, 20)),
+        PointRule("repeats", 3, ALL, HALF, Estimate(0.25, 0.125, 0.375, 40, 20)),
+        PointRule("arrangements", 2, ALL, HALF, Estimate(0.0, -0.125, 0.125, 40, 20)),
+    )
+
+    def rows(kind: Any, advice: Any) -> list[str]:
+        found = PointRemedies(kind, rules, {}, advice)
+        html = _rules_by_agreement_table(("j", "p"), found)
+        return [text_of(row) for row in html.split("<tr")[2:]]
+
+    one, repeats, arrangements = rows("pass", SimpleNamespace(rule="repeats"))
+    assert "baseline" in one and "75" in one and "baseline" not in repeats + arrangements
+    assert ["recommended" in row for row in (one, repeats, arrangements)] == [False, True, False]
+    assert "+25.0 [12.5, 37.5]" in repeats and "[−12.5, 12.5]" in arrangements
+    assert not any("recommended" in row for row in rows("pass", None))
+    scores = rows("scores", None)
+    assert "0.75" in scores[0] and "+0.25" in scores[1]
