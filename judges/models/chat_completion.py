@@ -267,10 +267,8 @@ def parse_usage(values: Any) -> Usage:
     spent = _mapping_or_empty(values.get("completion_tokens_details"))
     reasoning = _parse_count(spent.get("reasoning_tokens")) or 0
     total = _parse_count(values.get("total_tokens"))
-    if None not in (prompt, completion) and reasoning:
-        # Some providers count the reasoning, which they bill, in the total only.
-        apart = total == (prompt or 0) + (completion or 0) + reasoning
-        completion = (completion or 0) + (reasoning if apart else 0)
+    if prompt is not None and completion is not None and total == prompt + completion + reasoning:
+        completion += reasoning  # some providers count it, and bill it, in the total only
     return Usage(
         prompt=prompt,
         completion=completion,

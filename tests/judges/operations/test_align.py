@@ -26,7 +26,13 @@ from judges.operations.learn_cases import (
     describe_mistaken_cases,
     example_messages,
 )
-from judges.operations.prompt_candidates import disable_variables, read_candidate, read_rules
+from judges.operations.prompt_candidates import (
+    disable_variables,
+    make_candidate,
+    read_candidate,
+    read_rules,
+    write_candidate,
+)
 from judges.planning.plan import asks_of, load_stored_plan, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.domain import Item
@@ -343,6 +349,19 @@ def test_literals_are_no_variables() -> None:
         + json.dumps(disable_variables("$first {question} {{answer}} $unknown 5 $"))
     )
     assert prompt.variables == frozenset()
+
+
+def test_a_written_candidate_is_read_back_from_a_new_or_an_old_folder(tmp_path: Path) -> None:
+    today = load_prompt("brief-letters")
+    folder = tmp_path / "new" / "folder"
+    for rules in (["Old"], ["Prüfe jede Zahl."]):
+        made = make_candidate(today, "rules", rules=rules, learnt=["Stück 1"], writer="Schreiber")
+        path = write_candidate(made, folder)
+    assert path == folder / "rules.yaml"
+    read = read_candidate(path, today)
+    assert (read.record, read.prompt.messages) == (made.record, made.prompt.messages)
+    assert "Stück 1" in path.read_text().splitlines()[0], "as people read it"
+    assert made.record.learnt == ("Stück 1",) and made.record.writer == "Schreiber"
 
 
 def test_a_candidate_file_of_another_prompt_is_refused(tmp_path: Path) -> None:

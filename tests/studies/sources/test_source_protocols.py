@@ -109,6 +109,28 @@ def test_an_empty_list_of_captions_is_no_caption(tmp_path: Path) -> None:
     assert item.context == "a pie"
 
 
+@pytest.mark.parametrize(
+    ("image", "refused"),
+    [
+        ("../a.png", True),
+        ("b/../../a.png", True),
+        ("/etc/passwd", True),
+        ("b/a.png", False),
+        ("https://pictures.example/b/../a.png", False),
+    ],
+)
+def test_a_picture_lies_inside_the_folder_of_the_file_or_has_an_address(
+    tmp_path: Path, image: str, refused: bool
+) -> None:
+    jsonl(tmp_path / "set.jsonl", [question(image, "one")])
+    if refused:
+        with pytest.raises(SourceError, match=pattern("column 'image'", f"found '{image}'")):
+            load_source(DataSpec("set.jsonl"), tmp_path)
+    else:
+        (item,) = load_source(DataSpec("set.jsonl"), tmp_path).items
+        assert item.images == (image,)
+
+
 def test_files_of_the_study_are_joined_on_its_columns(visit: Path) -> None:
     spec = DataSpec("single_image.csv", files={"mine": "answers_model-b.csv"})
     found = load_source(spec, visit)
