@@ -88,6 +88,15 @@ def test_a_count_is_read_however_it_is_written(count):
     assert parse_usage(told) == Usage(12, 12)
 
 
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (-1, None), (True, None), ("٣", None),
+     ("1.0", None), ("9" * 5000, None), (None, None)],
+)  # fmt: skip
+def test_a_count_is_a_whole_number_from_zero_to_what_is_plausible(told, count):
+    assert parse_usage({"prompt_tokens": told, "completion_tokens": 0}) == Usage(count, 0)
+
+
 numbers = st.one_of(
     st.none(), st.integers(), st.floats(), st.text(max_size=5), st.booleans(), st.lists(st.none())
 )

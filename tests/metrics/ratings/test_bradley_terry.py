@@ -71,6 +71,13 @@ def test_the_interval_of_two_contestants_is_that_of_their_log_odds():
     assert (gap.n, gap.items, gap.unit, gap.level) == (10, 10, "Elo", 0.95)
 
 
+def test_two_items_have_an_error_and_one_item_has_none():
+    # One win each in two items: M = 2/1 · 2 · ¼ = 1, L = 2 · ¼ = ½ per gap, so the variance is 4.
+    both = [(0, "A", "B", 0), (1, "A", "B", 1)]
+    assert board(fought(both)).covariance == pytest.approx(np.array([[1, -1], [-1, 1]]))
+    assert board(fought([(0, *battle) for _, *battle in both])).covariance is None
+
+
 def test_two_verdicts_per_item_have_twice_the_degrees_of_freedom():
     # Both orders of four items: A both times, B both times, and two flips. p = ½, item sums of
     # y − p are 1, −1, 0, 0: M = 4/3·2, L = 8·¼ = 2, variance 8/3/4; t has (4 − 1)·2/(2 − 1) = 6.

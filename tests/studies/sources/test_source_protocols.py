@@ -18,6 +18,7 @@ from studies.sources.formats.creation_mmbench import (
     fill_query_template,
     parse_criteria,
 )
+from studies.sources.formats.visit_bench import split_list
 from studies.sources.load import load_source
 from studies.sources.slice_selection import select_slice
 from studies.spec.study import DataSpec
@@ -129,6 +130,27 @@ def test_a_picture_lies_inside_the_folder_of_the_file_or_has_an_address(
     else:
         (item,) = load_source(DataSpec("set.jsonl"), tmp_path).items
         assert item.images == (image,)
+
+
+@pytest.mark.parametrize(
+    ("cell", "parts"),
+    [
+        ("", []),
+        ("a, b|c", ["a, b|c"]),
+        ("['a', ' ', \"b\"]", ["a", "b"]),
+        ("[1, 2]", ["[1, 2]"]),
+        ("[oops", ["[oops"]),
+        ("[oops]", ["[oops]"]),
+        ("https://a/1, 2.png", ["https://a/1, 2.png"]),
+        ("https://a, http://b", ["https://a", "http://b"]),
+        ("http://a|https://b\nc.png|", ["http://a", "https://b", "c.png"]),
+        ("[" + " " * 999_997 + "]", []),
+        ("[" + " " * 999_998 + "]", ["[" + " " * 999_998 + "]"]),
+    ],
+    ids=lambda value: str(value)[:20].strip(),
+)
+def test_a_cell_with_a_list_is_split_and_any_other_text_is_one(cell: str, parts: list[str]) -> None:
+    assert split_list(cell) == parts
 
 
 def test_files_of_the_study_are_joined_on_its_columns(visit: Path) -> None:
