@@ -44,7 +44,7 @@ def test_what_is_asked_again_is_pending_until_its_new_outcome(store: Store) -> N
         judgement = judged(of, 0 if status == "ok" else None, status=status)
         store.writer.run(lambda c: put_judgement(c, judgement))
 
-    for one, status in zip(asks[:4], ("ok", "error", "error", "refused"), strict=True):
+    for one, status in zip(asks[:4], ("ok", "refused", "error", "error"), strict=True):
         write(one, status)
     (start,) = store.read("SELECT max(seq) FROM judgements").fetchone()
     settings = RunSettings(retry_statuses=frozenset({"error"}))
@@ -54,8 +54,8 @@ def test_what_is_asked_again_is_pending_until_its_new_outcome(store: Store) -> N
         return tuple(found[name] for name in ("planned", "pending", "ok", "error", "refused"))
 
     assert counts(start) == counts(None) == (5, 3, 1, 0, 1)
-    write(asks[1], "error")
-    write(asks[2], "ok")
+    write(asks[2], "error")
+    write(asks[3], "ok")
     assert (counts(start), counts(None)) == ((5, 1, 2, 1, 1), (5, 2, 2, 0, 1))
 
 
