@@ -99,7 +99,7 @@ class CompletionStream:
         delta, logprobs = choice.get("delta"), choice.get("logprobs")
         for name in _TEXT_FIELDS:
             text = delta.get(name) if isinstance(delta, dict) else None
-            if isinstance(text, str) and text:
+            if isinstance(text, str):
                 self._texts.setdefault(name, []).append(text)
         if isinstance(logprobs, dict) and isinstance(logprobs.get("content"), list):
             self._logprobs += logprobs["content"]

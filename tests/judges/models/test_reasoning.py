@@ -72,11 +72,14 @@ def test_a_split_reply_has_the_verdict_of_the_whole(reply):
 
 
 def test_reasoning_in_parts_of_the_content_is_found():
-    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}
-    content = [thinking, {"type": "text", "text": ANSWER}]
-    body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
-    reply = parse_completion(json.dumps(body).encode())
-    assert (reply.text, reply.reasoning) == (ANSWER, THOUGHT)
+    for thinking in (
+        {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+        {"type": "reasoning", "text": THOUGHT},
+    ):
+        content = [thinking, {"type": "text", "text": ANSWER}]
+        body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+        reply = parse_completion(json.dumps(body).encode())
+        assert (reply.text, reply.reasoning) == (ANSWER, THOUGHT)
 
 
 @pytest.mark.parametrize(
