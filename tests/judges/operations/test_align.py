@@ -365,6 +365,11 @@ def test_a_written_candidate_is_read_back_from_a_new_or_an_old_folder(tmp_path: 
     assert (read.record, read.prompt.messages) == (made.record, made.prompt.messages)
     assert "Stück 1" in path.read_text().splitlines()[0], "as people read it"
     assert made.record.learnt == ("Stück 1",) and made.record.writer == "Schreiber"
+    for head in ("# 5", "# {", "# {}"):
+        path.write_text(f"{head}\n{made.prompt.yaml}", encoding="utf-8")
+        edited = read_candidate(path, today)
+        assert (edited.record.learnt, edited.record.writer) == ((), "")
+        assert edited.prompt.messages == made.prompt.messages
 
 
 def test_a_candidate_says_what_it_was_learnt_from_and_who_wrote_it() -> None:

@@ -251,6 +251,21 @@ def test_the_correction_for_leverage_is_leaving_out_one_item_at_a_time():
     assert corrected == pytest.approx(jackknife, rel=0.1)
 
 
+def test_the_correction_for_leverage_is_bounded_and_ends_at_two_hundred_items():
+    # Item 0 has 19 of 20 battles, 12 won: p = .6, L = 20 · .24 = 4.8 per gap. s = ±(12 − 19 · .6);
+    # the part of L without item 0 is .05, bounded at .1, without item 1 .95; (G − 1)/G is ½.
+    rows = [(0, "A", "B", int(k >= 12)) for k in range(19)] + [(1, "A", "B", 1)]
+    own = board(fought(rows)).covariance
+    variance = ((0.6 / 0.1) ** 2 + (0.6 / 0.95) ** 2) / 4.8**2 / 2
+    assert own[0, 0] + own[1, 1] - 2 * own[0, 1] == pytest.approx(variance)
+    for won, plain in ((119, False), (120, True)):
+        counts = count_pairs(extract_battles(duels([("A", "B", won, 80)])))
+        fitted = bradley_terry_fit.fit_strengths(counts)
+        sandwich = bradley_terry_fit.item_sandwich(counts, fitted)
+        error = bradley_terry_fit.strength_covariance(counts, fitted) - sandwich
+        assert bool((error == 0).all()) is plain
+
+
 def test_one_battle_items_are_grouped_and_nothing_changes():
     # The same battles as 30 one-battle items, and split over 15 items of two: same fit, and the
     # bootstrap of grouped items has the spread of drawing them one by one.
