@@ -99,7 +99,7 @@ class CompletionStream:
         delta, logprobs = choice.get("delta"), choice.get("logprobs")
         for name in _TEXT_FIELDS:
             text = delta.get(name) if isinstance(delta, dict) else None
-            if isinstance(text, str) and text:
+            if isinstance(text, str):
                 self._texts.setdefault(name, []).append(text)
         if isinstance(logprobs, dict) and isinstance(logprobs.get("content"), list):
             self._logprobs += logprobs["content"]
@@ -267,10 +267,8 @@ def parse_usage(values: Any) -> Usage:
     spent = _mapping_or_empty(values.get("completion_tokens_details"))
     reasoning = _parse_count(spent.get("reasoning_tokens")) or 0
     total = _parse_count(values.get("total_tokens"))
-    if None not in (prompt, completion) and reasoning:
-        # Some providers count the reasoning, which they bill, in the total only.
-        apart = total == (prompt or 0) + (completion or 0) + reasoning
-        completion = (completion or 0) + (reasoning if apart else 0)
+    if prompt is not None and completion is not None and total == prompt + completion + reasoning:
+        completion += reasoning  # some providers count it, and bill it, in the total only
     return Usage(
         prompt=prompt,
         completion=completion,

@@ -152,7 +152,7 @@ def points_from_probabilities(frame: pd.DataFrame) -> Floats:
 
     The probability of a tie is 1 minus the sum over the slots. nan without label probabilities.
     """
-    width = int(frame["options"].max()) if len(frame) else 0
+    width = int(frame["options"].to_numpy().max(initial=0))
     columns = [f"p_{slot}" for slot in range(width)]
     if not columns or not set(columns) <= set(frame.columns):
         return np.full((len(frame), width), np.nan)
@@ -298,7 +298,7 @@ def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[integer_code
     lists: [code, slot] of indices into `names`."""
     shown, codes = integer_codes.categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
-    width = int(frame["options"].max()) if len(frame) else 0
+    width = int(frame["options"].to_numpy().max(initial=0))
     table = np.full((len(shown), width), NO_SLOT, np.int64)
     for code in np.unique(codes):
         for slot, name in enumerate(str(shown[code]).split(SEP)):
@@ -309,8 +309,6 @@ def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[integer_code
 def chosen_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
     """The contestant picked in each row as an index into `names`; a tie is TIE."""
     pick = frame["pick"].to_numpy()
-    if len(frame) == 0:
-        return pick.astype(np.int64)
     codes, table = _slot_table(frame, names)
     who = table[codes, np.maximum(pick, 0)]
     return np.where(pick >= 0, who, pick)

@@ -112,7 +112,7 @@ def fit_strengths(counts: PairCounts, *, pseudo: float = 0.0, l2: float = 0.0) -
         theta, best = _line_search(counts, theta, step - step.mean(), best, (low, high, l2))
         if np.abs(step).max() < _TOLERANCE:
             break
-    return np.asarray(theta - theta.mean())
+    return theta
 
 
 def _line_search(

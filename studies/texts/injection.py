@@ -150,11 +150,11 @@ def find_echoed_spans(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int]
     A verdict marker alone (`[[A]]`) occurs in every reply, so a span counts only if its whole line
     is repeated.
     """
-    lower = reply.lower()
+    lower = _lower_text(reply)
     found = set()
     for text in texts:
         for span in find_suspect_spans(text):
-            line = _line_around(text, span).lower()
+            line = _lower_text(_line_around(text, span))
             at = lower.find(line) if len(line) >= _MIN_ECHO_CHARS else -1
             if at >= 0:
                 found.add((at, at + len(line)))

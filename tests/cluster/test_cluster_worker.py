@@ -27,6 +27,7 @@ from judges.bulk.ray_run import (
 from judges.bulk.ray_vllm import (
     ERROR_COLUMN,
     VllmReplyReader,
+    build_vllm_stage,
     check_weights_option,
     make_preprocess,
     postprocess_row,
@@ -380,6 +381,24 @@ def test_label_probabilities_of_own_weights_are_read(store: Store, tmp_path: Pat
     # exp(-.25) = .7788 and exp(-1.5) = .2231, of which .7788/1.0019 = .7773
     slot = judgement.ask.labels.index("A")
     assert judgement.verdict.label_probabilities[slot] == pytest.approx(0.7773, abs=1e-4)
+
+
+def test_the_stage_of_own_weights_puts_a_processor_before_the_reader() -> None:
+    class Dataset(SimpleNamespace):
+        def map_batches(self, reader: type, **options: Any) -> str:
+            self.reader, self.options = reader, options
+            return "stage"
+
+    made: list[tuple[Any, ...]] = []
+
+    def processor(path: str, before: Any, after: Any, workers: int) -> Any:
+        made.append((path, after, workers))
+        return lambda data: data
+
+    data, job = Dataset(), SimpleNamespace()
+    assert build_vllm_stage(processor, "weights", data, job, 3) == "stage"
+    assert made == [("weights", postprocess_row, 3)]
+    assert data.reader is VllmReplyReader and data.options["fn_constructor_args"] == [job]
 
 
 def test_weights_for_nobody_are_refused(server: JudgeServer, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from components.layout import header
 from components.study import tab as study_tab
-from components.study.file.judge_entries import judge_test_entry_name
+from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
-from components.study.form.judges import LOCAL_SERVERS, model_list_entry_name
+from components.study.form.judges import LOCAL_SERVERS, model_list_key
 from judges.engine.engine import Engine
 from judges.operations.list_models import ModelList
 from studies.errors import EvenhandError
@@ -52,7 +52,7 @@ def test_the_result_of_a_test_is_kept_under_the_tested_judge_only(
 ) -> None:
     monkeypatch.setattr(study_tab.jobs, "test_judge", lambda text, folder, name, *_: f"of {name}")
     tested, *others = job(do="test", judge="b")
-    assert tested == {"kept": 1, judge_test_entry_name(JUDGES[1]): "of b"}
+    assert tested == {"kept": 1, judge_test_key(JUDGES[1]): "of b"}
     assert others == [SKIP] * 4
 
 
@@ -64,7 +64,7 @@ def test_found_servers_and_models_join_the_results_of_tests(
     found = ModelList("http://h/v1", ("m",))
     monkeypatch.setattr(study_tab.jobs, "request_judge_models", lambda *given: found)
     assert job(do="models", judge="1") == [
-        {"kept": 1, model_list_entry_name("http://h/v1"): found}, *[SKIP] * 4,
+        {"kept": 1, model_list_key("http://h/v1"): found}, *[SKIP] * 4,
     ]  # fmt: skip
 
 

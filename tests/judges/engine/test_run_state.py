@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 
 from judges.engine.limits.rate_limit import EndpointLimiter
+from judges.engine.pending_asks import count_asks_with_retries_pending
 from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
 from judges.money.costs import Ledger
-from studies.domain import Price
+from studies.domain import Ask, Price
+from studies.spec.study import Study
+from studies.store.rows import put_judgement
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import Store
 from tests.judges.engine.virtual_time import run_virtual
 from tests.judges.small_studies import endpoint, study_plan
+from tests.studies.small_items import ask, item, judged, planned
 
 UNUSED: Any = None
 
@@ -27,6 +31,32 @@ def judge_state(name: str = "j") -> JudgeState:
 
 def run_of(*judges: JudgeState) -> RunState:
     return RunState(RunSettings(), UNUSED, Ledger(), {judge.name: judge for judge in judges})
+
+
+# --- asks that are made again --------------------------------------------------------------------
+
+
+def test_what_is_asked_again_is_pending_until_its_new_outcome(store: Store) -> None:
+    asks = [ask(f"k{n}") for n in range(5)]
+    store.save_study(Study(name="s"), [item()], planned(*asks))
+
+    def write(of: Ask, status: str) -> None:
+        judgement = judged(of, 0 if status == "ok" else None, status=status)
+        store.writer.run(lambda c: put_judgement(c, judgement))
+
+    for one, status in zip(asks[:4], ("ok", "refused", "error", "error"), strict=True):
+        write(one, status)
+    (start,) = store.read("SELECT max(seq) FROM judgements").fetchone()
+    settings = RunSettings(retry_statuses=frozenset({"error"}))
+
+    def counts(since: int | None) -> tuple[int, ...]:
+        found = count_asks_with_retries_pending(store, "s", settings, since)
+        return tuple(found[name] for name in ("planned", "pending", "ok", "error", "refused"))
+
+    assert counts(start) == counts(None) == (5, 3, 1, 0, 1)
+    write(asks[2], "error")
+    write(asks[3], "ok")
+    assert (counts(start), counts(None)) == ((5, 1, 2, 1, 1), (5, 2, 2, 0, 1))
 
 
 # --- pauses and stops ---------------------------------------------------------------------------

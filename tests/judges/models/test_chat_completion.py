@@ -88,6 +88,15 @@ def test_a_count_is_read_however_it_is_written(count):
     assert parse_usage(told) == Usage(12, 12)
 
 
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (-1, None), (True, None), ("٣", None),
+     ("1.0", None), ("9" * 5000, None), (None, None)],
+)  # fmt: skip
+def test_a_count_is_a_whole_number_from_zero_to_what_is_plausible(told, count):
+    assert parse_usage({"prompt_tokens": told, "completion_tokens": 0}) == Usage(count, 0)
+
+
 numbers = st.one_of(
     st.none(), st.integers(), st.floats(), st.text(max_size=5), st.booleans(), st.lists(st.none())
 )
@@ -98,6 +107,29 @@ def test_whatever_is_told_costs_a_number_of_dollars_or_is_unknown(told, cached):
     usage = parse_usage({**told, "prompt_tokens_details": {"cached_tokens": cached}})
     cost = cost_of(usage, Price(2.0, 8.0, 1.0))
     assert cost is None or (math.isfinite(cost) and cost >= 0)
+
+
+def test_log_probabilities_are_told_of_the_last_token_and_of_all_if_there_are_two():
+    one = {"token": "A", "logprob": -0.5}
+    two = {
+        "token": "B",
+        "logprob": -0.1,
+        "top_logprobs": [
+            {"token": "B", "logprob": -0.1},
+            {"token": "C", "logprob": -math.inf},
+            {"token": "D", "logprob": "-2"},
+        ],
+    }
+    told = {}
+    for content in ([one], [one, two]):
+        body = completion()
+        body["choices"][0]["logprobs"] = {"content": content}
+        told[len(content)] = parse_completion(json.dumps(body).encode())
+    assert (told[1].top_logprobs, told[1].tokens) == ((("A", -0.5),), ())
+    assert told[2].top_logprobs == (("B", -0.1), ("D", -2.0))
+    assert [(token.text, token.candidates) for token in told[2].tokens] == [
+        ("A", (("A", -0.5),)), ("B", told[2].top_logprobs),
+    ]  # fmt: skip
 
 
 def test_log_probabilities_of_another_shape_are_not_told():
@@ -118,6 +150,7 @@ def test_log_probabilities_of_another_shape_are_not_told():
         ({"type": "model_not_found", "message": "whom?"}, "not found"),
         ({"code": 400, "message": "maximum context length is 8"}, "too long"),
         ({"code": 502, "message": "bad gateway"}, "bad reply"),
+        ({"code": "abc", "message": "of three letters"}, "bad reply"),
         ({"message": "?"}, "bad reply"),
     ],
 )
@@ -129,6 +162,7 @@ def test_a_refusal_inside_a_200_is_the_refusal_that_it_is(error, reason):
             parse_completion(json.dumps(body).encode())
         fault = classify_error(raised.value, "https://judge.example")
         assert fault.reason == reason
+        assert error["message"] in fault.detail
         assert fault.rate_limited == (reason == "rate limit")
 
 

@@ -7,6 +7,7 @@ import pytest
 from judges.models.chat_completion import parse_completion, parse_usage
 from judges.verdicts.reply_cleaning import split_reasoning
 from judges.verdicts.verdict import parse_verdict
+from studies.domain import Usage
 from studies.store.queries.run_costs import attempt_totals
 from tests.judge_server import JudgeServer, Reply
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
@@ -71,11 +72,14 @@ def test_a_split_reply_has_the_verdict_of_the_whole(reply):
 
 
 def test_reasoning_in_parts_of_the_content_is_found():
-    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}
-    content = [thinking, {"type": "text", "text": ANSWER}]
-    body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
-    reply = parse_completion(json.dumps(body).encode())
-    assert (reply.text, reply.reasoning) == (ANSWER, THOUGHT)
+    for thinking in (
+        {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+        {"type": "reasoning", "text": THOUGHT},
+    ):
+        content = [thinking, {"type": "text", "text": ANSWER}]
+        body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+        reply = parse_completion(json.dumps(body).encode())
+        assert (reply.text, reply.reasoning) == (ANSWER, THOUGHT)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,14 @@ def test_reasoning_counted_in_the_total_only_is_billed_too(usage, completion, re
     details = {"completion_tokens_details": {"reasoning_tokens": 20}}
     found = parse_usage(usage | details)
     assert (found.completion, found.reasoning_tokens) == (completion, reasoning)
+
+
+def test_what_a_usage_does_not_tell_is_unknown_or_none():
+    told = {"prompt_tokens": 10, "completion_tokens": 30, "total_tokens": 40}
+    assert parse_usage(told) == Usage(10, 30)
+    assert parse_usage({"completion_tokens": 30, "total_tokens": 30}) == Usage(None, 30)
+    assert parse_usage({"prompt_tokens": 10, "total_tokens": 10}) == Usage(10, None)
+    assert parse_usage({"prompt_tokens_details": {"cache_write_tokens": 6}}).cache_write == 6
 
 
 def test_cached_tokens_are_found_under_both_names():

@@ -88,6 +88,20 @@ def test_a_stream_without_an_end_is_no_reply():
         build_stream_reply(stream)
 
 
+@pytest.mark.parametrize(
+    ("end", "finish"),
+    [
+        (b'data: {"choices": [{"delta": {}, "finish_reason": "length"}]}\n', "length"),
+        (b"data: [DONE]\n", ""),
+    ],
+)
+def test_a_reason_to_finish_or_the_last_mark_alone_ends_a_stream(end, finish):
+    stream = CompletionStream()
+    stream.feed(b'data: {"choices": [{"delta": {"content": "A"}}]}\n' + end)
+    reply = build_stream_reply(stream)
+    assert (reply.text, reply.finish) == ("A", finish)
+
+
 def test_events_may_be_split_anywhere_and_comments_are_no_tokens():
     data = (
         b": keep-alive\r\n\r\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,7 +27,15 @@ from judges.operations.learn_cases import (
     describe_mistaken_cases,
     example_messages,
 )
-from judges.operations.prompt_candidates import disable_variables, read_candidate, read_rules
+from judges.operations.prompt_candidates import (
+    Candidate,
+    Examples,
+    disable_variables,
+    make_candidate,
+    read_candidate,
+    read_rules,
+    write_candidate,
+)
 from judges.planning.plan import asks_of, load_stored_plan, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.domain import Item
@@ -343,6 +352,49 @@ def test_literals_are_no_variables() -> None:
         + json.dumps(disable_variables("$first {question} {{answer}} $unknown 5 $"))
     )
     assert prompt.variables == frozenset()
+
+
+def test_a_written_candidate_is_read_back_from_a_new_or_an_old_folder(tmp_path: Path) -> None:
+    today = load_prompt("brief-letters")
+    folder = tmp_path / "new" / "folder"
+    for rules in (["Old"], ["Prüfe jede Zahl."]):
+        made = make_candidate(today, "rules", rules=rules, learnt=["Stück 1"], writer="Schreiber")
+        path = write_candidate(made, folder)
+    assert path == folder / "rules.yaml"
+    read = read_candidate(path, today)
+    assert (read.record, read.prompt.messages) == (made.record, made.prompt.messages)
+    assert "Stück 1" in path.read_text().splitlines()[0], "as people read it"
+    assert made.record.learnt == ("Stück 1",) and made.record.writer == "Schreiber"
+    for head in ("# 5", "# {", "# {}"):
+        path.write_text(f"{head}\n{made.prompt.yaml}", encoding="utf-8")
+        edited = read_candidate(path, today)
+        assert (edited.record.learnt, edited.record.writer) == ((), "")
+        assert edited.prompt.messages == made.prompt.messages
+
+
+def test_a_candidate_says_what_it_was_learnt_from_and_who_wrote_it() -> None:
+    today, day = load_prompt("brief-letters"), datetime.date(2026, 1, 2)
+    shown = Examples((("user", "Q"), ("assistant", "A")), ("i2", "i1"))
+
+    def made(kind: str, **more: object) -> Candidate:
+        return make_candidate(today, kind, examples=shown, writer="W", seed=3, today=day, **more)
+
+    both = made("both", rules=["Count."], learnt=["i1", "i4"])
+    assert both.record.learnt == ("i2", "i1", "i4") and both.record.writer == "W"
+    name, *rest = both.prompt.source.split("; ")
+    assert says(name, "version 1 + both", "written by W")
+    assert rest == ["learnt from 3 items: i2, i1, i4", "seed 3", "2026-01-02"]
+    own = made("criteria", rules=["Count."], criteria=" Brevity. ")
+    assert (own.record.learnt, own.record.writer) == ((), "")
+    assert says(own.prompt.source, "the user's own") and "W" not in own.prompt.source
+    assert own.prompt.messages[0][1].endswith("\nBrevity.")
+    assert made("examples").record.writer == ""
+    assert made("examples").prompt.messages[1:3] == shown.turns
+    for kind in ("rules", "both", "criteria"):
+        with pytest.raises(PlanError, match=kind):
+            made(kind)
+    with pytest.raises(PlanError, match="examples"):
+        make_candidate(today, "examples")
 
 
 def test_a_candidate_file_of_another_prompt_is_refused(tmp_path: Path) -> None:

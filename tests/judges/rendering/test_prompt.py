@@ -17,6 +17,7 @@ from judges.rendering.messages import (
     answer_fence_for_call_key,
     make_answer_fence,
     render_prompt,
+    verdict_instruction,
 )
 from judges.rendering.prompt import built_in_prompts, load_prompt, parse_prompt
 from judges.rendering.template import VARIABLES, fill_template
@@ -55,6 +56,20 @@ def refused(text: str) -> str:
     with pytest.raises(PromptError) as error:
         parse_prompt(text, "mine.yaml")
     return str(error.value)
+
+
+def test_the_instruction_on_the_verdict_is_the_one_that_is_sent() -> None:
+    prompt = parse_prompt(PLAIN)
+    told = verdict_instruction(prompt, ("B", "A"))
+    assert told and text_of(PLAIN, scene()).endswith(f" | {told}")
+    turned = text_of(PLAIN, scene(labels=("B", "A")))
+    assert turned.endswith(f" | {told}"), "labels are sorted"
+    start, _ = render_prompt(prompt, scene(), prefilled=True)[-2:]
+    assert not start["content"].endswith(told), "the start of the reply is given"
+    graded = load_prompt("pass-fail")
+    assert verdict_instruction(graded, ("pass", "fail")) != verdict_instruction(
+        graded, ("fail", "pass")
+    )
 
 
 # ---- rendering ---------------------------------------------------------------------------------

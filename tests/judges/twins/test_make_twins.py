@@ -7,7 +7,14 @@ import re
 import pytest
 
 from components.inspect.injection_marks import suspects_shown
-from judges.twins.make_twins import LENGTHS, SLACK, add_twins, find_broken_rule, make_twin
+from judges.twins.make_twins import (
+    LENGTHS,
+    SLACK,
+    add_twins,
+    find_broken_rule,
+    list_twins,
+    make_twin,
+)
 from judges.twins.twin_makers import MAKERS, TwinSkipped, TwinSource
 from judges.twins.twin_texts import ATTACKS, FILLERS, OPENINGS
 from studies.domain import Item
@@ -255,3 +262,14 @@ def test_a_twin_keeps_at_least_its_share_of_the_length_its_words_and_its_full_st
     assert find_broken_rule("longer-1", original, original + "z" * 1000).startswith("no full stop")
     assert find_broken_rule("longer-1", original, original + "z" * 995 + "end.**") == ""
     assert find_broken_rule("empty", original, "") == "" == find_broken_rule("other", original, "z")
+
+
+def test_a_twin_is_listed_with_its_original() -> None:
+    family = QUICK[0]
+    items = [
+        Item("q1", "?", {"x": "so", "y": "thus"}, twins={twin_name("y", family): "thus, then"}),
+        Item("q2", "?", {"x": "so"}),
+    ]
+    assert list(list_twins(items)) == [
+        {"item": "q1", "answer": "y", "family": family, "original": "thus", "twin": "thus, then"}
+    ]

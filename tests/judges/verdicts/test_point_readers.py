@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from judges.verdicts.markers import score_at
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict import parse_verdict
 from tests.growth import STEP, is_linear
@@ -120,3 +121,18 @@ def test_a_criterion_named_like_the_end_of_another_keeps_its_level(reply: str) -
     assert verdict is not None and verdict.scores == (3.5, 5.0, 2.0)
     only = parse_verdict("rubric", "Factual Accuracy: 2", scale=FIVE, labels=labels)
     assert only.verdict is None, "the level of Accuracy is missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("8", (8.0, 1)), ("8,5", (8.5, 3)), ("8/10", (8.0, 4)), ("8 out of 10.0", (8.0, 13)),
+        ("8/10 - 2 points off", (8.0, 4)), ("8/10, not 9", (8.0, 4)), ("8/5", None), ("8/1", None),
+        ("8-9", None), ("8 to 9", None), ("8 or 9", None), ("8/10 to 9/10", None), ("8th", None),
+        ("80 %", None), ("8/10%", None), ("8 + 1 = 9", None), ("8.5.1", None), ("no", None),
+    ],
+)  # fmt: skip
+def test_a_score_is_one_number_out_of_the_highest(text, found):
+    assert score_at(text, 0, 10) == found
+    at = score_at(f"= {text}", 2, 10)
+    assert at == (found and (found[0], found[1] + 2)), "behind other words"

@@ -55,6 +55,16 @@ def test_history_survives_its_file() -> None:
     assert StreamHistory.from_json(longer.to_json()) == longer
 
 
+def test_outcomes_with_the_same_score_count_together() -> None:
+    # Of two nights each with verdict x and y, and z tonight: 24, 24 and 12 of 60; only z is as low.
+    history = StreamHistory("agreement")
+    for verdict in "xxyy":
+        history = history.with_baseline_night({"item": f"call={verdict}"})
+    night, _ = history.compare({"item": "call=z"})
+    assert night.p == pytest.approx(1 / 5)
+    assert (night.value, night.before) == (pytest.approx(12 / 60), pytest.approx(24 / 60))
+
+
 @pytest.mark.extra
 def test_few_series_without_change_alarm_and_drops_are_found() -> None:
     """A small version of tests/soak/test_coverage_gate.py, which prints the rates of docs."""

@@ -7,6 +7,7 @@ import pytest
 
 from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation.measure_cube import MeasureCube
+from metrics.estimation.measures import Measure, build_tally, first_over_last
 from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
 from metrics.position.position_measures import (
     ACCURACY,
@@ -120,6 +121,22 @@ def test_a_frame_counted_some_items_at_a_time_has_the_same_totals(
         for by in ((), ("judge",), BY):
             one, two = whole.by_cell(measure.name, by), parts.by_cell(measure.name, by)
             assert one == two, measure.name
+
+
+def test_the_mean_of_a_cell_has_the_t_interval_of_its_items():
+    # Sums 3 of 4 and 1 of 4: mean ½, error √(2/1 · (1² + 1²)) / 8 = ¼; t of one degree is 12.7062.
+    # A single item has no interval, and an item without units is none. Equal items 2 and 2 are at
+    # most 12 from a bound; Wilson's upper limit for none of two is z²/(2 + z²).
+    mean = Measure("m", "points", tally=build_tally, kind="mean", value_range=(-10, 10), empty="-")
+    sums = np.array([[3, 4], [1, 4], [5, 1], [0, 0], [2, 1], [4, 2]], float)
+    two, one, none, equal = mean.estimates(sums, np.array([0, 0, 1, 1, 3, 3]), 4, first_over_last)
+    assert (two.value, two.n, two.items) == (0.5, 8, 2)
+    assert (two.low, two.high) == pytest.approx((0.5 - 3.17655, 0.5 + 3.17655), abs=1e-5)
+    assert (one.value, one.low, one.high, one.n, one.items) == (5, None, None, 1, 1)
+    assert (none.value, none.n, none.note) == (None, 0, "-")
+    z = 1.959964
+    assert (equal.value, equal.high) == (2, pytest.approx(2 + 12 * z**2 / (2 + z**2), abs=1e-5))
+    assert equal.low == pytest.approx(2 - 12 * z**2 / (2 + z**2), abs=1e-5)
 
 
 def test_what_nobody_judged_is_unknown_with_its_reason(frame):

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from metrics.labels.pass_fail import (
+    NO_LABEL_NOTE,
     UNKNOWN,
     Confusion,
     PassFailRows,
@@ -264,6 +265,8 @@ def test_rates_without_labels_or_passes_say_why():
     for name in ("sensitivity", "precision", "agreement", "kappa", "base_rate", "youden"):
         one = getattr(nothing, name)
         assert one.value is None and one.note, name
+    for name in ("precision", "agreement", "kappa", "base_rate"):
+        assert getattr(nothing, name).note == NO_LABEL_NOTE
     assert nothing.observed_pass_rate.value == 0.75
     assert nothing.confusion.total == 0
     failed = pass_fail_rates(rows_of(0, 0, 3, 4))

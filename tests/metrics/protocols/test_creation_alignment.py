@@ -57,6 +57,12 @@ def test_the_interval_of_the_distance_ends_at_the_largest_possible_one(margin, m
     assert all(abs(one.mae.high or 0) <= most for one in table.contrasts)
 
 
+def test_the_interval_of_a_small_distance_ends_at_zero():
+    rows = [row for k in range(3) for row in (*pair(f"q{k}", 0, 1), vote(f"q{k}", "a", k > 1))]
+    got = a.judge_alignment_with_people(build(rows), "j").mae
+    assert (got.value, got.low) == (pytest.approx(2 / 3), 0)
+
+
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
     assert a.judge_alignment_with_people(frame, "j").mae.value is None

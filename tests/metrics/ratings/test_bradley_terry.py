@@ -71,6 +71,13 @@ def test_the_interval_of_two_contestants_is_that_of_their_log_odds():
     assert (gap.n, gap.items, gap.unit, gap.level) == (10, 10, "Elo", 0.95)
 
 
+def test_two_items_have_an_error_and_one_item_has_none():
+    # One win each in two items: M = 2/1 · 2 · ¼ = 1, L = 2 · ¼ = ½ per gap, so the variance is 4.
+    both = [(0, "A", "B", 0), (1, "A", "B", 1)]
+    assert board(fought(both)).covariance == pytest.approx(np.array([[1, -1], [-1, 1]]))
+    assert board(fought([(0, *battle) for _, *battle in both])).covariance is None
+
+
 def test_two_verdicts_per_item_have_twice_the_degrees_of_freedom():
     # Both orders of four items: A both times, B both times, and two flips. p = ½, item sums of
     # y − p are 1, −1, 0, 0: M = 4/3·2, L = 8·¼ = 2, variance 8/3/4; t has (4 − 1)·2/(2 − 1) = 6.
@@ -242,6 +249,21 @@ def test_the_correction_for_leverage_is_leaving_out_one_item_at_a_time():
     jackknife = 0.9 * np.sum(np.square(left), axis=0)
     corrected = np.diag(bradley_terry_fit.strength_covariance(counts, fitted))
     assert corrected == pytest.approx(jackknife, rel=0.1)
+
+
+def test_the_correction_for_leverage_is_bounded_and_ends_at_two_hundred_items():
+    # Item 0 has 19 of 20 battles, 12 won: p = .6, L = 20 · .24 = 4.8 per gap. s = ±(12 − 19 · .6);
+    # the part of L without item 0 is .05, bounded at .1, without item 1 .95; (G − 1)/G is ½.
+    rows = [(0, "A", "B", int(k >= 12)) for k in range(19)] + [(1, "A", "B", 1)]
+    own = board(fought(rows)).covariance
+    variance = ((0.6 / 0.1) ** 2 + (0.6 / 0.95) ** 2) / 4.8**2 / 2
+    assert own[0, 0] + own[1, 1] - 2 * own[0, 1] == pytest.approx(variance)
+    for won, plain in ((119, False), (120, True)):
+        counts = count_pairs(extract_battles(duels([("A", "B", won, 80)])))
+        fitted = bradley_terry_fit.fit_strengths(counts)
+        sandwich = bradley_terry_fit.item_sandwich(counts, fitted)
+        error = bradley_terry_fit.strength_covariance(counts, fitted) - sandwich
+        assert bool((error == 0).all()) is plain
 
 
 def test_one_battle_items_are_grouped_and_nothing_changes():

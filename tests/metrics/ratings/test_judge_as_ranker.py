@@ -197,6 +197,12 @@ def test_strengths_reproduce_the_win_rates_that_they_came_from():
     assert part[0] - part[1] == pytest.approx(np.log(shrunk[0] / (1 - shrunk[0])), abs=1e-4)
 
 
+def test_a_model_without_a_known_win_rate_stays_at_the_mean_of_the_others() -> None:
+    low, high = np.array([0, 0, 1]), np.array([1, 2, 2])
+    (got,) = bradley_terry_of_rates(np.array([[0.5, np.nan, np.nan]]), low, high, 3)
+    assert got == pytest.approx([0, 0, 0])
+
+
 def test_each_item_of_a_question_has_its_own_known_answer() -> None:
     rows = [
         {"item": f"t{k}", "shown": shown, "pick": 0, "known_answer": k % 2}

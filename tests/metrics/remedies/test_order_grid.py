@@ -11,7 +11,7 @@ from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import graded_curve, votes_curve
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_names import rule_texts_of_id
-from metrics.remedies.rule_sets import rules_of_rater
+from metrics.remedies.rule_sets import jury_rules, prompt_rules, rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.frames import build, pair, rotated
 
@@ -181,6 +181,41 @@ def test_a_vote_without_a_verdict_is_no_vote():
     grid = build_order_grid(build(pair("q", 0, 1) + votes))
     assert grid.known_winner.tolist() == [1.0]
     assert grid.votes is not None and grid.votes[0].tolist() == [1.0]
+
+
+def test_the_calls_and_votes_of_every_rule_are_those_of_its_name() -> None:
+    vote = {"item": "q", "shown": "xy", "pick": 0, "judge": "human:1", "prompt": "vote"}
+    raters = (("a", "p"), ("a", "other"), ("b", "p"), ("c", "p"))
+    rows = [
+        {**row, "p": [0.7, 0.3]}
+        for judge, prompt in raters
+        for k in range(5)
+        for row in pair("q", 0, 1, judge=judge, prompt=prompt, repeat=k)
+    ]
+    grid = build_order_grid(build([*rows, vote]))
+    at = {rater: code for code, rater in enumerate(grid.raters)}
+    first, b, c = at["a", "p"], at["b", "p"], at["c", "p"]
+    rules = rules_of_rater(grid, first)
+    assert {rule.id: (rule.calls_per_comparison, rule.votes) for rule in rules} == {
+        "single": (1, 0), "pool": (2, 0), "agree": (2, 0),
+        "ask-people(0.1)": (2, 0.1), "ask-people(0.25)": (2, 0.25),
+        "calibrated": (1, 0), "graded": (2, 0), "margin(0.25)": (2, 0), "margin(0.5)": (2, 0),
+        "repeats(3)": (3, 0), "repeats(3)-both": (6, 0),
+        "repeats(5)": (5, 0), "repeats(5)-both": (10, 0),
+    }  # fmt: skip
+    assert {rule.members for rule in rules} == {(("a", "p"),)}
+    prompts = prompt_rules(grid, first)
+    assert [(rule.id, rule.members, rule.calls_per_comparison) for rule in prompts] == [
+        ("prompt:other", (("a", "other"),), 1), ("prompt:other+pool", (("a", "other"),), 2),
+    ]  # fmt: skip
+    two, three = jury_rules(grid, [first, b]), jury_rules(grid, [first, b, c], picked=True)
+    assert {rule.id: rule.calls_per_comparison for rule in two} == {
+        "round-robin": 1, "opposite": 2, "jury-both": 4,
+    }  # fmt: skip
+    assert {rule.id: rule.calls_per_comparison for rule in three} == {
+        "round-robin": pytest.approx(1), "jury": 3, "jury-both": 6,
+    }  # fmt: skip
+    assert [rule.picked for rule in (*two, *three)] == [False] * 3 + [True] * 3
 
 
 def test_a_vote_that_is_part_of_the_majority_is_said() -> None:

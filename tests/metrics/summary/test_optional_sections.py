@@ -16,6 +16,7 @@ from metrics.protocols.creation_alignment_table import human_alignment_table
 from metrics.protocols.creation_table import creation_table
 from metrics.protocols.grade_table import grade_cells, reading_differences
 from metrics.protocols.visit_leaderboard import cost_per_head_to_head, visit_leaderboard_rows
+from metrics.summary import summary
 from metrics.summary.summary import CONTRASTED_MEASURES, summarise_frame
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from metrics.win_rates.win_rates import win_rate
@@ -175,6 +176,20 @@ def test_little_data_is_a_sensible_answer_or_a_reason(name):
             assert one.value is not None or one.note, one
         else:
             assert math.isfinite(one)
+
+
+@pytest.mark.parametrize(("by", "kinds", "contrasts"), [("judge", 6, 45), ("prompt", 7, 0)])
+def test_all_pairs_are_contrasted_up_to_sixty(by, kinds, contrasts):
+    """Three measures of 6 · 5 / 2 = 15 pairs are 45 contrasts, of 7 · 6 / 2 = 21 pairs 63."""
+    rows = [
+        row
+        for k in range(kinds)
+        for item in "abc"
+        for row in pair(item, 0, k % 2, known_answer=0, **{by: f"n{k}"})
+    ]
+    found = summary._default_contrasts(build(rows), rng())
+    assert len(found) == contrasts
+    assert len({(one.measure, one.left, one.right) for one in found}) == contrasts
 
 
 @pytest.mark.parametrize("name", sample(LITTLE, "people only"))

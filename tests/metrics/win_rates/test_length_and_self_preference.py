@@ -50,6 +50,20 @@ def test_label_probabilities_split_into_content_and_position():
     ].value == pytest.approx((one + two) / 2, abs=1e-6)
 
 
+def test_probabilities_of_repeats_are_averaged_and_kept_away_from_certainty():
+    # The first row of q2 shows z first, the second x, the first in the alphabet.
+    rows = [*pair("q1", 0, 0), *pair("q1", 0, 0, repeat=1), *pair("q2", 0, 0, x="z", y="x")]
+    shares = [[1, 0], [0.5, 0.5], [0.3, 0.1], [0, 0], [0.8, 0.2], [0.5, 0.5]]
+    for row, share in zip(rows, shares, strict=True):
+        row["p"] = share
+    table = label_effect.content_and_position_table(build(rows)).set_index("item")
+    # q1: ln 10⁶ (as 1 − 10⁻⁶) and ln 3 with x first, 0 and 0 with y first; q2: ln 4 with z first.
+    one = (math.log(1e6 - 1) + math.log(3)) / 2
+    assert table.loc["q1", ["content", "position"]].tolist() == pytest.approx([one / 2, one / 2])
+    half = math.log(4) / 2
+    assert table.loc["q2", ["content", "position"]].tolist() == pytest.approx([-half, half])
+
+
 def test_probabilities_of_one_order_or_none_say_why():
     rows = pair("q", 0, None)
     rows[0]["p"] = [0.8, 0.2]

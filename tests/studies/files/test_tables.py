@@ -266,6 +266,10 @@ def test_each_element_of_a_list_becomes_a_row_with_the_place_of_its_own():
     assert [found.row_place(n) for n in range(3)] == ["t, row 1", "t, row 1", "t, row 3"]
     plain = expand_nested_paths(nested([{"l": ["x", "y"]}]), ["l[]"])
     assert [row["l[]"] for row in plain.rows] == ["x", "y"]
+    odd = nested([{"l": "ab"}, {"l": {"a": 1}}, {"l": None}, {}, {"l": "[1]"}])
+    assert [(row["l[]"], row["l"]) for row in expand_nested_paths(odd, ["l[]"]).rows] == [
+        (1, "[1]")
+    ], "only lists have elements, also written as JSON"
     with pytest.raises(SourceError) as refused:
         expand_nested_paths(nested([{"k": [1], "l": [1]}]), ["l[]", "k[]"])
     assert "k.0" in str(refused.value)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studies.frames import code_fingerprint, frame
-from studies.frames.code_fingerprint import CodeMissing, module_sources
+from studies.frames.code_fingerprint import CodeMissing, imported_modules, module_sources
 from studies.store import store
 from studies.store.caching import frame_cache
 from tests.samples import sample
@@ -62,6 +62,42 @@ def test_a_module_that_is_gone_is_an_error_and_not_a_fingerprint_without_it() ->
 
     with pytest.raises(CodeMissing, match=r"studies\.frames\.frame"):
         code_fingerprint.fingerprint(store, read=read)
+
+
+def test_imports_are_found_in_every_block() -> None:
+    source = """
+import a
+if a:
+    import b
+elif b:
+    import c
+else:
+    from d import e, f
+try:
+    import g
+except OSError:
+    import h
+else:
+    import i
+finally:
+    import j
+for k in a:
+    import l
+else:
+    import m
+match a:
+    case 1:
+        import n
+class O:
+    async def p(self):
+        with a:
+            import q.r, s
+from studies.frames import frame, NO_MODULE
+"""
+    found = ["studies.frames", "studies.frames.frame"]
+    assert sorted(imported_modules(source.encode())) == [*"abcdghijlmn", "q.r", "s", *found]
+    with pytest.raises(CodeMissing, match="relative"):
+        list(imported_modules(b"from . import a"))
 
 
 def test_an_import_that_leads_nowhere_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 
@@ -139,6 +140,24 @@ def test_a_failed_snapshot_does_not_end_the_page(
     keeper.close()
     assert "no snapshot to me/data" in caplog.text
     assert TOKEN not in caplog.text
+
+
+@pytest.mark.parametrize("error", [StoreUnusable("it is gone"), sqlite3.OperationalError("gone")])
+def test_a_store_that_cannot_be_read_is_a_warning_and_no_end_of_the_thread(
+    store: Store,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    def unreadable(_: Store) -> object:
+        raise error
+
+    keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=999, poll=999)
+    monkeypatch.setattr(hub_backup, "finished_runs_stamp", unreadable)
+    assert keeper._finished_runs_stamp() is None
+    assert [record.args for record in caplog.records] == [(error,)]
+    keeper.close()
+    assert not keeper._thread.is_alive() and len(caplog.records) == 2
 
 
 def test_a_failed_upload_is_tried_again_after_pauses_that_double(

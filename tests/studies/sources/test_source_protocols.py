@@ -18,6 +18,7 @@ from studies.sources.formats.creation_mmbench import (
     fill_query_template,
     parse_criteria,
 )
+from studies.sources.formats.visit_bench import split_list
 from studies.sources.load import load_source
 from studies.sources.slice_selection import select_slice
 from studies.spec.study import DataSpec
@@ -107,6 +108,49 @@ def test_an_empty_list_of_captions_is_no_caption(tmp_path: Path) -> None:
     jsonl(tmp_path / "set.jsonl", [{**row, "image_dense_captions": []}])
     (item,) = load_source(DataSpec("set.jsonl"), tmp_path).items
     assert item.context == "a pie"
+
+
+@pytest.mark.parametrize(
+    ("image", "refused"),
+    [
+        ("../a.png", True),
+        ("b/../../a.png", True),
+        ("/etc/passwd", True),
+        ("b/a.png", False),
+        ("https://pictures.example/b/../a.png", False),
+    ],
+)
+def test_a_picture_lies_inside_the_folder_of_the_file_or_has_an_address(
+    tmp_path: Path, image: str, refused: bool
+) -> None:
+    jsonl(tmp_path / "set.jsonl", [question(image, "one")])
+    if refused:
+        with pytest.raises(SourceError, match=pattern("column 'image'", f"found '{image}'")):
+            load_source(DataSpec("set.jsonl"), tmp_path)
+    else:
+        (item,) = load_source(DataSpec("set.jsonl"), tmp_path).items
+        assert item.images == (image,)
+
+
+@pytest.mark.parametrize(
+    ("cell", "parts"),
+    [
+        ("", []),
+        ("a, b|c", ["a, b|c"]),
+        ("['a', ' ', \"b\"]", ["a", "b"]),
+        ("[1, 2]", ["[1, 2]"]),
+        ("[oops", ["[oops"]),
+        ("[oops]", ["[oops]"]),
+        ("https://a/1, 2.png", ["https://a/1, 2.png"]),
+        ("https://a, http://b", ["https://a", "http://b"]),
+        ("http://a|https://b\nc.png|", ["http://a", "https://b", "c.png"]),
+        ("[" + " " * 999_997 + "]", []),
+        ("[" + " " * 999_998 + "]", ["[" + " " * 999_998 + "]"]),
+    ],
+    ids=lambda value: str(value)[:20].strip(),
+)
+def test_a_cell_with_a_list_is_split_and_any_other_text_is_one(cell: str, parts: list[str]) -> None:
+    assert split_list(cell) == parts
 
 
 def test_files_of_the_study_are_joined_on_its_columns(visit: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 from metrics.protocols.creation_levels import single_answer_ratings
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
+from studies.files.tables import read_table
 from studies.people.study_labels import read_labels
+from studies.sources.formats.tool_logs import _why_matches_langfuse
 from studies.sources.load import LoadedSource
 from studies.store.store import Store
 from tests.page_words import pattern, says
@@ -304,6 +306,29 @@ def test_phoenix_experiments_and_spans(tmp_path: Path) -> None:
               "eval.Quality.explanation": "because"}]  # fmt: skip
     found = loaded(table(tmp_path / "spans.csv", spans))
     assert (found.format, scores(found, "Quality")) == ("phoenix", [0.5])
+
+
+@pytest.mark.parametrize(
+    ("row", "known"),
+    [
+        ({"name": "n", "value": 1, "source": "API", "traceId": "t"}, True),
+        ({"name": "n", "value": 1, "source": "API", "trace_id": "t"}, True),
+        ({"name": "n", "value": 1, "source": "API", "subject": {"id": "t"}}, True),
+        ({"name": "n", "value": 1, "source": "API", "subject": "t"}, False),
+        ({"name": "n", "value": 1, "source": "API"}, False),
+        ({"name": "n", "value": 1, "traceId": "t"}, False),
+    ],
+)
+def test_scores_of_langfuse_name_a_trace_or_a_subject(
+    tmp_path: Path, row: dict[str, Any], known: bool
+) -> None:
+    for path in (
+        jsonl(tmp_path / "rows.jsonl", [row, {}]),
+        write_json(tmp_path / "export.json", {"data": [row, "?"]}),
+    ):
+        assert bool(_why_matches_langfuse(read_table(path))) == known
+    later = jsonl(tmp_path / "later.jsonl", [{"name": "n"}, row])
+    assert not _why_matches_langfuse(read_table(later)), "the first row says it"
 
 
 def test_langfuse_scores_of_version_3_name_a_subject(tmp_path: Path) -> None:

@@ -273,6 +273,32 @@ def test_a_store_without_an_identity_gets_one_when_it_is_opened(place: Path) -> 
     store.close()
 
 
+def test_a_store_whose_last_pages_are_in_its_log_alone_is_whole(place: Path) -> None:
+    """A crash while the log was written back: the first page is, the new pages at the end not."""
+    path, copy = place / "grown.db", place / "copy.db"
+    with contextlib.closing(sqlite3.connect(path)) as store:
+        store.executescript("PRAGMA journal_mode=WAL; PRAGMA application_id=7; CREATE TABLE a (x)")
+        store.executemany("INSERT INTO a VALUES (?)", [("a" * 3000,)] * 9)
+        store.commit()
+        store.executescript("PRAGMA wal_checkpoint(TRUNCATE); CREATE TABLE b (x)")
+        store.executemany("INSERT INTO b VALUES (?)", [("b" * 3000,)] * 9)
+        store.commit()
+        for file in (path, wal_path(path)):
+            shutil.copyfile(file, file.with_name(file.name.replace("grown", "copy")))
+    log, header = read_wal(wal_path(copy)), read_header(copy)
+    assert log is not None and header is not None
+    offsets, size = log.latest_offsets_by_page(), header.page_size
+    have = copy.stat().st_size // size
+    assert have not in offsets and set(range(have + 1, log.database_pages + 1)) <= offsets.keys()
+    page = wal_path(copy).read_bytes()[offsets[1] :][:size]
+    with copy.open("r+b") as file:
+        file.write(page)
+    damage.check_store_file(copy)
+    wal_path(copy).unlink()
+    with pytest.raises(StoreDamaged, match="cut off"):
+        damage.check_store_file(copy)
+
+
 def test_the_shared_memory_of_another_store_does_no_harm(place: Path) -> None:
     add_foreign_log(place / "evenhand.db")
     wal_path(place / "evenhand.db").unlink()

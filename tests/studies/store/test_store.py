@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -325,6 +325,17 @@ def test_blocks_are_of_one_state_while_another_connection_commits(
     assert len(opened) == (4 if commits == 1 else 2 * parallel_reads.ATTEMPTS + 1)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         opened[-1].execute("SELECT 1")
+
+
+def test_a_reader_sees_the_state_at_which_it_was_opened_and_is_closed_after(store: Store) -> None:
+    save(store, "s", "k1")
+    with ExitStack() as stack:
+        reader = parallel_reads._open_in_transaction(store._open_reader, stack)
+        write(store, judged(ask("k1")))
+        assert reader.execute("SELECT count(*) FROM judgements").fetchone() == (0,)
+    assert rows(store, "judgements") == 1
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        reader.execute("SELECT 1")
 
 
 def test_blocks_skip_gaps_between_positions(store: Store) -> None:

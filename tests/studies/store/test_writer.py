@@ -60,6 +60,34 @@ def test_what_has_queued_during_a_commit_is_committed_together(path):
     assert numbers(path) == list(range(100))
 
 
+def test_a_commit_has_at_most_so_many_writes(path, monkeypatch):
+    monkeypatch.setattr("studies.store.writer.MAX_BATCH_JOBS", 3)
+    commits: list[str] = []
+
+    def watched() -> sqlite3.Connection:
+        made = connect(path)
+        made.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+        return made
+
+    writer = StoreWriter(watched)
+    begun, gate = threading.Event(), threading.Event()
+
+    async def many() -> None:
+        loop = asyncio.get_running_loop()
+        waiting = [loop.create_future() for _ in range(8)]
+        writer.submit_from(loop, lambda c: begun.set() or gate.wait(120), waiting[7])
+        begun.wait(120)
+        for n, future in enumerate(waiting[:7]):
+            writer.submit_from(loop, put(n), future)
+        gate.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(many())
+    writer.close()
+    assert numbers(path) == list(range(7))
+    assert len(commits) == 1 + 3, "3, 3 and 1"
+
+
 def test_one_write_that_fails_takes_no_other_with_it(path):
     writer = StoreWriter(lambda: connect(path))
     writer.run(put(7))

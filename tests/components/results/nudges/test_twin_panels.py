@@ -197,7 +197,9 @@ def test_a_run_shows_its_part_of_the_words_and_at_least_eight() -> None:
 
 
 def test_the_verdicts_on_a_twin_are_told_in_the_order_of_the_calls() -> None:
-    twin, original, tie = (twin_pairs._Row(*given, "") for given in ((1, 1), (1, 0), (TIE, 1)))
+    twin, original, tie = (
+        twin_pairs._TwinVerdict(*given, "") for given in ((1, 1), (1, 0), (TIE, 1))
+    )
     told = twin_pairs._describe_verdicts
     assert says(told([twin, twin]), ": the twin,", "both orders.")
     assert says(told([original]), ": the original,", "all calls.")

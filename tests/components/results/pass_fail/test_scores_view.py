@@ -245,17 +245,17 @@ def test_before_the_first_verdict_the_plan_decides_which_views_are_offered(
 
 def test_expected_scores_are_told_with_their_spread_within_a_reply() -> None:
     spread = Estimate(0.456)
-    made = panels._expected_kpi(ExpectedScores(Estimate(3.256, 3.1, 3.4), spread))
+    made = panels._expected_score_kpi(ExpectedScores(Estimate(3.256, 3.1, 3.4), spread))
     assert (made.value, made.note.split(", ")[0]) == ("3.26", "[3.10")
     assert says(made.note, "3.40]", "0.46")
-    bare = panels._expected_kpi(ExpectedScores(Estimate(3.256), spread))
+    bare = panels._expected_score_kpi(ExpectedScores(Estimate(3.256), spread))
     assert not bare.note.startswith(",") and says(bare.note, "within a reply", "0.46")
 
 
 def test_order_effects_are_drawn_where_there_are_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: Any = SimpleNamespace(shown=None)
     monkeypatch.setattr(scores_tab, "load_scores", lambda _: shown)
-    monkeypatch.setattr(panels, "order_tables", lambda one: f"tables of {one.shown}")
-    assert scores_tab.draw_order_effects(shown) == ""
+    monkeypatch.setattr(panels, "order_effects_html", lambda one: f"tables of {one.shown}")
+    assert scores_tab.render_order_effects(shown) == ""
     shown.shown = "j"
-    assert scores_tab.draw_order_effects(shown) == "tables of j"
+    assert scores_tab.render_order_effects(shown) == "tables of j"

@@ -132,7 +132,7 @@ def test_an_unknown_price_is_not_free(tmp_path, store):
 def test_extracted_and_silent_replies_are_counted(scene):
     (one,) = protocol_cost.reply_counts(scene)
     assert (one.replies, one.extractions, one.without_verdict) == (72, 2, 4)
-    assert (one.by_status["ok"], one.failed) == (66, 0)
+    assert (one.by_status["ok"], one.failed_calls) == (66, 0)
     said = protocol_cost.extraction_sentence(scene, [one])
     assert "**2** verdicts" in said and says(said, "**4**", "72 replies", "no verdict")
     assert "counted as ties" in said
@@ -166,17 +166,20 @@ def counts(**by_status: int) -> protocol_cost.ReplyCounts:
 
 
 def test_calls_without_a_reply_are_those_of_no_other_status():
-    assert counts().failed == 10 and counts(error=10).failed == 10, "none answered"
+    assert counts().failed_calls == 10 and counts(error=10).failed_calls == 10, "none answered"
     mixed = counts(ok=4, extracted=3, unreadable=1, refusal=1, error=1)
-    assert (mixed.extracted, mixed.without_verdict, mixed.failed) == (3, 2, 1)
-    assert (counts(ok=10).extracted, counts(ok=10).without_verdict, counts(ok=10).failed) == (
-        0,
-        0,
-        0,
-    )
-    row = [text_of(str(cell)) for cell in protocol_cost._reply_row(counts(ok=9, error=1), "ties")]
+    assert (mixed.extractions, mixed.without_verdict, mixed.failed_calls) == (3, 2, 1)
+    assert (
+        counts(ok=10).extractions,
+        counts(ok=10).without_verdict,
+        counts(ok=10).failed_calls,
+    ) == (0, 0, 0)
+    row = [
+        text_of(str(cell))
+        for cell in protocol_cost._reply_counts_row(counts(ok=9, error=1), "ties")
+    ]
     assert row[1:] == ["10", "9", "0", "0", "–", "1"]
-    row = [text_of(str(cell)) for cell in protocol_cost._reply_row(mixed, "ties")]
+    row = [text_of(str(cell)) for cell in protocol_cost._reply_counts_row(mixed, "ties")]
     assert (row[1], row[2], row[4], row[5], row[6]) == ("10", "4", "2", "ties", "1")
 
 

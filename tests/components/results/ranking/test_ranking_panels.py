@@ -335,4 +335,4 @@ def test_evidence_and_convergence_are_drawn_if_one_of_them_is_known(parts, monke
     monkeypatch.setattr(ranking_tab, "load_ranking", lambda _: None)
     monkeypatch.setattr(panels, "evidence_html", lambda *_: parts[0])
     monkeypatch.setattr(panels, "convergence_badge", lambda _: parts[1])
-    assert ranking_tab.draw_evidence_and_convergence(shown) == ("".join(parts) or None)
+    assert ranking_tab.render_evidence_and_convergence(shown) == ("".join(parts) or None)

@@ -24,7 +24,7 @@ HALF, THIRD, ALL = Estimate(0.5), Estimate(1 / 3), Estimate(1.0)
 def test_better_answers_come_from_people_or_are_known(source: str, people: bool) -> None:
     study: Any = SimpleNamespace(grid=SimpleNamespace(source=source, size=7))
     results = RemedyResults(None, study, None, None)  # type: ignore[arg-type]
-    assert (results.is_winner_from_people, results.comparisons) == (people, 7)
+    assert (results.is_winner_from_people, results.comparison_count) == (people, 7)
     assert ("people" in results.winner_source) is people
     assert ("known" in results.winner_source) is not people
     assert (results.judge, results.prompt) == ("", "")
@@ -44,7 +44,7 @@ def test_mistakes_are_listed_in_all_then_by_position_label_and_category() -> Non
 def notes(currency: Any, costs: tuple[float, ...], *unpriced: str) -> list[str]:
     results: Any = SimpleNamespace(
         study=SimpleNamespace(raters=[("gpt", "p"), ("gpt", "q"), ("claude", "p")]),
-        price_step=lambda judges: f"step for {len(judges)}",
+        price_hint=lambda judges: f"step for {len(judges)}",
     )
     steps: Any = tuple(SimpleNamespace(cost=cost) for cost in costs)
     return _unpriced_judges_notes(results, BudgetPlan(currency, steps, unpriced))

@@ -47,6 +47,12 @@ def test_only_one_holder_has_the_lock(tmp_path):
         assert third
 
 
+def test_a_closed_record_keeps_no_file_open(tmp_path):
+    record = RateRecord(tmp_path / "pace", "key")
+    record.close()
+    assert record._file.closed and record._map.closed
+
+
 @pytest.mark.parametrize("content", [b"", b"short"])
 def test_a_short_file_is_filled_up_and_no_folder_means_no_sharing(tmp_path, content):
     (tmp_path / "pace").write_bytes(content)
