@@ -60,7 +60,7 @@ def test_outcomes_with_the_same_score_count_together() -> None:
     history = StreamHistory("agreement")
     for verdict in "xxyy":
         history = history.with_baseline_night({"item": f"call={verdict}"})
-    night, _ = history.compare({"item": "call=z"})
+    night, _ = history.compare_night({"item": "call=z"})
     assert night.p == pytest.approx(1 / 5)
     assert (night.value, night.before) == (pytest.approx(12 / 60), pytest.approx(24 / 60))
 

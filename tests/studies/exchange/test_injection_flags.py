@@ -112,4 +112,4 @@ def test_a_flag_in_a_file_cannot_contradict_its_texts(filled, tmp_path):
 def test_without_the_texts_the_reader_is_told_that_flags_are_lost(filled, tmp_path):
     write_export(filled, "small", "jsonl", tmp_path / "a.jsonl")
     loaded = load_source(DataSpec("a.jsonl"), tmp_path)
-    assert any("5 judgements were flagged" in note for note in loaded.notes)
+    assert any("5 judgements flagged" in note for note in loaded.notes)

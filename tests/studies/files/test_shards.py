@@ -234,7 +234,7 @@ def test_shards_without_items_say_so_and_keep_their_ids(
     folder = folder_of(done, tmp_path / "small")
     (folder / "items.jsonl").unlink()
     assert main(["import", str(folder), "--store", str(store.path)]) == 0
-    assert says(capsys.readouterr().out, "no question", "no answers")
+    assert says(capsys.readouterr().out, "without question", "answers: add")
     assert set(store.items("small")) == {j.ask.item for j in rows(done)}
 
 
