@@ -253,9 +253,9 @@ def test_expected_scores_are_told_with_their_spread_within_a_reply() -> None:
 
 
 def test_order_effects_are_drawn_where_there_are_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: Any = SimpleNamespace(shown=None)
+    shown: Any = SimpleNamespace(distribution=None)
     monkeypatch.setattr(scores_tab, "load_scores", lambda _: shown)
-    monkeypatch.setattr(panels, "order_effects_html", lambda one: f"tables of {one.shown}")
+    monkeypatch.setattr(panels, "order_effects_html", lambda one: f"tables of {one.distribution}")
     assert scores_tab.render_order_effects(shown) == ""
-    shown.shown = "j"
+    shown.distribution = "j"
     assert scores_tab.render_order_effects(shown) == "tables of j"
