@@ -291,7 +291,7 @@ def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:
 
 def test_the_areas_of_the_diagram_are_as_large_as_their_numbers() -> None:
     shown = SimpleNamespace(rates=SimpleNamespace(confusion=Confusion(9, 2, 4, 5)))
-    results: Any = SimpleNamespace(shown=shown, rater=("j", "p"))
+    results: Any = SimpleNamespace(shown_result=shown, rater=("j", "p"))
     html = confusion_areas(results)
     columns = html.split('<div class="col" ')[1:]
     assert [re.findall(r"flex-grow:(\d+)", one) for one in columns] == [
