@@ -147,3 +147,11 @@ def test_no_kind_is_called_absent_before_the_columns_are_named(tmp_path):
     assert (seen.kind, seen.unread_column) == (ANSWERS, "winner")
     assert uploads_html(seen).count("not seen") == 2, "pass or fail, and scores"
     assert uploads_html(see(tmp_path, ANSWER_TABLE)).count("not seen") == 3
+
+
+def test_votes_and_unused_columns_are_said_before_anything_is_saved(tmp_path):
+    voted = PAIRS.replace("judge\n", "judge,human,seed\n").replace(",gpt\n", ",gpt,model_a,7\n")
+    seen = see(tmp_path, voted)
+    assert says(seen.facts[VERDICTS], "2 votes by people")
+    assert says(uploads_html(seen), "not used: seed.") and "human" not in seen.unused
+    assert not says(uploads_html(see(tmp_path, PAIRS)), "not used")
