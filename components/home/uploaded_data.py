@@ -127,7 +127,7 @@ def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
         if rows := by_kind[kind]:
             facts[kind] = _recorded_amount_text(kind, rows, found)
     models = {name for item in found.items for name, answer in item.responses.items() if answer}
-    if models and (len(models) > 1 or not facts):
+    if models:
         facts[ANSWERS] = f"{count(len(found.items), 'question')}, {count(len(models), 'model')}"
         if labels := sum(len(item.labels) for item in found.items):
             facts[ANSWERS] += f", {count(labels, 'label')}"
