@@ -16,7 +16,6 @@ from studies.domain import Estimate
 from studies.frames.arrangement import ONE_STEP, Arrangement
 from studies.frames.point_columns import arrangement_of
 
-
 USUAL_SCALES: Final = ((0, 1), (1, 5), (0, 5), (1, 7), (1, 10), (0, 10), (0, 100))
 """Ends of the usual scales of scores, the narrowest first."""
 
