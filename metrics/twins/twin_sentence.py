@@ -66,7 +66,7 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         words = FAMILIES[top.family].words
         effect = difference_with_interval_text(top.adjusted)
         return (
-            f"Of changes to one and the same answer, {top.family} ({words}) moves this judge most: "
+            f"{top.family} ({words}), done to one and the same answer, moves this judge most: "
             f"{effect} beyond its floor."
         )
     known = [one for one in effects if one.detectable and one.family not in CONTROLS]
