@@ -66,8 +66,8 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         words = FAMILIES[top.family].words
         effect = difference_with_interval_text(top.adjusted)
         return (
-            f"{top.family} ({words}), done to one and the same answer, moves this judge most: "
-            f"{effect} beyond its floor."
+            f"{top.family} ({words}) moves this judge most: {effect} beyond its floor. It compares "
+            "the same answer with and without the change."
         )
     known = [one for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
