@@ -249,5 +249,5 @@ VIEW: Final = View(
     headline,
     kpis=lambda _: EMPTY,
     report=report_cards,
-    json_keys=("position_pooled.consistency", "position_pooled.noise_floor", "counts.by_status"),
+    json_keys=bias_tab.VIEW.json_keys,  # of the same headline
 )
