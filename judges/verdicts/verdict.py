@@ -32,8 +32,9 @@ _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A verdict in label order (A, B, …), the rule by which it was read, and the reason if there is
-    no verdict."""
+    """What was read from a reply: the verdict, whose picks and scores are in the order of the
+    labels (A, B, …), not of the contestants; the rule that found it; without a verdict, the
+    reason."""
 
     verdict: Verdict | None
     rule: str
