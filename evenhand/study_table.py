@@ -175,7 +175,10 @@ def _study_from_rows(
         name,
         "design" if known else "none",
         items=tuple(_list_items(rows, columns, frame)),
-        notes=_item_notes(frame, columns.get("item", "")),
+        notes=(
+            *_item_notes(frame, columns.get("item", "")),
+            *_note_on_unused_columns(rows.columns.difference([*columns.values()], sort=False)),
+        ),
     )
 
 
@@ -200,6 +203,13 @@ def _item_notes(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
         f"each row counts as an item of its own, because {why}; name the column with item='…' "
         f"(found by themselves: {names})",
     )
+
+
+def _note_on_unused_columns(columns: Iterable[Any]) -> tuple[str, ...]:
+    """Return a note that names the columns of a table that were not read; empty without any."""
+    names = ", ".join(map(str, columns))
+    how = "name them with arguments such as truth='…', or with mapping={column: field}"
+    return (f"columns not used: {names}; {how} (docs/formats.md)",) if names else ()
 
 
 def _study_from_source_columns(
@@ -282,7 +292,9 @@ def _study_from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedSt
         raise SourceError(str(error)) from None
     column = find_item_column(pd.read_csv(path, nrows=0))
     source: KnownAnswerSource = "design" if measured.remedies.source else "none"
-    return JudgedStudy(measured, path.stem, source, notes=_item_notes(measured.frame, column))
+    notes = _item_notes(measured.frame, column)
+    notes += _note_on_unused_columns(measured.unused_columns)
+    return JudgedStudy(measured, path.stem, source, notes=notes)
 
 
 def _study_from_source(loaded: LoadedSource, name: str) -> JudgedStudy:

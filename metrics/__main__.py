@@ -33,9 +33,11 @@ def _print_results(options: argparse.Namespace) -> int:
         raise ValueError(
             f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
         )
-    result = measured_study.read_results(options.results, options.study, juries).summarise(
-        by, quick=options.quick
-    )
+    study = measured_study.read_results(options.results, options.study, juries)
+    if study.unused_columns:  # of a table of battles; `evenhand import` can map them
+        told = f"columns not used: {', '.join(study.unused_columns)} (docs/formats.md)"
+        print(escape_control(told), file=sys.stderr)
+    result = study.summarise(by, quick=options.quick)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:

@@ -22,7 +22,7 @@ from components.layout.widgets import ClickableHTML
 from components.run import tab as run_tab
 from components.server.gradio_private import click_data
 from components.study import jobs
-from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.files_tab import study_menu_update
 from components.study.form_layout_tab import QUIET, UPLOAD_SUFFIXES, StudyTab
@@ -37,6 +37,7 @@ from components.study.tab import (
 )
 from judges.engine.engine import Engine
 from judges.planning.plan import plan_for_current_visitor, save_plan
+from studies.exchange.recorded_studies import list_own_studies_of_source
 from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
@@ -196,8 +197,9 @@ def _bind_file_upload(
         return [seen, uploads_html(seen), gr.Textbox(value="", visible=seen.judge_unnamed), EMPTY]
 
     def handle_upload_click(
-        seen: UploadedData | None, judge: str, state: FormState, tested: Any, event: gr.EventData
-    ) -> list[Any]:
+        seen: UploadedData | None, judge: str, text: str, state: FormState, tested: Any,
+        event: gr.EventData,
+    ) -> list[Any]:  # fmt: skip
         keep, asked = [gr.skip()] * (len(form) + 2), click_data(event)
         if seen is None:
             return [*keep, *[gr.skip()] * len(shown)]
@@ -206,8 +208,13 @@ def _bind_file_upload(
             return [*keep, other, uploads_html(other), gr.skip(), EMPTY]
         done = [None, EMPTY, gr.Textbox(visible=False), EMPTY]
         if asked.get("do") == "columns" or not seen.opens_results:
-            named = put_value(seen.text, ("name",), jobs.study_name_from_data_file(seen.text))
-            made = save_and_show_new_study(store, named, state, tested)
+            source = read_lenient_study(seen.text, store.folder).source
+            if begun := list_own_studies_of_source(store, source)[1]:
+                made = open_study(store, begun[0], text, state, tested)
+                made.append(study_menu_update(store, begun[0]))
+            else:
+                named = put_value(seen.text, ("name",), jobs.study_name_from_data_file(seen.text))
+                made = save_and_show_new_study(store, named, state, tested)
             return [*made, gr.Tabs(selected="study"), *done]
         try:
             name = jobs.import_recorded_verdicts(seen.text, store, judge)
@@ -219,7 +226,7 @@ def _bind_file_upload(
     tab.upload.upload(read_chosen_files, tab.upload, shown, **QUIET).then(
         None, None, None, js=READ_ENDED
     )
-    inputs = [tab.read, tab.judge, study.state, study.tested]
+    inputs = [tab.read, tab.judge, study.yaml, study.state, study.tested]
     tab.seen.select(handle_upload_click, inputs, outputs, **QUIET).then(
         None, header.study, None, **REMEMBER_TAB
     )

@@ -16,7 +16,7 @@ from components.study.file.lenient_study import START_YAML, read_lenient_study
 from components.study.form.data_step.table_columns import source_table
 from components.study.plan.cost_preview import count_asks_and_noise_repeats
 from components.study.plan.study_preview import build_preview, load_records, read_data_spec
-from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
+from studies.domain import BY_DESIGN, HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
 from studies.errors import EvenhandError, SourceError
 from studies.sources.detection.mapping_guess import find_unused_winner_column
 from studies.sources.load import LoadedSource
@@ -45,6 +45,8 @@ class UploadedData:
     judge_unnamed: bool = False
     unread_column: str = ""
     """Column that has verdicts or labels by its name, and no meaning yet."""
+    unused: tuple[str, ...] = ()
+    """Columns that have values and are not used."""
     chosen: str = ""
     """Kind that the visitor chose instead of the one seen."""
 
@@ -91,6 +93,7 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
         _find_unread_column(text, folder) if next(iter(facts)) == ANSWERS else "",
+        found.unused_columns,
     )
 
 
@@ -124,7 +127,7 @@ def _describe_contents_by_kind(found: LoadedSource) -> dict[str, str]:
         if rows := by_kind[kind]:
             facts[kind] = _recorded_amount_text(kind, rows, found)
     models = {name for item in found.items for name, answer in item.responses.items() if answer}
-    if models and (len(models) > 1 or not facts):
+    if models:
         facts[ANSWERS] = f"{count(len(found.items), 'question')}, {count(len(models), 'model')}"
         if labels := sum(len(item.labels) for item in found.items):
             facts[ANSWERS] += f", {count(labels, 'label')}"
@@ -141,7 +144,9 @@ def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSou
         both = sum(any(len(shown) > 1 for shown in by.values()) for by in orders.values())
         told = "one order" if not both else f"{count(both)} in both orders"
         told = "both orders" if both == len(orders) else told
-        return f"{count(len(orders), 'comparison')}, {told}, {judges}"
+        votes = sum(one.judge != BY_DESIGN for item in found.items for one in item.human)
+        by_people = f", {count(votes, 'vote')} by people" if votes else ""
+        return f"{count(len(orders), 'comparison')}, {told}, {judges}{by_people}"
     labels = sum(len(item.labels) for item in found.items)
     told = f", {count(labels, 'label')}" if labels else ", no labels"
     return f"{count(len(rows), 'verdict' if kind == PASS_FAIL else 'score')}, {judges}{told}"
@@ -157,6 +162,7 @@ def uploads_html(seen: UploadedData) -> Markup:
         told = f"{count(seen.calls, 'call')} with one prompt; none is made before you press Run."
     else:
         button, told = "Name the columns", "You say what each column means. No call is made."
+    told += f" Columns not used: {', '.join(seen.unused)}." if seen.unused else ""
     absent = dict.fromkeys(KINDS, "not seen" if seen.facts else UNKNOWN)
     if seen.unread_column:
         absent[VERDICTS] = f"column {seen.unread_column}: {UNKNOWN}"

@@ -127,15 +127,15 @@ def render_view_uncached(
         "panels": view_html(one, panels, states),
         "absent": VIEW_PARTS.missing(one.missing_panels(filtered, panels)),
         "data": show_data_note(
-            filtered, [*one.json_keys, *_json_keys_without_explanation(one, panels)], other
+            filtered, [*one.json_keys, *_json_keys_of_shown_panels(one, panels)], other
         ),
     }
 
 
-def _json_keys_without_explanation(view: View, contents: Mapping[str, Any]) -> list[str]:
-    """JSON keys of the panels shown that have no text "How is this computed?"."""
+def _json_keys_of_shown_panels(view: View, contents: Mapping[str, Any]) -> list[str]:
+    """JSON keys of the panels shown, whose numbers the headline can use; not `view.json_keys`."""
     shown = (panel for panel in view.panels if any(body.name in contents for body in panel.bodies))
-    keys = (key for panel in shown if not panel.how for key in panel.json_keys)
+    keys = (key for panel in shown for key in panel.json_keys)
     return [key for key in dict.fromkeys(keys) if key not in view.json_keys]
 
 

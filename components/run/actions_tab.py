@@ -88,7 +88,8 @@ class RunActions:
         return [*self(name, scope), gr.skip()]
 
     def _needs_key(self, name: str, lacking: Collection[str]) -> bool:
-        """Whether one of the judges named in `lacking` has no key in the environment either."""
+        """Whether one of the judges in `lacking`, which have no typed key, has none in the
+        environment either."""
         judges = judges_to_call(self._store.study(name))
         keyless = [judge for judge in judges if not secret_value(judge.api_key_env or "")]
         return any(judge.name in lacking for judge in keyless)

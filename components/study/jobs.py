@@ -15,7 +15,7 @@ from components.html.format import count
 from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
-from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
+from components.study.file.lenient_study import NEW_STUDY_NAME, START_YAML, read_lenient_study
 from components.study.file.yaml_edit import dump_study, put_value, read_mapping, replace_source
 from components.study.form.data_step import data_source, table_columns
 from components.study.form.prompts import prompt_protocols
@@ -40,7 +40,7 @@ from judges.security.key_consents import (
 from judges.security.key_store import mask_keys_in_output, redact_keys
 from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError
-from studies.exchange.recorded_studies import name_from_source, save_recorded_study
+from studies.exchange import recorded_studies
 from studies.files.items import dump_item
 from studies.files.read_limits import current_limits
 from studies.files.tables import check_file_size, is_table_file, read_table
@@ -49,7 +49,7 @@ from studies.sources.load import LoadedSource, load_source
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.judge_spec import parse_judge
 from studies.spec.keys import DATA, JUDGE
-from studies.spec.study import DataSpec, study_to_mapping
+from studies.spec.study import DataSpec, parse_study, study_to_mapping
 from studies.store.store import Store
 
 REPORTED_ERRORS = (EvenhandError, embedded.EmbeddedUnavailable, weights.WeightsMissing)
@@ -141,9 +141,10 @@ def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
 
 def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     """Import all recorded verdicts of a source as a study; return the study's name. A study that
-    the visitor imported from the same source before is replaced. `judge`: new name of the source's
-    judge, used if the source has only one judge. An error is raised if the source cannot be read or
-    has neither verdicts nor votes."""
+    the visitor imported from the same source before is replaced, else an unchanged new study on
+    this source; votes cast on the page are kept. `judge`: new name of the source's judge, used if
+    the source has only one judge. An error is raised if the source cannot be read or has neither
+    verdicts nor votes."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -154,21 +155,19 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
         per={},
     )
     found = study_preview.load_records(spec, folder)
-    name = name_from_source(original_name(spec.source))
+    name = recorded_studies.name_from_source(original_name(spec.source))
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
-    name = _recorded_study_name(store, name, spec.source)
-    save_recorded_study(store, name, spec, with_judge_name(found, judge))
+    recorded, begun = recorded_studies.list_own_studies_of_source(store, spec.source)
+    new = parse_study(replace_source(START_YAML, spec.source), "study.yaml", folder)
+    alike: dict[str, Any] = {"name": new.name, "data": new.data, "folder": new.folder}
+    known = recorded + [one for one in begun if replace(store.study(one), **alike) == new]
+    free = planning.find_free_study_name(store, store.name_saved_by_visitor(name))
+    name = next(iter(known), free)
+    recorded_studies.save_recorded_study(store, name, spec, with_judge_name(found, judge))
+    for draft in {*known} - {name, *recorded}:
+        store.delete_study(draft)
     return name
-
-
-def _recorded_study_name(store: Store, name: str, source: str) -> str:
-    """Name for a recorded study: that of the visitor's recorded study with the same source, else a
-    free name."""
-    for line in store.studies():
-        if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
-            return line.name
-    return planning.find_free_study_name(store, store.name_saved_by_visitor(name))
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
@@ -295,7 +294,7 @@ def study_name_from_data_file(text: str) -> str:
     """Name for a new study, from the text of its study file: the name of the data file, without its
     suffix and without the hash that an upload adds; NEW_STUDY_NAME if that is empty."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
-    return name_from_source(original_name(source)) or NEW_STUDY_NAME
+    return recorded_studies.name_from_source(original_name(source)) or NEW_STUDY_NAME
 
 
 def has_or_needs_column_mapping(text: str, folder: Path) -> bool:

@@ -46,10 +46,10 @@ from studies.store.store import Store
 def handle_ballot_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> Markup:
-    """Perform the requested action and return the next screen as HTML: a ballot or the end screen;
-    the start screen without an accepted name; or the reason why this visitor cannot vote.
-    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason of
-    a failed login."""
+    """Do what a voter asked for on the Vote page (`request`: such as a vote, or undo), and return
+    the HTML of the screen that follows: the next comparison to vote on; the end; the form that asks
+    for a name, if none was accepted; or why this visitor cannot vote. `account`: name of a
+    logged-in voter, used instead of a typed name. `login_error`: why a login failed."""
     name = account or str(request.get("voter") or "")
     try:
         if request.get("act") == "leave" or not name.strip():

@@ -352,7 +352,7 @@ class _RoundRunner:
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -> ImportTally:
     """Import the shards in `root` that this study has not imported, except those of other runs that
-    are still active; `own_id` is the id under which this run holds leases."""
+    are still active; `own_id` is the id under which this run reserves calls."""
     totals = ImportTally()
     stamp = _import_mark(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):

@@ -68,7 +68,7 @@ class RayJob:
     prompts: Mapping[str, Prompt]
     reading: str
     owner: str
-    """Id under which the run holds leases and records attempts."""
+    """Id under which the run reserves calls (leases) and records attempts."""
     shards: str
     """Folder of result files that all workers and the driver can access."""
     in_flight: int

@@ -91,8 +91,9 @@ class Run:
 
     @property
     def lease_owner_id(self) -> str:
-        """The id under which this run holds leases and records attempts. Other runs
-        treat it as alive until the run ends or its process dies."""
+        """The id under which this run reserves calls (leases), so that no other run makes them, and
+        records its attempts. Other runs respect its reservations until it ends or its process
+        dies."""
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:

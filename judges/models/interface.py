@@ -141,7 +141,7 @@ class JudgeCall:
     @property
     def stream_parameters(self) -> Mapping[str, Any]:
         """Parameters that request the reply token by token, without those that the endpoint
-        refused; none if the judge does not stream. They are not part of the call's key."""
+        refused; none if the judge does not stream. A stored reply is found again without them."""
         if not self.judge.stream or "stream" in self.stream_refusals:
             return {}
         wanted = STREAM_PARAMETERS.items()

@@ -1,6 +1,9 @@
-"""Readers of verdicts among declared options: one of N answers (by the default rule, or the rule in
-the code of the paper Grade Score); pass or fail, an option of a scale or a rubric for one
-answer."""
+"""Readers of replies that choose one of the options listed in the prompt.
+
+The options are N answers, of which the best is chosen (read by Evenhand's rule, or by that in the
+code of the paper Grade Score), or the possible verdicts on one answer: pass or fail, or the scores
+of a scale, in a rubric for each criterion.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

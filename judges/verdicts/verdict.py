@@ -32,8 +32,8 @@ _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A verdict in label order (A, B, …), the rule by which it was read, and the reason if there is
-    no verdict."""
+    """The verdict read from a reply, with picks and scores in the order of the labels (A, B, …),
+    not of the contestants; the rule that found it; without a verdict, the reason."""
 
     verdict: Verdict | None
     rule: str

@@ -29,9 +29,10 @@ EXACT_METHOD: Final = "Clopper–Pearson, one-sided"
 
 @dataclass(frozen=True)
 class CertifiedShare:
-    """The share of comparisons certified for an error of at most `alpha` with confidence
-    1 − `delta`, the margin at which the judge decides them, and the error there. If no margin is
-    certified, `margin` is None, and `share` and `error` are unknown."""
+    """The largest share of comparisons that a judge can be left to decide with an error of at most
+    `alpha`, at confidence 1 − `delta`: those on which the lead of one answer is at least `margin`.
+    `error` is the judge's error on them. If no margin suffices, `margin` is None, and `share` and
+    `error` are unknown."""
 
     alpha: float
     delta: float

@@ -36,7 +36,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ErrorPlacement:
-    """Picks among N options by position, the first position first."""
+    """Where one judge's right and wrong picks among N options fall: a number for each position, the
+    first position first."""
 
     picks: list[int]
     """Number of picks in each position, also where no right answer is known."""

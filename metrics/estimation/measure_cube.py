@@ -50,7 +50,7 @@ class MeasureCube:
 
     The estimates equal those of the measure on the frame's rows after the same filter, unless cells
     judged in one order only are pooled with others: all verdicts of such a cell count here, while
-    the measure on the pooled rows counts complete order sets only.
+    the measure on the pooled rows counts only comparisons judged in all planned orders.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:

@@ -16,6 +16,9 @@ from studies.domain import Estimate
 from studies.frames.arrangement import ONE_STEP, Arrangement
 from studies.frames.point_columns import arrangement_of
 
+USUAL_SCALES: Final = ((0, 1), (1, 5), (0, 5), (1, 7), (1, 10), (0, 10), (0, 100))
+"""Ends of the usual scales of scores, the narrowest first."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreScale:
@@ -23,24 +26,41 @@ class ScoreScale:
 
     `span` is the largest possible distance of two scores. On an unknown scale it is the range of
     all scores that occur; it then sets the width of the interval of a mean whose own scores are all
-    equal, but limits no interval. `step` is the smallest distance of two options, 1 on an unknown
-    scale.
+    equal. `step` is the smallest distance of two options, 1 on an unknown scale. `seen` are the
+    lowest and the highest score that occur on an unknown scale.
     """
 
     low: float = -math.inf
     high: float = math.inf
     span: float = 0.0
     step: float = 1.0
+    seen: tuple[float, float] | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Limits of the mean of scores. On an unknown scale these are the ends of the narrowest of
+        USUAL_SCALES that contains all scores that occur; infinite if none does."""
+        if self.seen is None:
+            return self.low, self.high
+        least, most = self.seen
+        usual = (ends for ends in USUAL_SCALES if ends[0] <= least and most <= ends[1])
+        return next(usual, (-math.inf, math.inf))
+
+    @property
+    def widest(self) -> float:
+        """Limit of the distance of two scores; infinite if the scale is neither known nor usual."""
+        return self.ends[1] - self.ends[0]
 
     def extended_to(self, *values: Floats) -> ScoreScale:
         """Return the scale, extended where needed to contain these scores and labels (nan:
-        missing). On an unknown scale only the span is extended."""
+        missing). On an unknown scale only the span and the scores seen are extended."""
         seen = np.concatenate([one[np.isfinite(one)] for one in values])
         if not len(seen):
             return self
         span = max(self.span, float(np.ptp(seen)))
         if not math.isfinite(self.low):
-            return replace(self, span=span)
+            seen = np.concatenate([seen, self.seen or ()])
+            return replace(self, span=span, seen=(float(seen.min()), float(seen.max())))
         low, high = min(self.low, float(seen.min())), max(self.high, float(seen.max()))
         return replace(self, low=low, high=high, span=high - low)
 
@@ -61,24 +81,35 @@ class ScoreScale:
 
     def mean_score(self, values: Floats, items: Ints, unit: str = "score") -> Estimate:
         """Estimate the mean of scores, clustered by item."""
-        return self._estimate_mean(values, items, (self.low, self.high), unit)
+        return self._estimate_mean(values, items, (self.low, self.high), self.ends, unit)
 
     def mean_distance(self, values: Floats, items: Ints) -> Estimate:
         """Estimate the mean of distances |score − score|, or of other values from 0 to the span,
         clustered by item."""
-        known = math.isfinite(self.low)
-        return self._estimate_mean(values, items, (0.0, self.span if known else math.inf))
+        most = self.span if math.isfinite(self.low) else math.inf
+        return self._estimate_mean(values, items, (0.0, most), (0.0, self.widest))
 
     def mean_difference(self, values: Floats, items: Ints) -> Estimate:
         """Estimate the mean of signed differences of two scores, clustered by item."""
         most = self.span if math.isfinite(self.low) else math.inf
-        return self._estimate_mean(values, items, (-most, most))
+        return self._estimate_mean(values, items, (-most, most), (-self.widest, self.widest))
 
     def _estimate_mean(
-        self, values: Floats, items: Ints, bounds: tuple[float, float], unit: str = "score"
+        self,
+        values: Floats,
+        items: Ints,
+        bounds: tuple[float, float],
+        ends: tuple[float, float],
+        unit: str = "score",
     ) -> Estimate:
+        """Estimate a mean whose possible values are `bounds`; its interval ends at `ends` too,
+        which are finite on a scale that is unknown but usual."""
         effect = None if math.isfinite(bounds[1]) else self.span or None
-        return mean_estimate(values, items, unit, bounds, effect=effect)
+        found = mean_estimate(values, items, unit, bounds, effect=effect)
+        if found.value is None or found.low is None or found.high is None:
+            return found
+        low, high = max(found.low, ends[0]), min(found.high, ends[1])
+        return replace(found, low=min(low, found.value), high=max(high, found.value))
 
 
 UNKNOWN_SCALE: Final = ScoreScale()

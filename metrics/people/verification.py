@@ -237,9 +237,14 @@ class VerificationArrays:
 def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
-    """Compute all measures of a study's verifications: "all" and "contestants" (shares),
-    "verifiers" (their agreement), and the preferences on mixed pairs of "judges" and "people" (left
-    out if people voted on none). Empty without verifications."""
+    """Summarise the checks in which people said whether an answer follows the instruction; empty
+    without checks.
+
+    "all" and "contestants": share of answers that follow it, in all and by contestant; "verifiers":
+    agreement of the people who checked. "judges" and "people": how often the judges, and people's
+    votes, prefer the answer that follows the instruction, and how often they tie, on the pairs of
+    which only one answer does; "people" is left out if nobody voted on such a pair.
+    """
     verified = VerificationArrays(checks)
     if not len(verified):
         return {}

@@ -61,9 +61,9 @@ def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
 def _disagreement_within_orders(
     counts: Floats, comparison: Ints, comparisons: int
 ) -> tuple[Floats, Ints]:
-    """Return, for each comparison, the mean disagreement of repeats in the same order, and the
-    number of its orders with repeats. `counts` as in `_choice_counts`; `comparison` is that of each
-    order."""
+    """Return, for each comparison, how often two repeats in the same order disagree (mean over its
+    orders with repeats), and the number of these orders. `counts` [order, choice] are the replies
+    for each choice; `comparison` is the code of the comparison of each order."""
     total = counts.sum(axis=1)
     several = total > 1
     agreeing = (counts * (counts - 1)).sum(axis=1)[several]
@@ -74,8 +74,9 @@ def _disagreement_within_orders(
 
 
 def _disagreement_between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
-    """Mean disagreement of two replies in different orders, over all pairs of orders of each
-    comparison. `counts` as in `_choice_counts`; `comparison` is that of each order."""
+    """Return, for each comparison, how often two replies in different orders disagree, as the mean
+    over all pairs of its orders. `counts` [order, choice] are the replies for each choice;
+    `comparison` is the code of the comparison of each order."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     summed = np.stack(
         [np.bincount(comparison, column, minlength=comparisons) for column in share.T], axis=1

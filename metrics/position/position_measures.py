@@ -1,4 +1,7 @@
-"""Position bias measures: slot shares, consistency, flips and their direction, chance levels."""
+"""Position bias measures: slot shares, consistency, flips and their direction, chance levels.
+
+An order set is one comparison in all its orders; it is complete if a verdict was read in each.
+"""
 
 import math
 from dataclasses import replace

@@ -1,5 +1,7 @@
-"""Counts of verdicts, order sets and repeats (tallies) from which position measures are
-estimated."""
+"""Counts of verdicts, order sets and repeats (tallies) from which position measures are estimated.
+
+An order set is one comparison in all its orders; it is complete if a verdict was read in each.
+"""
 
 from __future__ import annotations
 

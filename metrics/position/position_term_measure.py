@@ -1,8 +1,8 @@
-"""The position term γ as a measure with item totals, so that it can enter contrasts.
+"""The position term γ written as a mean over verdicts, so that it can be compared between judges
+or prompts in the same way as other means.
 
-Each verdict has a pseudo-value: γ + n·(influence of the verdict on γ), with n verdicts. The mean of
-the pseudo-values is γ, and the standard error of this mean, clustered by item, is that of the
-sandwich estimator.
+Each of n verdicts gets the value γ + n·(its influence on the fitted γ). The mean of these values is
+γ, and the standard error of this mean, clustered by item, is that of the fit (sandwich estimator).
 """
 
 from typing import Final

@@ -148,8 +148,9 @@ class Leaderboard:
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
     def _rating(self, row: int) -> Estimate:
-        """Rating of the contestant in this row of `names`; without interval if regularised, below
-        two items, or if all items agree exactly."""
+        """Rating of the contestant in this row of `names`. It has no interval with fewer than two
+        items, if all items agree exactly, or if some contestants won everything against the
+        others, so that the ratings have no finite estimate (`regularised`)."""
         error = None
         if self.covariance is not None and not self.regularised:
             error = math.sqrt(max(float(self.covariance[row, row]), 0.0))

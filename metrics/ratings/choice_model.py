@@ -125,8 +125,9 @@ class _ChoiceTable:
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ, [setting, slot, column]; strengths sum to zero in each
-        group of options that are linked by being shown together."""
+        """Regressors of the strengths θ, [setting, slot, column]: the strength of the option shown
+        in a slot. In each group of options that are linked by being shown together, strengths sum
+        to zero, so that those of m options take m − 1 columns."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -140,8 +141,9 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Design columns of the position effects, [setting, slot, column]: contrasts for each
-        number of options."""
+        """Regressors of the position effects, [setting, slot, column]: the option shown in a slot
+        gets the effect of this position. One set of effects for each number of options shown, which
+        sum to zero; N effects therefore take N − 1 columns."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -151,7 +153,9 @@ class _ChoiceTable:
         return np.concatenate(blocks, axis=2)
 
     def label_columns(self) -> Floats:
-        """Design columns of the label effects, [setting, slot, column]: contrasts of labels."""
+        """Regressors of the label effects, [setting, slot, column]: an option gets the effect of
+        the label that it was shown under, such as A. The effects sum to zero, so that those of L
+        labels take L − 1 columns."""
         place = {label: code for code, label in enumerate(self.labels)}
         basis = conditional_logit.zero_sum_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
@@ -170,7 +174,7 @@ def _zero_sum_basis_of_group(members: Ints, size: int) -> Floats:
 
 
 class _ChoiceDesign:
-    """Design matrix with the columns of the strengths and of the effects in `kinds` ("slot",
+    """The regressors of the model: those of the strengths and of the effects in `kinds` ("slot",
     "label")."""
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:

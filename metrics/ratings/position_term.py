@@ -149,8 +149,9 @@ def _select_judges(data: Battles, judges: Ints) -> Battles:
 
 
 class PositionDesign:
-    """Design matrix: contrasts of θ in each connected group, γ of each judge and, if `ties` is
-    "davidson", ln ν of each judge with ties."""
+    """Regressors of the position model: of the strengths θ, which sum to zero in each group of
+    contestants that are linked by comparisons, of γ of each judge and, if `ties` is "davidson", of
+    ln ν of each judge with ties."""
 
     def __init__(self, data: Battles, ties: TieTreatment) -> None:
         self.data = data

@@ -114,7 +114,8 @@ def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
 
 
 def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
-    """Build the result from a fit whose parameters are contrasts of θ, then ln ν or ln κ."""
+    """Build the result from a fit whose parameters are those of the strengths θ, which sum to zero,
+    then ln ν or ln κ."""
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
     played = np.flatnonzero(data.match_counts)
     basis = np.zeros((len(played), len(fitted.beta)))

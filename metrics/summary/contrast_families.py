@@ -39,8 +39,10 @@ is empty here: it has one measure for each contestant."""
 
 
 def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[contrasts.Contrast]]]:
-    """Return "judge" or "prompt" -> family -> differences of every two judges or prompts. Unknown
-    differences and families above MAX_FAMILY are left out; empty above MAX_ROWS."""
+    """Return the differences of every two judges ("judge") and of every two prompts ("prompt") in
+    each family of measures, whose intervals are adjusted together: "judge" or "prompt" -> family ->
+    differences. Unknown differences are left out, and so are families of more than MAX_FAMILY;
+    empty for more than MAX_ROWS rows."""
     found: dict[str, dict[str, list[contrasts.Contrast]]] = {}
     if len(frame) > MAX_ROWS:
         return found

@@ -49,6 +49,8 @@ class MeasuredStudy:
     """Rows that show a twin, which are not in `frame`."""
     styles: Styles | None = None
     alignment: AlignmentInputs | None = None
+    unused_columns: tuple[str, ...] = ()
+    """Columns of a CSV of battles that were not read."""
 
     @classmethod
     def from_rows(
@@ -102,9 +104,10 @@ def read_results(
         return read_stored_study(path, study, juries)
     if _has_label_columns(path):
         return _read_verdicts_and_labels(path)
-    frame = _read_battles(path, words)
+    frame, unused = _read_battles(path, words)
     source = DESIGN if (frame["known_answer"] >= 0).any() else None
-    return MeasuredStudy(frame, remedies=RemedyInputs(juries=tuple(juries), source=source))
+    inputs = RemedyInputs(juries=tuple(juries), source=source)
+    return MeasuredStudy(frame, remedies=inputs, unused_columns=unused)
 
 
 def is_store(path: Path) -> bool:
@@ -180,9 +183,12 @@ def _read_verdicts_and_labels(path: Path) -> MeasuredStudy:
         return read_stored_study(store.path, "labels")
 
 
-def _read_battles(path: Path, words: Mapping[str, str] | None) -> pd.DataFrame:
-    """Read a CSV of battles as a frame; ValueError if it is none. Empty texts are kept as values
-    (an item or category without a name); an empty winner is a reply without a verdict."""
+def _read_battles(
+    path: Path, words: Mapping[str, str] | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read a CSV of battles as a frame, and name the columns that were not read; ValueError if it
+    is none. Empty texts are kept as values (an item or category without a name); an empty winner is
+    a reply without a verdict."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
@@ -192,9 +198,9 @@ def _read_battles(path: Path, words: Mapping[str, str] | None) -> pd.DataFrame:
         ) from error
     if "model_a" not in table:  # the library's names, in the order shown
         table = table.rename(columns={"first": "model_a", "second": "model_b"})
+    own = tuple(table.columns) in OWN_CSV_HEADERS
     try:
-        return battle_frame.frame_from_battles(
-            table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table, words
-        )
+        frame = battle_frame.frame_from_battles(table.map(unguard_formula) if own else table, words)
+        return frame, () if own else tuple(battle_frame.list_unused_columns(table))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

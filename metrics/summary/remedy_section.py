@@ -152,8 +152,9 @@ def _order_patterns(study: RemedyStudy, rater: int) -> Json:
 
 
 def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
-    """Return names of the members, joined by " + " -> estimates of the jury's rules. If the same
-    jury was computed with an earlier prompt, the name of the prompt follows in brackets."""
+    """Return the measures of each jury, a group of judges that vote with the same prompt, under the
+    names of its judges joined by " + ". If the judges form a jury with several prompts, the name of
+    the prompt follows in brackets from the second one on."""
     found: Json = {}
     for prompt in dict.fromkeys(name for _, name in study.raters):
         panel = study.raters_with_prompt(prompt)

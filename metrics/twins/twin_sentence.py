@@ -50,10 +50,14 @@ def irrelevant_effects_by_size(effects: Sequence[TwinEffect]) -> list[TwinEffect
 
 
 def twin_headline(effects: Sequence[TwinEffect]) -> str:
-    """One sentence on the largest effect shown for one judge and prompt, with its adjusted
-    interval. If none is shown, the sentence names the size below which effects may have been
-    missed, or states that there are no verdicts yet. If no control loses, it states that nothing is
-    known about robustness."""
+    """Headline on how much one judge, with one prompt, is moved by changes to an answer that should
+    not matter (its twins): the change with the largest effect that is more than chance.
+
+    The effect stands beyond its floor, the effect of a change that cannot matter; its interval is
+    adjusted for all changes tested. If no effect is more than chance, the headline gives the size
+    below which effects may have been missed, or says that there are no verdicts yet. If the judge
+    does not even react to answers with a real fault (controls), nothing is claimed.
+    """
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
     shown = [one for one in irrelevant_effects_by_size(effects) if one.finding == SHOWN]
@@ -61,15 +65,18 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         top = shown[0]
         words = FAMILIES[top.family].words
         effect = difference_with_interval_text(top.adjusted)
-        return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
+        return (
+            f"{top.family} ({words}) moves this judge most: {effect} beyond its floor. It compares "
+            "the same answer with and without the change."
+        )
     known = [one for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
         return "No verdicts on twins and their floors yet."
     top = max(known, key=lambda one: one.detectable or 0)
     size = Estimate(top.detectable, unit=top.adjusted.unit)
     return (
-        "No effect is shown beyond the floors. Effects below "
-        f"{difference_with_interval_text(size).lstrip('+')} may have been missed."
+        "No change to one and the same answer is shown to have an effect beyond its floor. "
+        f"Effects below {difference_with_interval_text(size).lstrip('+')} may have been missed."
     )
 
 

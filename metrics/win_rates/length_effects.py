@@ -61,8 +61,8 @@ LONGER_SHARE = Measure(
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of decisive verdicts for the longer answer, without answers of equal
-    length. The verdicts are those of complete order sets and of unknown order (or all, if no
-    comparison was planned in several orders)."""
+    length. The verdicts are those on comparisons judged in all planned orders, and those of unknown
+    order (or all, if no comparison was planned in several orders)."""
     return all_measures.estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 

@@ -93,6 +93,18 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     )
 
 
+def list_own_studies_of_source(store: Store, source: str) -> tuple[list[str], list[str]]:
+    """List the visitor's studies on a data source: those of recorded verdicts, and those with
+    neither recorded verdicts nor calls."""
+    found: tuple[list[str], list[str]] = [], []
+    for line in store.studies():
+        if not store.owns(line.name) or store.study(line.name).data.source != source:
+            continue
+        if line.recorded or not line.planned:
+            found[not line.recorded].append(line.name)
+    return found
+
+
 def check_has_verdicts(name: str, spec: DataSpec, loaded: LoadedSource) -> None:
     """Raise SourceError for a source with neither verdicts nor votes; used before a study is
     created."""

@@ -178,8 +178,9 @@ def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
-    """Return the columns of the store's rows, in their order there, from a batch of shard rows;
-    ValueError for an unknown status or a pick that is not a position."""
+    """Return the columns of the store's table of judgements, in its order of columns, from a batch
+    of rows of a result file. ValueError for an unknown status, or for a pick that is neither "tie"
+    nor the position of an answer shown in its row."""
     ask, verdict, usage = (batch.column(name) for name in ("ask", "verdict", "usage"))
     status = batch.column("status")
     known = pc.is_in(status, pa.array(domain.STATUSES))

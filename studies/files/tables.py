@@ -300,8 +300,8 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
 
 
 def _refuse_json_list(line: bytes, name: str) -> None:
-    """Raise SourceError if `line`, the first of the file `name` of JSON lines, begins a list
-    instead of an object."""
+    """Raise SourceError if a file that should have one JSON object in each line begins with a list.
+    `line`: its first line; `name`: its name for the message, which says how to change the file."""
     if not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
         return
     try:

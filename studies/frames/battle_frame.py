@@ -16,6 +16,10 @@ from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
 
 Codes = npt.NDArray[np.int64]
+_COLUMNS: Final = (
+    "model_a", "model_b", "winner", "truth", "judge", "prompt", "category", "order",
+)  # fmt: skip
+"""Columns of a table of battles that are read, beside that of the items."""
 MAX_SPARE_CODES: Final = 8
 """Maximum number of codes per row at which codes with gaps are used as they are; with more,
 numbering the used ones anew costs less."""
@@ -152,6 +156,14 @@ def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:
     if empty.any():
         row = int(np.argmax(empty)) + 1
         raise ValueError(f"row {row}: the column {column} is empty; fill it or remove the row")
+
+
+def list_unused_columns(table: pd.DataFrame) -> list[str]:
+    """List the columns of a table of battles that are not read, those without any value left
+    out."""
+    read = {*_COLUMNS, find_item_column(table)}
+    unread = [name for name in table.columns if name not in read]
+    return [str(name) for name in unread if any(map(_cell_text, table[name].unique()))]
 
 
 def find_item_column(table: pd.DataFrame) -> str:

@@ -20,6 +20,10 @@ WINNER_WORDS: Final[dict[str, int | Literal["tie"]]] = {
 """Word in lower case -> index of the winner in the order of the row, or a tie. A contestant of that
 name takes precedence. Numbers are not among them: 1 is the first in some files, the second in
 others."""
+PEOPLE_COLUMNS: Final = (
+    "human_winner", "human_preference", "human_choice", "human_vote", "human_verdict", "human",
+)  # fmt: skip
+"""Names of the column with the answer that people prefer, beside a judge's column of winners."""
 ITEM_COLUMNS: Final = (
     "item", "question_id", "prompt_id", "qid", "item_id", "uid", "instruction_id", "id",
 )  # fmt: skip

@@ -16,6 +16,31 @@ from studies.sources.building.recorded_verdict import Pick
 FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
+class TracedRow(dict[str, Any]):
+    """A row that adds each column that is read from it to `read`; a copy reads all its columns."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, row: Mapping[str, Any], read: set[str]) -> None:
+        super().__init__(row)
+        self.read = read
+
+    def __getitem__(self, column: str) -> Any:
+        self.read.add(column)
+        return super().__getitem__(column)
+
+    def get(self, column: str, default: Any = None) -> Any:
+        self.read.add(column)
+        return super().get(column, default)
+
+    def items(self) -> Any:
+        self.read.update(self)
+        return super().items()
+
+    def __iter__(self) -> Iterator[str]:  # without it, {**row} would read no column
+        return super().__iter__()
+
+
 @dataclass(slots=True)
 class RowCells:
     """The cells of one row, its location for error messages (`where`: file and line), and its index

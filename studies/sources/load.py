@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Final
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.nested_columns import find_rows_in_object, is_nested_path
-from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
+from studies.files.table_formats.nested_columns import (
+    column_of_path,
+    find_rows_in_object,
+    is_nested_path,
+)
+from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns, text_of
 from studies.sources import folder_tables, hub, reply_reading, slice_selection
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import ORDER_NOT_RECORDED, POSITION_METRICS
+from studies.sources.cells import TracedRow
 from studies.sources.detection import detect
 from studies.sources.formats import any_table, inspect_log
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
@@ -32,6 +37,10 @@ ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
+_HOW_TO_USE: Final = (
+    "to use one, map it to a field (docs/formats.md) in data.mapping with format table, such as a "
+    "column of votes by people to 'human'"
+)
 BUILT_IN_FORMAT: Final = "evenhand"
 """Format of the built-in sources, which is therefore not searched for."""
 
@@ -54,6 +63,8 @@ class LoadedSource:
     """Commit of the Hub dataset that was read; empty for other sources."""
     shards: ShardContents | None = None
     """Summary of verdicts in a folder of shards; saving the study reads the verdicts."""
+    unused_columns: tuple[str, ...] = ()
+    """Columns of the table that have values and were not read; a note names them."""
 
     @property
     def verdict_count(self) -> int:
@@ -196,7 +207,14 @@ def detect_format_and_read(
     _check_data_keys(spec, name)
     if table is not None and spec.mapping and name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    builder = _read_with_format(OpenedSource(spec, path, folder, table, paths), source_format)
+    columns = table.columns if table else ()
+    read = {column_of_path(one, columns) for one in (*spec.mapping, *spec.join)}
+    traced = table
+    if table is not None and name != TABLE_FORMAT:
+        read = set()
+        traced = replace(table, rows=[TracedRow(row, read) for row in table.rows])
+    builder = _read_with_format(OpenedSource(spec, path, folder, traced, paths), source_format)
+    unused = _unused_columns(spec, table, read)
     if spec.read or builder.needs_reading:
         how = spec.read or builder.reply_format or reply_reading.AUTO_READ
         reply_reading.replace_verdicts_from_replies(builder, how)
@@ -208,6 +226,7 @@ def detect_format_and_read(
         )
     _check_participants(items, judgements, path.name)
     notes = [*(table.notes if table else ()), *builder.all_notes()]
+    notes += [f"columns not used: {', '.join(unused)}; {_HOW_TO_USE}"] if unused else []
     notes += describe_repeated_answers(items)
     unknown = builder.unknown_order
     verdicts = builder.shards.rows if builder.shards else len(judgements)
@@ -227,6 +246,21 @@ def detect_format_and_read(
         tuple(notes),
         revision,
         builder.shards,
+        unused,
+    )
+
+
+def _unused_columns(
+    spec: DataSpec, table: SourceTable | None, read: Collection[str]
+) -> tuple[str, ...]:
+    """List the columns of a table that have values and are not among `read`, the columns that were
+    read, by their names in the file."""
+    names = {new: old for old, new in spec.mapping.items()}
+    rows = table.rows if table else []
+    return tuple(
+        names.get(column, column)
+        for column in (table.columns if table else ())
+        if column not in read and any(text_of(row.get(column)).strip() for row in rows)
     )
 
 

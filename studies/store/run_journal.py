@@ -170,7 +170,8 @@ class RunJournal:
         usage: Usage,
         cost: float | None,
     ) -> None:
-        """Store an extraction and, if it found a verdict, the judgement with this verdict.
+        """Store an extraction (a second judge's reading of a reply whose verdict no rule could
+        read) and, if it found a verdict, the judgement with this verdict.
 
         `stamps` are the request and the prompt of the extraction; they are stored because an
         extraction is in no plan. `extracted` is that judgement, None without a verdict.

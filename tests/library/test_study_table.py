@@ -110,8 +110,9 @@ def test_rows_that_become_items_are_said(tmp_path: Path) -> None:
     table.to_csv(tmp_path / "t.csv", index=False)
     for found in (eh.study(table), eh.read(tmp_path / "t.csv")):
         assert found.frame["item"].nunique() == 4
-        (note,) = found.notes
+        note, unused = found.notes
         assert says(note, "each row", "which item", "item='") and note in str(eh.audit(found))
+        assert says(unused, "not used: topic;", "mapping={")
     numbered = table.assign(id=range(4))
     assert says(eh.study(numbered).notes[0], "'id' differs", "every row")
     assert eh.study(table, item="topic").notes == ("items: the column 'topic'",)

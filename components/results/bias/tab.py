@@ -348,6 +348,7 @@ VIEW: Final = View(
     json_keys=(
         "position_pooled.consistency",
         "position_pooled.noise_floor",
+        "position_pooled.order_effect",
         "position.*.*.fairness",
         "position.*.*.accuracy",
         "counts.by_status",

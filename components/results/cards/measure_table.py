@@ -106,8 +106,8 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 
 
 def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
-    """Row of a measure in the table of a report card: the values for all raters, and the facts that
-    only a report card has."""
+    """Row of a measure in the table of a report card: the judge's value, that of chance, those of
+    the other judges shown, and the link to the judgements that it counts."""
     by_rater = card.measure_by_rater(record)
     estimate = by_rater.pop(card.rater, Estimate(None))
     facts: dict[str, Any] = {

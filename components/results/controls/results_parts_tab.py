@@ -133,8 +133,8 @@ def view_drawing_script(tab: ResultsTab, *, settling: bool = False) -> str:
     """JavaScript that takes the values of `tab.inputs`, writes the page address and draws the view.
 
     While a study is being opened, the script does nothing, because the controls still have the
-    values of the previous study. The script with `settling` ends the opening; it draws the view
-    that the visitor chose in the meantime, if any.
+    values of the previous study. With `settling`, it is the script that runs when the study is
+    open; it draws the view that the visitor chose in the meantime, if any.
     """
     starts = json.dumps(tab.start_values)
     return f"(...values) => evenhand.drawAll({starts}, values, {json.dumps(settling)})"

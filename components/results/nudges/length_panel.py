@@ -156,7 +156,8 @@ def longer_of_equal_sentence(filtered: FilteredStudy) -> str:
     if found.value is None:
         return ""
     text = f"{share(found.value, 0)} of verdicts{spaced_ci(found, 0, scale=100)}"
-    return f"Of two equally right answers, the longer one wins {text}."
+    longer = f"Of two different but equally right answers, the longer one wins {text}."
+    return f"{longer} They differ in more than their length."
 
 
 # -- length held equal ---------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def render_longer_answer_line(filtered: FilteredStudy) -> Any:
     """Render the line on the longer of two equally right answers; None without such pairs."""
     told = longer_of_equal_sentence(filtered) if has_comparisons(filtered) else ""
     opens = {"data-view": nudges_tab.NAME}
-    line = panels.OVERVIEW.action("Does padding win?", told, opens, "Nudges", "eh-claim")
+    line = panels.OVERVIEW.action("Does the longer answer win?", told, opens, "Nudges", "eh-claim")
     return line if told else None
 
 
@@ -249,5 +249,5 @@ VIEW: Final = View(
     headline,
     kpis=lambda _: EMPTY,
     report=report_cards,
-    json_keys=("position_pooled.consistency", "position_pooled.noise_floor", "counts.by_status"),
+    json_keys=bias_tab.VIEW.json_keys,  # of the same headline
 )

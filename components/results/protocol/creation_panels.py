@@ -180,9 +180,10 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
 def compute_distance_from_people(
     filtered: FilteredStudy, other_study: tuple[str, pd.DataFrame] | None
 ) -> alignment.AlignmentTable | None:
-    """MAE and Consistency of the judges compared with people; None without votes. `other_study`:
-    another study of the same items to include, as (its `judge_sees`: "images" or "context", its
-    rows), or None."""
+    """Distance of each judge's five levels from people's: the mean difference (MAE), and the share
+    of verdicts at most one level apart (Consistency). None without votes by people. `other_study`:
+    rows of a study of the same items to show beside it, after what its judges see ("images", or
+    "context" for their descriptions); None for no such study."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None

@@ -27,7 +27,8 @@ class JudgeMistakes:
     by_label: Mapping[str, Estimate] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """Return the shares for the JSON; those that do not apply are left out."""
+        """Return the shares for the JSON, without those by position for single answers, and without
+        those by label for comparisons."""
         parts = {"by_position": self.by_position, "by_label": self.by_label}
         kept = {name: part for name, part in parts.items() if part}
         return {"all": self.all, "by_category": self.by_category, **kept}

@@ -83,6 +83,11 @@ def is_nested_path(name: str, columns: Sequence[str]) -> bool:
     return bool(_split_path(name, columns)[1:])
 
 
+def column_of_path(name: str, columns: Sequence[str]) -> str:
+    """Return the column into whose cells a path leads; any other name is returned unchanged."""
+    return (_split_path(name, columns) or [name])[0].removesuffix(EACH)
+
+
 def value_at_path(value: Any, path: Sequence[str]) -> Any:
     """Return the value at a path inside a cell; None if the cell has no such path."""
     for key in path:

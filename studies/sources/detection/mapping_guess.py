@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from studies.files.tables import text_of
+from studies.frames.winner_words import PEOPLE_COLUMNS
 
 Rows = Sequence[Mapping[str, Any]]
 _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
@@ -32,7 +33,7 @@ _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
     "contestant": ("contestant", "model", "generator", "system", "model_id", "model_name"),
     "response": ("response", "output", "answer", "prediction", "completion", "text"),
     "gold": ("gold", "gold_label", "gold_winner"),
-    "human": ("human_winner", "human_preference", "human_choice", "human_vote"),
+    "human": PEOPLE_COLUMNS,
     "label": ("human_score", "human_rating", "human_label", "gold_score", "label"),
     "score": ("score", "rating"),
     "score_first": ("score_first", "score_1", "rating_1"),
@@ -98,6 +99,8 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     }
     made = _add_question_guess(made, columns, rows)
     single = sum(field.startswith("responses.") for field in made.values()) == 1
+    if single and "label" not in made.values():  # people choose between answers, and label one
+        made = {c: "label" if field == "human" else field for c, field in made.items()}
     return {c: f for c, f in made.items() if f != "label" or (single and _has_labels(c, rows))}
 
 

@@ -2,14 +2,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from studies.domain import QUESTION_META
 from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import name_without_ending
-from studies.frames.winner_words import ITEM_COLUMNS, WINNER_WORDS
+from studies.frames.winner_words import ITEM_COLUMNS, PEOPLE_COLUMNS, WINNER_WORDS
 from studies.sources import cells, join
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import Pick
@@ -32,6 +32,19 @@ def _winner_values(table: SourceTable) -> set[str]:
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
 
+def _find_column_of_votes(table: SourceTable, words: Collection[str], *models: str) -> str:
+    """Return the column with the answer that people prefer; "" if none has such a name, or if one
+    of its texts is neither one of `words` nor in the columns `models` of its row."""
+    by_name = {name.casefold().strip(): name for name in reversed(table.columns)}
+    found = next((by_name[name] for name in PEOPLE_COLUMNS if name in by_name), "")
+    for row in table.rows if found else ():
+        text = text_of(dict.get(row, found)).strip()  # a look, which does not use the column
+        named = {"", *(text_of(row.get(one)) for one in models)}
+        if text not in named and text not in words and text.casefold() not in words:
+            return ""
+    return found
+
+
 def _why_matches_arena(table: SourceTable) -> str:
     if not table.has_columns("model_a", "model_b", "winner") or _winner_values(table) <= {
         *_AUTOARENA_WINNERS
@@ -44,7 +57,7 @@ def _why_matches_arena(table: SourceTable) -> str:
 def read_arena(source: OpenedSource) -> SourceBuilder:
     """Read Arena battles: `model_a`, `model_b`, `winner`.
 
-    `model_a` was shown first.
+    `model_a` was shown first. A column `human` with winners counts as votes by people.
     """
     return _read_battles(source.rows, "model_a", "model_b")
 
@@ -56,7 +69,7 @@ def read_arena(source: OpenedSource) -> SourceBuilder:
 def read_evalica(source: OpenedSource) -> SourceBuilder:
     """Read Evalica's battles: `left`, `right`, `winner`.
 
-    `left` was shown first.
+    `left` was shown first. A column `human` with winners counts as votes by people.
     """
     return _read_battles(source.rows, "left", "right")
 
@@ -65,6 +78,7 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
     """Read a table of battles; `first` and `second` are its columns of the models in the order
     shown."""
     builder, questions = SourceBuilder(), 0
+    votes = _find_column_of_votes(table, WINNER_WORDS, first, second)
     own_export = table.columns in OWN_BATTLE_HEADERS
     for line in cells.cells_of(table):
         if own_export:
@@ -82,12 +96,14 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
         if same:
             continue
         prompt = line.text("judge_prompt", "prompt_name") or "battle"
-        pick = line.pick("winner", {**WINNER_WORDS, names[1]: 1, names[0]: 0})
+        words: dict[str, Pick] = {**WINNER_WORDS, names[1]: 1, names[0]: 0}
+        pick = line.pick("winner", words)
         known = line.text("order") != "unknown"
         reply = line.text("judgment", "rationale", "reply")
         builder.add_verdict_or_vote(
             item, judge, prompt, names, pick, reply=reply, time=line.time, known=known
         )
+        builder.add_better_answer(item, names, line.pick(votes, words) if votes else None, votes)
     if not questions:
         builder.notes.append("verdicts only: the file has no questions and answers")
     return builder
@@ -160,10 +176,12 @@ def read_autoarena(source: OpenedSource) -> SourceBuilder:
     """Read AutoArena's head-to-heads, or its answers, one file per model.
 
     Judges saw the answers in a shuffled order that is not recorded: position measures are disabled.
+    A column `human` with winners counts as votes by people.
     """
     if not source.rows.has_columns("winner"):
         return _read_answers(source)
-    builder = SourceBuilder()
+    builder, words = SourceBuilder(), {**WINNER_WORDS, **_AUTOARENA_WINNERS}
+    votes = _find_column_of_votes(source.rows, words, "model_a", "model_b")
     for line in source.cells():
         names = line.require_two_texts("model_a", "model_b")
         if builder.note_self_comparison(names, line.where):
@@ -177,6 +195,8 @@ def read_autoarena(source: OpenedSource) -> SourceBuilder:
         judge, reply = line.text("judge", "judge_name") or "recorded", line.text("explanation")
         pick = line.pick("winner", _AUTOARENA_WINNERS)
         builder.add_verdict_or_vote(item, judge, "autoarena", names, pick, known=False, reply=reply)
+        chosen = line.pick(votes, {**words, names[1]: 1, names[0]: 0}) if votes else None
+        builder.add_better_answer(item, names, chosen, votes)
     return builder
 
 

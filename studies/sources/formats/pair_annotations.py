@@ -223,9 +223,12 @@ def _why_matches_prd_folder(folder: Path) -> str:
     _why_matches_prd_folder,
 )  # fmt: skip
 def read_prd(source: OpenedSource) -> SourceBuilder:
-    """Read PRD's prompts, judgements and votes; also a folder.
+    """Read PRD's questions with their answers, the judges' verdicts and people's votes on pairs of
+    these answers; also a folder with these files.
 
-    Verdicts in both orders; one with an empty reply counts as recorded, and a note counts them.
+    A row with `annotator` is a person's vote, any other row a judge's verdict on the answers in the
+    order shown. A verdict without the judge's reply is used as the file records it; a note says how
+    many there are.
     """
     builder, empty = SourceBuilder(), 0
     named = [*source.read_other_files().values()]

@@ -1,5 +1,6 @@
-"""Formats of evaluation tools' logs and exports, with scores of single answers: promptfoo,
-DeepEval, Langfuse, Phoenix and LangSmith."""
+"""Readers of the files that five evaluation tools write: promptfoo, DeepEval, Langfuse, Phoenix
+and LangSmith. In these files a judge has scored or passed one answer at a time; promptfoo's can
+also name the best of several answers."""
 
 import re
 from collections import defaultdict

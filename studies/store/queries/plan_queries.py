@@ -119,7 +119,8 @@ class PlanQueries(StoreFile):
         return found["planned"] - int(twins)
 
     def ask_counts_of_origin(self, study: str, origin: str) -> dict[str, int]:
-        """Return status -> number of asks of this origin, "live" or "recorded"."""
+        """Return status -> number of verdicts asked for in the plan. `origin`: "live" for those to
+        get by calls, "recorded" for those imported from a file."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(study):
             if one == origin:

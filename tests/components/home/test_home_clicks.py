@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -138,3 +140,47 @@ def test_home_opens_an_address_that_names_nothing_else(
     address: dict[str, str], opens: bool
 ) -> None:
     assert opens_home(address) is opens
+
+
+# ------------------------------------------------------------------------- uploaded files
+
+BATTLES = "question,model_a,model_b,winner\nQ1,x,y,x\nQ2,x,y,y\n"
+
+
+def press(clicks: Clicks, path: Path, do: str) -> list[Any]:
+    """Upload a file, and press the button `do` below what it holds."""
+    path.write_text(BATTLES)
+    seen = clicks.events["read_chosen_files"].fn([str(path)])[0]
+    pressed = clicks.events["handle_upload_click"]
+    made = pressed.fn(seen, "", "", FormState(), {}, gr.EventData(None, {"do": do}))  # type: ignore[arg-type]
+    assert len(made) == len(pressed.outputs)
+    return list(made)
+
+
+def names(clicks: Clicks) -> list[str]:
+    return sorted(line.name for line in clicks.store.studies())
+
+
+def test_naming_columns_twice_opens_the_study_begun_first(clicks: Clicks, tmp_path: Path) -> None:
+    path, before = tmp_path / "three.csv", names(clicks)
+    for _ in range(2):
+        assert press(clicks, path, "columns")[-6].value == "three"
+        assert names(clicks) == sorted([*before, "three"])
+
+
+@pytest.mark.parametrize("order", [("columns", "go"), ("go", "columns", "go")])
+def test_results_take_the_place_of_a_study_whose_columns_were_named(clicks, tmp_path, order):
+    """One study is left, with the verdicts; before, an empty one stayed beside it."""
+    before = names(clicks)
+    for do in order:
+        press(clicks, tmp_path / "four.csv", do)
+    (line,) = (line for line in clicks.store.studies() if line.name not in before)
+    assert (line.name, line.recorded, line.judged) == ("four", True, 2)
+
+
+def test_a_study_with_a_design_of_its_own_stays(clicks: Clicks, tmp_path: Path) -> None:
+    path, store = tmp_path / "five.csv", clicks.store
+    press(clicks, path, "columns")
+    store.save_study(replace(store.study("five"), repeats=3), (), ())
+    press(clicks, path, "go")
+    assert {"five", "five 2"} <= {*names(clicks)} and store.study("five").repeats == 3

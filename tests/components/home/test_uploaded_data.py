@@ -19,6 +19,7 @@ from components.home.uploaded_data import (
     uploads_html,
 )
 from components.study import jobs
+from metrics.summary.measured_study import read_stored_study
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.errors import EvenhandError
 from studies.frames.point_columns import GOLD_COLUMN
@@ -130,10 +131,10 @@ def test_recorded_scores_and_human_scores_are_kept(tmp_path):
 
 @pytest.mark.parametrize(
     ("answers", "judged", "listed"),
-    [({}, False, False), ({"x": "a"}, False, True), ({"x": "a"}, True, False),
+    [({}, False, False), ({"x": "a"}, False, True), ({"x": "a"}, True, True),
      ({"x": "a", "y": "b"}, True, True), ({"x": "", "y": ""}, False, False)],
 )  # fmt: skip
-def test_answers_are_listed_if_there_are_two_models_or_nothing_else(answers, judged, listed):
+def test_answers_are_listed_if_there_are_any(answers, judged, listed):
     ask = Ask("", "q", "j", "p", ("x", "y"), ("A", "B"))
     made = [Judgement(ask, "ok", Verdict(0))] if judged else []
     found = LoadedSource([Item("q", "?", answers)], made, "table", "")
@@ -147,3 +148,23 @@ def test_no_kind_is_called_absent_before_the_columns_are_named(tmp_path):
     assert (seen.kind, seen.unread_column) == (ANSWERS, "winner")
     assert uploads_html(seen).count("not seen") == 2, "pass or fail, and scores"
     assert uploads_html(see(tmp_path, ANSWER_TABLE)).count("not seen") == 3
+
+
+def test_votes_and_unused_columns_are_said_before_anything_is_saved(tmp_path):
+    voted = PAIRS.replace("judge\n", "judge,human,seed\n").replace(",gpt\n", ",gpt,model_a,7\n")
+    seen = see(tmp_path, voted)
+    assert says(seen.facts[VERDICTS], "2 votes by people")
+    assert says(uploads_html(seen), "not used: seed.") and "human" not in seen.unused
+    assert not says(uploads_html(see(tmp_path, PAIRS)), "not used")
+
+
+def test_the_answers_of_one_model_beside_its_scores_are_seen_and_intervals_stay_on_the_scale(store):
+    """Inspect shows these answers. Labels from 1 to 5, most of them 5."""
+    rows = "".join(f"Q{k},Answer {k},a,{4 + k % 2},{5 - (k % 7 == 3)}\n" for k in range(9))
+    seen = see(store.folder, "question,answer,model,score,human_score\n" + rows + "Q,A,a,1,1\n")
+    assert (seen.kind, seen.facts[ANSWERS]) == (SCORES, "10 questions, 1 model, 10 labels")
+    name = jobs.import_recorded_verdicts(seen.text, store)
+    found = read_stored_study(store.path, name).summarise(quick=True)
+    (curves,) = (by for prompts in found["reliability"].values() for by in prompts.values())
+    bounded = [one for one in curves.values() if one["high"] is not None]
+    assert bounded and all(1 <= one["low"] <= one["high"] <= 5 for one in bounded)

@@ -247,6 +247,57 @@ def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
     assert all(f"<code>{key}</code>" in whole["data"] for key in view.json_keys)
 
 
+INTERVAL = re.compile(rf"\[({NUMBER.pattern}), ({NUMBER.pattern})\]")
+NOT_IN_JSON = {
+    ("Remedies", "*"): "the gain of a usual rule is adjusted for all rules and juries on the page",
+    ("Agreement", OPTIONS_STUDY): "one judge with several prompts, which the JSON does not compare",
+}
+"""(view, study) whose headline has an interval that the JSON lacks, with the reason."""
+
+
+def intervals_below(one: Any) -> Iterator[tuple[float, float]]:
+    """Intervals of all estimates in a part of a summary."""
+    if isinstance(one, Mapping) and None not in (one.get("low"), one.get("high")):
+        yield float(one["low"]), float(one["high"])
+    for inner in one.values() if isinstance(one, Mapping) else one if isinstance(one, list) else ():
+        yield from intervals_below(inner)
+
+
+def unlisted_intervals(whole: Mapping[str, Any], summaries: Mapping[str, Any]) -> list[str]:
+    """Intervals in a headline that are those of no key in the line of the view's keys; of a share
+    and of the rest of it, in percent, or with the other sign."""
+    values = [one for key in re.findall(r"<code>(.*?)</code>", whole["data"])
+              for one in found(summaries, key)]  # fmt: skip
+    known = [pair for one in values for pair in intervals_below(one)]
+    known += [(1 - high, 1 - low) for low, high in known]
+    scaled = [sorted((k * low, k * high)) for low, high in known for k in (1, 100, -1, -100)]
+    missing = []
+    for ends in INTERVAL.finditer(unescape(whole["finding"])):
+        texts = [text.replace("−", "-").replace(",", "") for text in ends.groups()]
+        near = max(0.5 * 10 ** -len(text.partition(".")[2]) for text in texts) + 1e-9
+        wanted = list(map(float, texts))
+        if not any(max(abs(a - b) for a, b in zip(one, wanted, strict=True)) <= near
+                   for one in scaled):  # fmt: skip
+            missing.append(ends[0])
+    return missing
+
+
+@pytest.mark.parametrize(
+    "study", sample([PAIRS_STUDY, OPTIONS_STUDY, "PRD", "small"], OPTIONS_STUDY)
+)
+def test_every_interval_of_a_headline_has_its_key_in_the_line_below(recorded, study):
+    store, summaries = recorded(study)
+    for name in VIEWS:
+        if name == "Paper" or {(name, study), (name, "*")} & {*NOT_IN_JSON}:
+            continue
+        whole, bodies = drawn(store, study, VIEWS[name])
+        assert unlisted_intervals(whole, summaries) == [], name
+        shown = (one for one in VIEWS[name].panels if any(bodies[one.name]))
+        for panel in shown:
+            assert all(f"<code>{key}</code>" in whole["data"] for key in panel.json_keys
+                       if not key.startswith("--by")), panel.name  # fmt: skip
+
+
 METHODS = {
     "Wilson": ("Wilson", "Tango"), "Student's t": ("item-cluster t",), "jackknife": ("jackknife",),
     "bootstrap": ("bootstrap",), "sandwich": ("sandwich",), "Clopper–Pearson": ("Clopper",),

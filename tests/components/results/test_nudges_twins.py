@@ -64,7 +64,11 @@ def test_the_preference_for_padding_is_named_in_nudges_and_summary(study: Filter
     assert (chosen.count("padded"), len(chosen)) == (99, 128)
     words = ("equally right answers", "the longer one wins", "77\u202f%", "[69, 84]")
     assert says(tab.headline(study)[1], *words)
-    assert says(str(summary_tab.render_longer_answer_line(study)), *words, "Nudges")
+    line = str(summary_tab.render_longer_answer_line(study))
+    assert says(line, *words) and "Nudges" in line
+    # Two questions: different answers of unequal length, and one answer with a change.
+    assert says(line, "the longer answer", "two different", "more than") and "padding" not in line
+    assert says(tab.headline(study)[0], "the same answer") and not says(line, "same answer")
 
 
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:

@@ -91,6 +91,43 @@ def test_on_an_unknown_scale_nothing_is_cut_and_equal_values_use_the_span():
     assert known.high == pytest.approx(3 + 7 * share, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("seen", "ends"),
+    [
+        ((0.2, 0.9), (0, 1)), ((1, 5), (1, 5)), ((2, 4.5), (1, 5)), ((0, 3), (0, 5)),
+        ((6, 2), (1, 7)), ((9, 1), (1, 10)), ((0, 8), (0, 10)), ((3, 70), (0, 100)),
+        ((-1, 1), (-math.inf, math.inf)), ((0, 101), (-math.inf, math.inf)),
+    ],
+)  # fmt: skip
+def test_an_unknown_scale_ends_where_the_narrowest_usual_one_does(seen, ends):
+    scale = UNKNOWN_SCALE.extended_to(np.array(seen[:1]), np.array(seen[1:]))
+    assert scale.ends == ends and scale.extended_to(np.array([4.0])).seen == (
+        min(*seen, 4), max(*seen, 4)
+    )  # fmt: skip
+    assert ONE_TO_TEN.ends == (1, 10) and ONE_TO_TEN.widest == 9
+
+
+def test_the_interval_stays_on_the_scale_and_covers_as_often_near_its_ends():
+    """Labels of a good judge's highest score: 5 with probability .8, else 4, on few items. The true
+    mean lies on the scale, so an interval without its outside contains it as often."""
+    rng, truth = np.random.default_rng(5), 4.8
+    scale = UNKNOWN_SCALE.extended_to(np.array([1.0, 5.0]))
+    left = covered = before = 0
+    for _ in range(400):
+        labels, items = np.where(rng.random(6) < 0.8, 5.0, 4.0), np.arange(6)
+        cut = scale.mean_score(labels, items)
+        free = mean_estimate(labels, items, effect=4)
+        assert 1 <= cut.low <= cut.value <= cut.high <= 5
+        assert (cut.value, cut.low) == (free.value, max(free.low, 1))
+        left += free.high > 5
+        covered += cut.low <= truth <= cut.high
+        before += free.low <= truth <= free.high
+    assert left > 200 and covered == before > 0.9 * 400
+    gap = scale.mean_difference(np.array([-4.0, 4.0]), np.arange(2))
+    apart = scale.mean_distance(np.array([0.0, 4.0]), np.arange(2))
+    assert (gap.low, gap.high, apart.low, apart.high) == (-4, 4, 0, 4)
+
+
 def scores(rows: list[dict[str, Any]]) -> list[float]:
     return [round(float(one), 6) for one in first_slot_scores(build(rows))]
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.planning.plan import make_plan, save_plan
 from metrics.summary.summary import summarise_frame
 from studies.domain import Ask, Item, Judgement, Preference
+from studies.exchange.unsaved_study import frame_from_source
 from studies.people.item_votes import has_votes, votes_as_judgements
 from studies.sources.building.recorded_verdict import ORDER_UNKNOWN
-from studies.spec.study import parse_study
+from studies.sources.load import LoadedSource, load_source
+from studies.spec.study import DataSpec, parse_study
 from studies.store.store import Store
+from tests.page_words import says
 from tests.studies.sources.source_files import jsonl
 
 
@@ -172,3 +177,88 @@ def test_results_can_show_agreement_with_people(store: Store, tmp_path: Path) ->
     # A judge whose accuracy is 1 follows the human majority, which is x everywhere.
     shown = summarise_frame(store.frame("mine"), quick=True)
     assert shown["agreement"]["people"]["sim"]["agreement"]["value"] == 1
+
+
+# ------------------------------------------------------------- votes beside a judge's verdicts
+
+BESIDE = """question,{0},{1},winner,judge,human
+Q1,x,y,x,j,x
+Q1,y,x,x,j,model_b
+Q2,x,y,y,j,tie
+Q3,x,y,tie,j,
+"""
+"""People prefer x on Q1, which two rows say in their own order, and neither answer on Q2."""
+
+
+def read_csv(folder: Path, text: str, **more: Any) -> LoadedSource:
+    (folder / "t.csv").write_text(text)
+    return load_source(DataSpec("t.csv", **more), folder)
+
+
+@pytest.mark.parametrize(
+    ("sides", "format"), [(("model_a", "model_b"), "arena"), (("left", "right"), "evalica")]
+)
+def test_a_column_of_people_beside_the_judge_is_votes(tmp_path, sides, format) -> None:
+    found = read_csv(tmp_path, BESIDE.format(*sides))
+    assert found.format == format and found.unused_columns == ()
+    ranks = [[dict(vote.ranks or {}) for vote in one.human] for one in found.items]
+    assert ranks == [[{"x": 1, "y": 2}], [{"x": 1, "y": 1}], []]
+    mapping = {"question": "instruction", "winner": "winner", "judge": "judge", "human": "human"}
+    mapping |= dict(zip(sides, ("first", "second"), strict=True))
+    mapped = read_csv(tmp_path, BESIDE.format(*sides), format="table", mapping=mapping)
+    assert [one.human for one in mapped.items] == [one.human for one in found.items]
+
+
+def test_head_to_heads_have_votes_too(tmp_path: Path) -> None:
+    text = "model_a,model_b,winner,prompt,Human_Winner\nx,y,A,Q1,B\nx,y,-,Q2,-\n"
+    found = read_csv(tmp_path, text)
+    assert found.format == "autoarena"
+    assert [dict(one.human[0].ranks or {}) for one in found.items] == [
+        {"x": 2, "y": 1},
+        {"x": 1, "y": 1},
+    ]
+
+
+def test_the_votes_are_measured_against_the_judge(tmp_path: Path) -> None:
+    """By hand: the judge agrees on Q1 in both orders, and not on Q2."""
+    found = read_csv(tmp_path, BESIDE.format("model_a", "model_b"))
+    frame = frame_from_source(found, "s")
+    people = frame[frame["judge"] == "human:human"]
+    assert len(people) == 2 and sorted(people["item"]) == sorted({*people["item"]})
+
+
+def test_a_column_that_holds_other_texts_is_no_vote_and_is_named(tmp_path: Path) -> None:
+    text = BESIDE.format("model_a", "model_b").replace(",j,tie", ",j,Ann")
+    found = read_csv(tmp_path, text)
+    assert found.unused_columns == ("human",) and not any(one.human for one in found.items)
+    assert any(says(note, "not used: human;", "data.mapping") for note in found.notes)
+
+
+FILES = {
+    "arena": "model_a,model_b,winner,extra,empty\nx,y,x,1,\n",
+    "evalica": "left,right,winner,extra,empty\nx,y,x,1,\n",
+    "autoarena": "model_a,model_b,winner,extra,empty\nx,y,A,1,\n",
+    "preference": "prompt,chosen,rejected,extra,empty\nQ,good,bad,1,\n",
+    "verdict-label": "verdict,label,extra,empty\npass,fail,1,\n",
+    "llmbar": "input,output_1,output_2,label,extra,empty\nQ,a,b,1,1,\n",
+    "alpaca-eval": "instruction,output_1,output_2,preference,extra,empty\nQ,a,b,1,1,\n",
+    "pandalm": "instruction,response1,response2,annotator1,extra,empty\nQ,a,b,1,1,\n",
+    "judgebench": "pair_id,question,response_A,response_B,label,extra,empty\np,Q,a,b,A>B,1,\n",
+}
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_no_format_drops_a_column_silently(tmp_path, format) -> None:
+    """A column with values that is not read is named; a column without values holds nothing."""
+    found = read_csv(tmp_path, FILES[format])
+    assert found.format == format and found.unused_columns == ("extra",)
+    assert any("extra" in note for note in found.notes)
+
+
+def test_a_mapping_names_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"q": "Q", "a": {"x": "1", "y": "2"}, "extra": 1}\n')
+    mapping = {"q": "instruction", "a.x": "responses.x", "a.y": "responses.y"}
+    found = load_source(DataSpec("t.jsonl", mapping=mapping), tmp_path)
+    assert found.unused_columns == ("extra",)
+    whole = load_source(DataSpec("t.jsonl", mapping={**mapping, "extra": "meta.extra"}), tmp_path)
+    assert whole.unused_columns == () and whole.notes == ()
