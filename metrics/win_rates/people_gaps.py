@@ -77,4 +77,5 @@ def _weigh_by_verdicts(means: Floats, verdicts: Ints) -> Floats:
     mean of such values has the interval of the mean over verdicts. With equally many verdicts in
     all cases the values are `means`."""
     weight = verdicts / verdicts.mean()
-    return weight * means + (1 - weight) * np.average(means, weights=verdicts)
+    pooled = float(np.average(means, weights=verdicts))
+    return np.asarray(weight * means + (1 - weight) * pooled, np.float64)

@@ -70,7 +70,7 @@ def _unrelated_shares_table(cells: Sequence[GradeCell]) -> Markup:
         "A judge that chooses at random picks the unrelated option as often as any other "
         f"option: {'; '.join(evens)}."
     )
-    heads = ["Unrelated option chosen, %", *map(grade_panel.short_prompt_name, prompts)]
+    heads = ["Unrelated option chosen, %", *prompts]
     return tables.value_table(heads, lines) + paragraph(note)
 
 
@@ -141,7 +141,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         "interval adjusted for all judges and prompts"
     )
     heads: list[tables.Head] = ["Grade with minus grade without the unrelated option"]
-    heads += [(grade_panel.short_prompt_name(prompt), tip) for prompt in prompts]
+    heads += [(prompt, tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
         cells = [_effect_cell(by_cell.get((judge, prompt))) for prompt in prompts]

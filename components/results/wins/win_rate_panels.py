@@ -24,8 +24,8 @@ HOW_WINS: Final = (
 )
 HOW_MATRIX: Final = (
     "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: judges − "
-    "people on the pairs of answers that both judged, where each verdict and each vote counts once; "
-    "t interval, items as clusters."
+    "people on the pairs of answers that both judged; each verdict and each vote counts once; t "
+    "interval, items as clusters."
 )
 
 
