@@ -23,9 +23,9 @@ _JURY: Final = "A judge chooses an answer that wins in all its orders, otherwise
 
 declare_measures(
     "ranking", "model",
-    ("win_rate", "Win rate", "verdicts that the model wins, ties counted half",
-     "`(wins + ties/2)/usable verdicts`. Among N options a tie counts 1/N, and the chance "
-     "level is 1/N. `protocol`: by the preset's rule for orders and unusable replies. "
+    ("win_rate", "Win rate", "verdicts that the model wins, ties counted half (1/N among N "
+     "answers)", "`(wins + ties/N)/usable verdicts`, N = 2 for pairs. The chance level is 1/N. "
+     "`protocol`: by the preset's rule for orders and unusable replies. "
      f"{SHARE_INTERVAL}", "win_rate.* protocol.win_rate.*"),
     ("against_reference", "Win rate against the reference answer", "head-to-heads with the "
      "reference answer that the model wins, of those that are decided", SHARE_INTERVAL,
