@@ -22,7 +22,7 @@ from components.results.bias.computed import (
 )
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import count_order_tests, load_evenness
-from components.results.bias.pair_tests import format_p_value
+from components.results.bias.pair_tests import format_p_value, pair_test_rows
 from components.results.bias.sentences import (
     bias_headline,
     consistency_by_chance,
@@ -215,6 +215,17 @@ def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path,
         assert format_p_value(p) == wanted[0]
         mine = load_evenness(chosen)
         assert mine[judge, prompt] == mine[judge,] == marks[judge, prompt]
+
+
+def test_the_table_and_the_sentences_adjust_the_sign_test_for_the_same_rows():
+    """Two judges saw both orders, one saw one order only, which is no test: 2 · 2/2^8."""
+    rows = [row for k in range(40) for row in pair(f"q{k}", 0, int(k >= 8), judge="leans")]
+    rows += [row for k in range(40) for row in pair(f"q{k}", 0, 1, judge="steady")]
+    rows += [pair(f"q{k}", 0, 1, judge="once")[0] | {"orders": 1} for k in range(40)]
+    bias = bias_from_frame(build(rows))
+    table = {row.name: row.adjusted["items"] for row in pair_test_rows(bias) if row.n}
+    assert table == {row.name: row.p for row in flip_leans(bias) if row.pairs}
+    assert table["leans"] == pytest.approx(2 * 2 / 2**8 / 0.79)
 
 
 def test_a_test_of_four_prompts_is_adjusted_for_four(tmp_path):
