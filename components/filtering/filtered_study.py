@@ -1,9 +1,9 @@
 """A study with the judgements that pass the filters: the input of every results view."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import pandas as pd
 
@@ -38,6 +38,12 @@ class FilteredStudy:
     def shared_values_cache(self) -> dict[tuple[Any, ...], Any]:
         """Cache of `memo.cache_in_filtered_study`: function and arguments -> result."""
         return {}
+
+    @property
+    def of_all_raters(self) -> Self:
+        """The study without filters on judge and prompt. Tests are adjusted for all its judges and
+        prompts: these two filters choose only which results are shown."""
+        return replace(self, filter=self.filter.of_all_raters)
 
     @cached_property
     def version(self) -> StudyVersion:

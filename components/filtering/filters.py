@@ -1,8 +1,8 @@
 """Filters of the results: judge, prompt, category, models, counting rule, suspected injections."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 import pandas as pd
@@ -64,6 +64,11 @@ class Filter:
     suspects: str = WITH_SUSPECTS
     """WITH_SUSPECTS or WITHOUT_SUSPECTS: whether to include judgements of texts with suspected
     prompt injections (see studies.texts.injection)."""
+
+    @property
+    def of_all_raters(self) -> Self:
+        """The same filters without those on judge and prompt."""
+        return replace(self, judge=ALL_CHOICE, prompt=ALL_CHOICE)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         mask = pd.Series(True, index=frame.index)

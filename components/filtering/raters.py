@@ -1,7 +1,7 @@
 """The raters of a study: every combination of judge and prompt, and the people."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -51,9 +51,7 @@ class Raters:
         """Rows of model judges that pass all filters, and rows of people that pass all filters
         except judge and prompt."""
         chosen = self.filtered.filter
-        rows = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
-            self.filtered.whole_frame_by_person
-        )
+        rows = chosen.of_all_raters.apply(self.filtered.whole_frame_by_person)
         people = row_selection.people_mask(rows)
         machine = ~people
         for column in ("judge", "prompt"):
@@ -136,15 +134,13 @@ def _remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, Re
 def load_remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     """The remedies of a filtered study and their inputs. Filters on judge and prompt are left out,
     because the other judges still count as partners in juries."""
-    whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    return _remedy_study(FilteredStudy(filtered.store, filtered.name, whole))
+    return _remedy_study(filtered.of_all_raters)
 
 
 def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
     """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
     the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
-    whole = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    frame = whole.apply(filtered.whole_frame_by_person)
+    frame = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
     return remedy_study.add_call_credits(frame, load_remedy_study(filtered)[0])
 
 

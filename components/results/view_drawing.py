@@ -3,11 +3,10 @@
 import json
 import threading
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, Filter, counting_rule_text
+from components.filtering.filters import Filter, counting_rule_text
 from components.filtering.related_studies import studies_with_same_data_source
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
@@ -179,8 +178,8 @@ def show_data_note(
     added, source = comparison.judgements_beyond_filters(filtered, other) if other else (0, "")
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
-    everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    if votes := int(people_mask(everyone.apply(filtered.whole_frame_by_person)).sum()):
+    everyone = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
+    if votes := int(people_mask(everyone).sum()):
         sizes.append(f"{count(votes, 'vote')} of people")
     where = f"in the study “{filtered.name}”"
     parts = [f"{' and '.join(sizes) or 'No judgements'} {where}."]

@@ -23,9 +23,9 @@ _JURY: Final = "A judge chooses an answer that wins in all its orders, otherwise
 
 declare_measures(
     "ranking", "model",
-    ("win_rate", "Win rate", "verdicts that the model wins, ties counted half",
-     "`(wins + ties/2)/usable verdicts`. Among N options a tie counts 1/N, and the chance "
-     "level is 1/N. `protocol`: by the preset's rule for orders and unusable replies. "
+    ("win_rate", "Win rate", "verdicts that the model wins, ties counted half (1/N among N "
+     "answers)", "`(wins + ties/N)/usable verdicts`, N = 2 for pairs. The chance level is 1/N. "
+     "`protocol`: by the preset's rule for orders and unusable replies. "
      f"{SHARE_INTERVAL}", "win_rate.* protocol.win_rate.*"),
     ("against_reference", "Win rate against the reference answer", "head-to-heads with the "
      "reference answer that the model wins, of those that are decided", SHARE_INTERVAL,
@@ -84,8 +84,9 @@ declare_measures(
     "ranking", "model",
     ("corrected_win_rate", "Win rate corrected by people", "people's votes that the model "
      "wins, estimated from all verdicts of the judges and the votes (prediction-powered)",
-     "`people`: by the votes alone; `judge`: by the verdicts alone. Votes on comparisons that "
-     f"were not drawn at random are left out. {SHARE_INTERVAL}",
+     "Each comparison counts once, by its mean verdict and its mean vote. `people`: by the votes "
+     "alone; `judge`: by the verdicts alone. Votes on comparisons that were not drawn at random "
+     f"are left out. {SHARE_INTERVAL}",
      "corrected.*.corrected corrected.*.people corrected.*.judge"),
     needs=(VOTES,),
 )  # fmt: skip
@@ -109,7 +110,8 @@ declare_measures(
 declare_measures(
     "ranking", "model",
     ("corrected_bias", "Judges minus people", "win rate by judges minus win rate by people, on "
-     "the comparisons that both judged", T_INTERVAL, "corrected.*.bias people_gaps.*"),
+     "the comparisons that both judged", "`people_gaps`: each verdict and each vote counts once; "
+     f"`corrected`: each comparison. {T_INTERVAL}", "corrected.*.bias people_gaps.*"),
     style="points", neutral=0.0, needs=(VOTES,),
 )  # fmt: skip
 declare_measures(

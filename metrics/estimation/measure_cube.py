@@ -152,7 +152,7 @@ class MeasureCube:
                 for one, alone in zip(found, single, strict=True)
             ]
         if measure.needs_order:
-            lacking = self._groups_without_order(code, len(groups))
+            lacking = self._groups_without_recorded_order(code, len(groups))
             found = [
                 note_missing_order(one) if off else one
                 for one, off in zip(found, lacking, strict=True)
@@ -196,7 +196,7 @@ class MeasureCube:
             totals, cell=totals.cell[keep], item=totals.item[keep], sums=totals.sums[keep]
         )
 
-    def _groups_without_order(self, code: Ints, groups: int) -> Mask:
+    def _groups_without_recorded_order(self, code: Ints, groups: int) -> Mask:
         """Mask of the groups of cells in which no cell records the shown order; `code` is the group
         of each cell."""
         inside = code >= 0

@@ -62,9 +62,10 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     (number with a readable choice).
 
     Only comparisons with all rotations planned (at least N orders) count. By default a set with an
-    unread trial or a tie is left out, and `attrs["left_out"]` is the number of such sets. With the
-    rule "gradelab" (that of the authors' code) all sets count, and the entropy is divided by the
-    log of the number of trials instead of N. ValueError for any other rule.
+    unread trial or a tie is left out; `attrs["left_out"]` is the number of such sets, and
+    `attrs["left_out_items"]` has the ids of their items. With the rule "gradelab" (that of the
+    authors' code) all sets count, and the entropy is divided by the log of the number of trials
+    instead of N. ValueError for any other rule.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No parsing rule named {rule!r}. Known: default, gradelab")
@@ -84,8 +85,9 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     table["grade"] = harmonic_mean(table["entropy"].to_numpy(), table["choice"].to_numpy())
     table["trials"], table["read"] = trials, read_trials
     counted = read_trials >= trials if rule == "default" else np.ones(groups, bool)
+    items = table.loc[~counted, "item"].astype(str).unique().tolist()
     table = table.loc[counted]
-    table.attrs["left_out"] = int(groups - counted.sum())
+    table.attrs |= {"left_out": int(groups - counted.sum()), "left_out_items": items}
     return table
 
 
@@ -126,7 +128,7 @@ def estimate_grade_score_measures(
     sizes = sorted({int(n) for n in table["options"]})
     note = join_notes(
         rule if rule != "default" else "",
-        f"items left out because a trial has no readable choice: {table.attrs['left_out']}"
+        f"sets of trials left out because a trial has no readable choice: {table.attrs['left_out']}"
         if table.attrs["left_out"]
         else "",
         f"N = {', '.join(map(str, sizes))}" if len(sizes) > 1 else "",

@@ -30,8 +30,8 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
     """Estimate, for each (model, category or ALL_CATEGORIES), the win rate by judges minus the win
     rate by people, on the cases that both judged.
 
-    A case is one pair of answers to one item; judges and people each count with the mean of their
-    verdicts. Empty without verdicts of both.
+    A case is one pair of answers to one item. In both win rates every verdict counts once, as in
+    `win_rate`, so a case with many votes counts more for people. Empty without verdicts of both.
     """
     rows = select_pairs(select_picks(frame))
     human = people_mask(rows)
@@ -44,24 +44,38 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
     category = rows["category"].astype(str).to_numpy()[first]
     row, who, points = appearance_points(rows, names)
 
-    def mean_points(selected: Mask) -> Floats:
-        """Return the mean points of each model in each case, as an array (cases, models)."""
+    def mean_points(selected: Mask) -> tuple[Floats, Ints]:
+        """Return the mean points of each model in each case and its number of verdicts, as arrays
+        (cases, models)."""
         chosen = selected[row]
         cell: Ints = case[row[chosen]] * len(names) + who[chosen]
         total = np.bincount(cell, points[chosen], minlength=cases * len(names))
-        return safe_divide(total, np.bincount(cell, minlength=cases * len(names))).reshape(
-            cases, -1
-        )
+        verdicts = np.bincount(cell, minlength=cases * len(names))
+        return safe_divide(total, verdicts).reshape(cases, -1), verdicts.reshape(cases, -1)
 
-    gap = mean_points(~human) - mean_points(human)
+    sides = [mean_points(~human), mean_points(human)]
     found: dict[tuple[str, str], Estimate] = {}
     for code, name in enumerate(names):
-        known = np.isfinite(gap[:, code])
+        known = np.all([np.isfinite(means[:, code]) for means, _ in sides], axis=0)
         for group in (ALL_CATEGORIES, *sorted(set(category[known]) - {""})):
             selected = known if group == ALL_CATEGORIES else known & (category == group)
             if selected.any():
                 note = "judges − people, same cases"
+                by_judges, by_people = (
+                    _weigh_by_verdicts(means[selected, code], verdicts[selected, code])
+                    for means, verdicts in sides
+                )
                 found[name, group] = mean_estimate(
-                    gap[selected, code], item[selected], "share", (-1, 1), note
+                    by_judges - by_people, item[selected], "share", (-1, 1), note
                 )
     return found
+
+
+def _weigh_by_verdicts(means: Floats, verdicts: Ints) -> Floats:
+    """Return one value per case, the mean of which is the mean over all verdicts; `means` are the
+    mean points of each case. A case is as far from this mean as its verdicts move it, so that a
+    mean of such values has the interval of the mean over verdicts. With equally many verdicts in
+    all cases the values are `means`."""
+    weight = verdicts / verdicts.mean()
+    pooled = float(np.average(means, weights=verdicts))
+    return np.asarray(weight * means + (1 - weight) * pooled, np.float64)

@@ -172,7 +172,7 @@ class BallotPicker:
         ]
         if len(repeated) >= int(self.rules.repeats * len(first)):
             return None
-        far = [b for b in first if self._next_position() - b.position > MIN_REPEAT_GAP]
+        far = [b for b in first if self._next_ballot_number() - b.position > MIN_REPEAT_GAP]
         far = [
             b
             for b in far
@@ -180,16 +180,16 @@ class BallotPicker:
         ]
         if not far:
             return None
-        drawn = self._seeded_random("repeat", str(self._next_position())).choice(far)
+        drawn = self._seeded_random("repeat", str(self._next_ballot_number())).choice(far)
         return self._make_ballot(drawn.item, rotate_order(drawn.shown), "repeat")
 
     # ---- helpers -------------------------------------------------------------------------------
 
-    def _next_position(self) -> int:
+    def _next_ballot_number(self) -> int:
         return 1 + max((ballot.position for ballot in self.own_ballots), default=-1)
 
     def _make_ballot(self, item: str, shown: tuple[str, ...], chosen: SelectionReason) -> Ballot:
-        return Ballot(self.voter, self._next_position(), item, shown, self.mode, chosen)
+        return Ballot(self.voter, self._next_ballot_number(), item, shown, self.mode, chosen)
 
     def _seeded_random(self, *parts: str) -> random.Random:
         return random.Random(self._seed(*parts))

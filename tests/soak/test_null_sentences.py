@@ -335,8 +335,8 @@ def pass_rate_wrong(seed: int) -> bool:
         rows = PassFailRows.from_values(passed.astype(int), label, np.arange(400))
         rates, powered = pass_fail_rates(rows), prediction_powered_rate(rows)
         results[judge, "p"] = PassFailResult(rates, true_pass_rate(rows, rates), powered, None)
-    views = [PassFailResults(results, {}, {}, {}),
-             PassFailResults(dict(reversed(results.items())), {}, {}, {})]  # fmt: skip
+    views = [PassFailResults(results, {}, {}, {}, tests=2),
+             PassFailResults(dict(reversed(results.items())), {}, {}, {}, tests=2)]  # fmt: skip
     return any(is_pass_rate_wrong(view) for view in views)
 
 

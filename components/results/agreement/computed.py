@@ -1,5 +1,6 @@
 """Estimates for the agreement panels, each computed on first use and cached."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,6 +61,12 @@ class Agreement:
     def ranked_judges(self) -> list[str]:
         """Judges by descending agreement with people (without votes: with the other judges)."""
         return sorted(self.judges, key=lambda name: -self._agreement_to_rank_by(name))
+
+    @property
+    def compared_with_people(self) -> list[str]:
+        """The `ranked_judges` with a known agreement with people."""
+        known = {name: self.coefficients_with_people(name) for name in self.ranked_judges}
+        return [name for name, got in known.items() if got and got.share.value is not None]
 
     def _agreement_to_rank_by(self, name: str) -> float:
         if self.raters.has_people:
@@ -213,17 +220,18 @@ def load_agreement(filtered: FilteredStudy) -> Agreement:
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     """The first of `names` (judges, the highest agreement with people first), and the others whose
     agreement is not significantly lower. Differences are paired by item and adjusted for all pairs
-    of judges, since any judge could have been the first."""
-    if not names:
-        return []
-    frame, measures = data.raters.frame, [agreement_with_people_measure()]
-    cells, critical = [(name,) for name in names], 0.0
-    if len(names) > 2:
-        all_pairs = len(names) * (len(names) - 1) / 2
+    of judges, also those that a filter hides, since any judge could have been the first."""
+    if len(names) < 2:
+        return list(names)
+    everyone = load_agreement(data.raters.filtered.of_all_raters)
+    frame, measures = everyone.raters.frame, [agreement_with_people_measure()]
+    cells, family = ([(name,) for name in some] for some in (names, everyone.compared_with_people))
+    critical = 0.0
+    if len(family) > 2:
         rng = np.random.default_rng(SEED)
-        max_t = critical_value_for_all_pairs(frame, ["judge"], measures, rng, cells)
+        max_t = critical_value_for_all_pairs(frame, ["judge"], measures, rng, family)
         # With few items max-t alone claims too often.
-        critical = max(max_t, float(norm.isf(0.025 / all_pairs)))
+        critical = max(max_t, float(norm.isf(0.025 / math.comb(len(family), 2))))
     pairs = [(cells[0], cell) for cell in cells[1:]]
     rng = np.random.default_rng(SEED)
     made = paired_contrasts(frame, ["judge"], measures, rng, pairs, critical=critical)

@@ -63,10 +63,7 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
         return _two_people_text(data), lead
     if not data.judges:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
-    ranked = [
-        name for name in data.ranked_judges if _agreement_share_with_people(data, name) is not None
-    ]
-    if ranked:
+    if ranked := data.compared_with_people:
         kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
         return _closest_judges_sentence(data, ranked), f"{_two_people_text(data)} {kappa}"
     gold = "gold" in data.raters.filtered.study.data.mapping.values()

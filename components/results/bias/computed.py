@@ -1,7 +1,7 @@
 """Counts for the bias panels, made once per version of a study; a filter selects among them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -22,6 +22,7 @@ from metrics.catalogue.position_records import LABEL, SLOT, TERM
 from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position import position_measures
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from studies.domain import Estimate
@@ -128,6 +129,20 @@ class Bias(Memo):
     def _selected_value_by_column(self) -> dict[str, str]:
         chosen = {name: getattr(self.filter, name) for name in CELL_COLUMNS}
         return {name: value for name, value in chosen.items() if value != ALL_CHOICE}
+
+    @cached_property
+    def of_all_raters(self) -> "Bias":
+        """The measures without the filters on judge and prompt."""
+        return Bias(self.counts, self.filter.of_all_raters)
+
+    def adjust_p_values(self, values: Sequence[float | None]) -> list[float | None]:
+        """Adjust the p-values of one test, of all judges and prompts under the other filters, by
+        Holm's method: for each other, and for the categories and the sets of models that a reader
+        could select instead."""
+        tests = sum(p is not None for p in values) * self.counts.model_sets
+        if "category" in self._selected_value_by_column:
+            tests *= len(self.counts.cells.by_cell("unusable", ("category",)))
+        return holm_adjust(values, tests, self.type_1_error_share)
 
     @property
     def _counts_under_filter(self) -> MeasureCube:

@@ -10,7 +10,7 @@ from components.html.format import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
-from metrics.position.order_tables import OrderTable, pool_order_tables
+from metrics.position.order_tables import OrderTable
 from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
@@ -146,9 +146,8 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     if category != ALL_CHOICE:
         found = _category_p_values(bias, worst)
         return {cell[:2]: p for cell, p in found.items() if cell[2] == category}
-    tables = bias.counts.tables
-    rows = list(dict.fromkeys(cell[:2] for cell in tables))
-    pooled = [pool_order_tables(tables, [c for c in tables if c[:2] == row]) for row in rows]
+    rows = list(bias.of_all_raters.names)
+    pooled = [bias.of_all_raters.pooled_order_table(row) for row in rows]
     return _adjust_lean_p_values(rows, pooled, bias, False, worst)
 
 

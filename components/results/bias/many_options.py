@@ -21,7 +21,7 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test, or that there are none; a message if no item has verdicts in all rotations."""
     options = bias.max_options
-    adjusted = option_p_values(bias, rows)
+    adjusted = {cell: p for cell, p in option_p_values(bias, rows).items() if cell in bias.names}
     significant = {
         bias.names[cell[0], cell[1]]: p for cell, p in adjusted.items() if p < SIGNIFICANCE_LEVEL
     }

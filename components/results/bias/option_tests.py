@@ -56,10 +56,15 @@ def count_order_tests(bias: Bias) -> int:
     return len(raters) * (len(categories) if chosen else 1) * bias.counts.model_sets
 
 
-@memoise_by_study
 def load_option_models(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
-    """Choice models of a filtered study, fitted once per version of the study."""
-    return fit_option_models(filtered.measured_judge_rows)
+    """Choice models and tests of all judges and prompts under the other filters, because p-values
+    are adjusted for all of them; fitted once per version of the study."""
+    return _fit_loaded_models(filtered.of_all_raters)
+
+
+@memoise_by_study
+def _fit_loaded_models(everyone: FilteredStudy) -> tuple[OptionModelRow, ...]:
+    return fit_option_models(everyone.measured_judge_rows)
 
 
 def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
@@ -80,9 +85,8 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
     """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
-    reader can see by changing the filters in use."""
-    raw = [row.permutation.p for row in rows]
-    adjusted = holm_adjust(raw, count_order_tests(bias), bias.type_1_error_share)
+    reader can see by changing the filters in use; `rows`: all judges and prompts."""
+    adjusted = bias.adjust_p_values([row.permutation.p for row in rows])
     return {
         (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
     }
@@ -101,7 +105,8 @@ EVENNESS_RULE: Final = (
     "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
     "effect. The choices of each item are permuted over its orders, and the band "
     "reaches from the 2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation "
-    "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides. "
+    "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides; "
+    "with several prompts p is doubled, because single prompts and all prompts are tested. "
     "With a larger p: “within chance” if the entropy lies in the band, “not significant” below it. "
     "Band and test use the most frequent choice in each order; the entropy printed in the cell "
     "counts all choices, repeats included. "
@@ -143,12 +148,21 @@ class Evenness:
         return f"≠ even, {slot_name(self.top_slot)} {share(self.top_share, 0)}"
 
 
-@memoise_by_study
 def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
-    """Evenness of the cells of a filtered study, computed once per version of the study."""
-    bias, rows = load_bias(filtered), filtered.measured_judge_rows
+    """Evenness by judge, and by judge and prompt, computed once per version of the study; if the
+    filter selects a prompt, that of a judge is its evenness with this prompt."""
+    found, prompt = _load_evenness_of_all(filtered.of_all_raters), filtered.filter.prompt
+    if prompt == ALL_CHOICE:
+        return found
+    chosen = {cell: one for cell, one in found.items() if cell[1:] == (prompt,)}
+    return chosen | {cell[:1]: one for cell, one in chosen.items()}
+
+
+@memoise_by_study
+def _load_evenness_of_all(everyone: FilteredStudy) -> dict[CellKey, Evenness]:
+    bias, rows = load_bias(everyone), everyone.measured_judge_rows
     tests, error_share = count_order_tests(bias), bias.type_1_error_share
-    return compute_evenness(rows, load_option_models(filtered), tests, error_share)
+    return compute_evenness(rows, load_option_models(everyone), tests, error_share)
 
 
 def compute_evenness(

@@ -11,8 +11,7 @@ from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
-from components.results.bias.option_tests import OptionModelRow
-from metrics.estimation.multiple_comparisons import holm_adjust
+from components.results.bias.option_tests import OptionModelRow, option_p_values
 from metrics.position.order_tests import OrderTest
 
 ENTROPY_BAND_HEAD: Final = (
@@ -45,37 +44,45 @@ class OrderTestRow:
     counts_text: str
     """Text on the counts tested: flips toward first and second, or the entropy and its band."""
     tests: dict[str, OrderTest]
-    select: Any
+    adjusted: dict[str, float | None]
+    """p-value of each test, adjusted for all judges and prompts, also those that a filter hides."""
 
 
 def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
-    """One row for each judge and prompt, with the results of all tests for pairs."""
+    """One row for each judge and prompt that the filter selects, with all tests for pairs."""
+    everyone = bias.of_all_raters
+    tables = {cell: everyone.pooled_order_table(cell) for cell in everyone.names}
+    tests = {cell: table.run_tests() for cell, table in tables.items()}
+    by_name = {
+        name: bias.adjust_p_values([tests[cell][name].p for cell in tables])
+        for name in PAIR_TEST_NAMES
+    }
     rows = []
-    for (judge, prompt), name in bias.names.items():
-        table = bias.pooled_order_table((judge, prompt))
-        between = f"{count(table.toward_first)} : {count(table.toward_second)}"
-        select = {"judge": judge, "prompt": prompt, "flipped": True}
-        rows.append(OrderTestRow(name, table.pairs, between, table.run_tests(), select))
+    for at, (cell, table) in enumerate(tables.items()):
+        if cell in bias.names:
+            between = f"{count(table.toward_first)} : {count(table.toward_second)}"
+            adjusted = {name: values[at] for name, values in by_name.items()}
+            name = bias.names[cell]
+            rows.append(OrderTestRow(name, table.pairs, between, tests[cell], adjusted))
     return rows
 
 
 def sort_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """Rows in the order of all panels: the highest Grade Score first (harmonic mean of position
-    entropy and share of the most chosen answer)."""
-    rank = {row: number for number, row in enumerate(bias.names)}
-    return sorted(rows, key=lambda row: rank.get((row.judge, row.prompt), len(rank)))
+    """The rows that the filter selects, in the order of all panels: the highest Grade Score first
+    (harmonic mean of position entropy and share of the most chosen answer)."""
+    by_cell = {(row.judge, row.prompt): row for row in rows}
+    return [by_cell[cell] for cell in bias.names if cell in by_cell]
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
-    """Test results for N options by judge and prompt."""
-    found = []
+    """Test results for N options by judge and prompt, of those that the filter selects; `rows`: all
+    judges and prompts, for which the p-values are adjusted."""
+    found, adjusted = [], option_p_values(bias, rows)
     for row in sort_option_models(rows, bias):
-        slots = row.model.slots.get(bias.max_options, ())
-        name, select = bias.names[row.judge, row.prompt], {"judge": row.judge, "prompt": row.prompt}
+        slots, cell = row.model.slots.get(bias.max_options, ()), (row.judge, row.prompt)
         n = slots[0].n if slots else row.permutation.n
-        found.append(
-            OrderTestRow(name, n, _entropy_band_text(row), {"permutation": row.permutation}, select)
-        )
+        tests, p = {"permutation": row.permutation}, {"permutation": adjusted.get(cell)}
+        found.append(OrderTestRow(bias.names[cell], n, _entropy_band_text(row), tests, p))
     return found
 
 
@@ -92,37 +99,27 @@ def _entropy_band_text(row: OptionModelRow) -> str:
 
 
 def order_tests_html(
-    rows: Sequence[OrderTestRow],
-    names: dict[str, str],
-    counts_head: str,
-    n_head: str,
-    tests: int = 0,
-    error_share: float = 1.0,
+    rows: Sequence[OrderTestRow], names: dict[str, str], counts_head: str, n_head: str
 ) -> Markup:
     """HTML table of adjusted p-values: one row per judge and prompt with `n` above 0, one column
     per test with a p-value; a message without rows.
 
     `names`: key of a test -> head of its column; `counts_head`: head of the column with
-    `counts_text` ("" leaves it out); `n_head`: head of the column with `n`; `tests`: number of
-    tests to adjust for, if larger than the number of rows; `error_share`: part of the 5 % error
-    rate that is spent on these tests.
+    `counts_text` ("" leaves it out); `n_head`: head of the column with `n`.
     """
     rows = [row for row in rows if row.n]
     if not rows:
         return empty_state(
             "Nothing to test yet.", "The tests need comparisons with usable replies in all orders."
         )
-    adjusted = {
-        key: holm_adjust([row.tests[key].p for row in rows], tests, error_share) for key in names
-    }
-    shown = [key for key in names if any(p is not None for p in adjusted[key])]
+    shown = [key for key in names if any(row.adjusted[key] is not None for row in rows)]
     lines = [
         (
             row.name,
             [count(row.n), *([row.counts_text] if counts_head else [])],
-            [_p_value_with_hover(row.tests[key], adjusted[key][at]) for key in shown],
+            [_p_value_with_hover(row.tests[key], row.adjusted[key]) for key in shown],
         )
-        for at, row in enumerate(rows)
+        for row in rows
     ]
     heads = [n_head, *([counts_head] if counts_head else []), *(names[key] for key in shown)]
     banded = " banded" if counts_head == ENTROPY_BAND_HEAD else ""

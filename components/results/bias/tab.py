@@ -203,8 +203,7 @@ def render_order_tests(filtered: FilteredStudy) -> Markup:
         rows = pair_tests.option_test_rows(load_option_models(filtered), bias)
         names = pair_tests.OPTION_TEST_NAMES
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
-    family = option_tests.count_order_tests(bias)
-    return pair_tests.order_tests_html(rows, names, between, unit, family, bias.type_1_error_share)
+    return pair_tests.order_tests_html(rows, names, between, unit)
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (

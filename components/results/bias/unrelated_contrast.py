@@ -13,6 +13,7 @@ from components.filtering.filters import judge_rows_or_people_rows, short_rater_
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.templates import macros
+from components.results.bias.computed import load_bias
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols import grade_table
@@ -48,7 +49,8 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
     other = find_counterpart_study(store, filtered.study)
     if other is None:
         return None
-    versions, chosen = (store.version(name), store.version(other)), filtered.filter
+    versions = (store.version(name), store.version(other))
+    chosen = filtered.filter.of_all_raters  # intervals are adjusted for all of them
 
     def compute_effects() -> tuple[UnrelatedEffect, ...] | str:
         frames = [
@@ -59,6 +61,8 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
     found = store.memoised(name, ("unrelated effects", other, chosen), compute_effects, versions)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
+    shown = load_bias(filtered).names
+    found = tuple(one for one in found if (one.judge, one.prompt) in shown)
     names = short_rater_names([(one.judge, one.prompt) for one in found])
     rows = [
         (names[one.judge, one.prompt], one.contrast, one.chosen, _includes_zero(one.contrast))

@@ -84,7 +84,6 @@ def family_measures(
             replace(
                 records.RECORDS["win_rate"],
                 name=who,
-                definition="verdicts that this model wins, ties counted half",
                 measure=win_rate_measure(who),
                 selection={"contestant": who},
             )

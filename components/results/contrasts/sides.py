@@ -119,8 +119,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
     """People's votes that pass the filters of category, models and injection suspects."""
-    chosen = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    rows = chosen.apply(filtered.unfiltered_frame)
+    rows = filtered.of_all_raters.frame
     return row_selection.select_rows(rows, row_selection.people_mask(rows))
 
 

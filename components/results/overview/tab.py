@@ -1,7 +1,6 @@
 """The view Summary of Results: the judges in one table, or the card of the judge that is chosen."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -117,8 +116,7 @@ def render_card(filtered: FilteredStudy) -> Markup | None:
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
     names = [name] if name else raters.filtered_rater_names[: panels.MAX_ROWS]
-    everyone = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE)
-    beside = Raters(FilteredStudy(filtered.store, filtered.name, everyone))
+    beside = Raters(filtered.of_all_raters)
     return join(show_card(beside, one) for one in names) or None
 
 

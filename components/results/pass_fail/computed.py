@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import rater_names
 from components.filtering.memo import cache_in_filtered_study
 from metrics.labels.label_sections import (
     PARTS,
@@ -36,6 +37,8 @@ class PassFailResults:
     was used."""
     shift_parts: dict[str, dict[str, PassByOrder]] = field(default_factory=dict)
     """Like `shift`, for each model and each category; keys as in `parts`."""
+    tests: int = 1
+    """Number of judges and prompts with verdicts, also those that a filter hides."""
 
     @property
     def rater(self) -> tuple[str, str] | None:
@@ -53,8 +56,11 @@ class PassFailResults:
 @cache_in_filtered_study
 def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     rows = filtered.measured_judge_rows.loc[pass_fail_mask(filtered.measured_judge_rows)]
+    everyone = filtered.of_all_raters.measured_judge_rows
+    tests = len(rater_names(everyone.loc[pass_fail_mask(everyone)]))
+    curves = reliability_curves(rows)
     found = PassFailResults(
-        pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}
+        pass_fail_results(rows), option_order_effects(rows), curves, {}, tests=tests
     )
     if found.rater is None:
         return found

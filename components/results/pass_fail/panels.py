@@ -97,7 +97,7 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     if not is_pass_rate_wrong(results):
         value, bounded = rates.observed_pass_rate.value or 0.0, None not in (true.low, true.high)
         outside = bounded and not (true.low or 0.0) <= value <= (true.high or 0.0)
-        adjusted = f", adjusted for {count(len(results.results))} judges and prompts"
+        adjusted = f", adjusted for {count(results.tests)} judges and prompts"
         return title, f"{lead}: no significant difference{adjusted if outside else ''}."
     high = "high" if gap > 0 else "low"
     return title, f"{lead}: the judge's pass rate is {points(number(100 * abs(gap)))} too {high}."
@@ -133,7 +133,7 @@ def is_pass_rate_wrong(results: PassFailResults) -> bool:
     if results.shown_result is None:
         return False
     observed = results.shown_result.rates.observed_pass_rate.value
-    true = simultaneous_interval(results.shown_result.true_pass_rate, len(results.results))
+    true = simultaneous_interval(results.shown_result.true_pass_rate, results.tests)
     if observed is None or true.low is None or true.high is None:
         return False
     return not true.low <= observed <= true.high

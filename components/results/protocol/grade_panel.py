@@ -117,10 +117,6 @@ def _chance_text_by_options(measure: str, options: Sequence[int]) -> list[str]:
 # -- the heatmap ---------------------------------------------------------------------------------
 
 
-def short_prompt_name(prompt: str) -> str:
-    return prompt.removeprefix("grade-")
-
-
 def prompt_columns(cells: Sequence[GradeCell]) -> list[heatmap.MatrixColumn]:
     """Heatmap columns of the prompts: those of the paper in its order, then all other prompts."""
     found = list(dict.fromkeys(cell.prompt for cell in cells))
@@ -193,7 +189,7 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
         mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
         found = grade_score.estimate_grade_score_measures(mine)
         select = {"judge": cell.judge, "prompt": cell.prompt}
-        line = [tables.name_cell(cell.judge, select, short_prompt_name(cell.prompt))]
+        line = [tables.name_cell(cell.judge, select, cell.prompt)]
         for n in sizes:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
             who = f"{cell.judge}, {cell.prompt}, N = {n}"
@@ -206,17 +202,18 @@ def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeC
 
 def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table, and a sentence below it, for judges and prompts with items that lack a choice in
-    a rotation: number of these items, Grade Score without them, and Grade Score, entropy and choice
-    share of all items by the authors' code. Empty if there are no such items."""
+    a rotation: number of these items, Grade Score of the complete sets of rotations, and Grade
+    Score, entropy and choice share of all items by the authors' code. Empty if there are no such
+    items."""
     rows = mark_unrelated(load_choice_rows(filtered))
-    lines, total = [], 0
+    lines, every = [], set[str]()
     for cell in cells:
         own = (rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)
         mine = select_rows(rows, own & (rows["unrelated"] == cell.unrelated))
-        left_out = int(grade_score.grade_table(mine).attrs["left_out"])
-        if not left_out:
+        items = grade_score.grade_table(mine).attrs["left_out_items"]
+        if not items:
             continue
-        total += left_out
+        every.update(items)
         theirs = grade_score.estimate_grade_score_measures(mine, "gradelab")
         who = f"{cell.judge}, {cell.prompt}"
         mark = ", unrelated" if cell.unrelated == UNRELATED_PRESENT else ""
@@ -224,23 +221,23 @@ def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell
         grades = [(cell.grade, who)]
         grades += [(theirs[k], f"{who}, authors’ code") for k in ("grade", "entropy", "choice")]
         failures = {**select, "status": "failures"}
-        name = tables.name_cell(cell.judge, select, short_prompt_name(cell.prompt) + mark)
-        skipped = tables.count_cell(left_out, "a reply without a verdict", failures)
+        name = tables.name_cell(cell.judge, select, cell.prompt + mark)
+        skipped = tables.count_cell(len(items), "a reply without a verdict", failures)
         values = [tables.value_cell(e, tables.SCORE, who=w, select=select) for e, w in grades]
         lines.append([name, skipped, *values])
     if not lines:
         return EMPTY
     heads: list[tables.Head] = [
         "Judge, prompt",
-        ("Items left out", "items with at least one unusable reply, counted once per repeat"),
+        ("Items with an unusable reply", "each item counts once, however many of its replies are"),
         "Grade, this app",
         *(f"{part}, authors’ code" for part in ("Grade", "Entropy", "Choice")),
     ]
-    have, are = ("has", "is") if total == 1 else ("have", "are")
+    have = "has" if len(every) == 1 else "have"
     text = (
-        f"{count(total, 'item')} {have} an unusable reply and {are} left out. The code of "
-        "Grade Score's authors scores the usable replies of these items; an item without a usable "
-        "reply gets 0."
+        f"{count(len(every), 'item')} {have} an unusable reply. Where one is unusable, all replies "
+        "of the same judge, prompt and repeat to the item are left out. The code of Grade Score's "
+        "authors scores the usable ones; without a usable reply an item gets 0."
     )
     who = "Grade Score of each judge with unusable replies"
     label = f"{who}: by the rule of this app, and by the authors' code"
@@ -266,7 +263,7 @@ def grade_headline(cells: Sequence[GradeCell]) -> tuple[str, str]:
         )
     significant = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
     known = [c for c in cells if c.corrected.value is not None]
-    leader = f"{best.judge} with {short_prompt_name(best.prompt)}"
+    leader = f"{best.judge} with {best.prompt}"
     grade = f"{number(best.grade.value, 2)}{_accuracy_clause(best)}"
     lead = f"{leader} has the highest grade, {grade}. {chance_sentence('Grade', best.options)}"
     title = (
@@ -301,7 +298,7 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     level = RANDOM_GRADE.get(best.options[0]) if len(set(best.options)) == 1 else None
     chance = "" if level is None else f"; chance {number(level, 2)}"
     bounds = _interval_or_note(best.grade, tables.SCORE)
-    who = f"{best.judge}, {short_prompt_name(best.prompt)} {bounds}"
+    who = f"{best.judge}, {best.prompt} {bounds}"
     above = f"{_interval_or_note(corrected, tables.SCORE)}, chance 0"
     accuracy = _interval_or_note(right, tables.ROUND_PERCENT)
     accuracy += f", chance {_format_chance_accuracy(best)}"

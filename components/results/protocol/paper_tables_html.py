@@ -14,7 +14,6 @@ from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_lege
 from components.html.templates import macros
 from components.results.protocol import paper_tables
 from components.results.protocol.creation_panels import distance_from_people_heads, order_dumbbell
-from components.results.protocol.grade_panel import short_prompt_name
 from components.results.protocol.paper_tables import PublishedAlignment, model_name_without_date
 from studies.domain import Estimate
 
@@ -47,7 +46,7 @@ def _grades_matrix(measure: str, scale: scales.ColourScale, added: int) -> Marku
     for (name, prompt, unrelated), cell in paper_tables.published_grades().items():
         if unrelated != added:
             continue
-        model, shown = model_name_without_date(name), short_prompt_name(prompt)
+        model, shown = model_name_without_date(name), prompt
         names = ("grade", "entropy", "choice")
         printed = ", ".join(f"{name} {number(getattr(cell, name), 4)}" for name in names)
         lines = [f"{model}, {shown}, published", printed]
@@ -57,7 +56,7 @@ def _grades_matrix(measure: str, scale: scales.ColourScale, added: int) -> Marku
         corners = cell.doubt_level if measure == "Grade" else 0
         cells[model, shown] = StaticCell(getattr(cell, measure.lower()), tuple(lines), corners)
     prompts = enumerate(paper_tables.GRADE_PROMPTS, 1)
-    columns = [(short_prompt_name(prompt), f"prompt {k}") for k, prompt in prompts]
+    columns = [(prompt, f"prompt {k}") for k, prompt in prompts]
     title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"
     rows = [model_name_without_date(model) for model in paper_tables.models_by_grade()]
     return static_matrix(rows, columns, cells, scale, title=title)
@@ -75,7 +74,7 @@ def grade_warning() -> Markup:
         "these even exceed both scores."
     )
     title = "These published grades are not a reliable standard."
-    who = f"{model_name_without_date(model)} with {short_prompt_name(prompt)}"
+    who = f"{model_name_without_date(model)} with {prompt}"
     reasons = macros("results/protocol/published_grades.html").reasons(found, who, worst)
     return notice_html("warn", title, limits) + reasons
 
@@ -84,7 +83,7 @@ def _doubtful_grades() -> Markup:
     """HTML list of the published grades above their highest possible value."""
     rows = []
     for (model, prompt, added), cell in paper_tables.doubtful_grades():
-        names = (model_name_without_date(model), short_prompt_name(prompt))
+        names = (model_name_without_date(model), prompt)
         grade, gap = number(cell.grade, 4), number(cell.grade - cell.max_grade, 4, signed=True)
         values = (fill("<b>{}</b>", grade), number(cell.max_grade, 4), gap)
         rows.append([*map(escape, names), "with" if added else "without", *values])

@@ -11,7 +11,7 @@ from components.html.format import count, percent, share
 from components.html.markup import Markup, fill
 from components.html.panel import empty_state, paragraph
 from components.html.tables import value_table as tables
-from components.results.protocol.grade_panel import load_choice_rows, short_prompt_name
+from components.results.protocol.grade_panel import load_choice_rows
 from components.results.protocol.sections import rows_by_rater
 from judges.engine.outcome import labels_to_slots
 from judges.verdicts.verdict import parse_verdict
@@ -119,10 +119,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
             line.append(cell or tables.count_cell(0))
         lines.append(line)
     head = "Judge (cells: replies whose verdict depends on the parsing rule)"
-    heads, label = (
-        [head, *map(short_prompt_name, prompts)],
-        "Verdicts that depend on the parsing rule",
-    )
+    heads, label = ([head, *prompts], "Verdicts that depend on the parsing rule")
     table = tables.value_table(heads, lines, label=label)
     return paragraph(reading_differences_sentence(found, mine, other), "eh-small") + table
 
@@ -210,7 +207,7 @@ def show_grades_given_in_replies(filtered: FilteredStudy) -> Markup:
         grades, who = mean_option_grades(mine), f"{judge}, {prompt}"
         share_of = grade_table.contradiction_share(mine)
         line = [
-            tables.name_cell(judge, select, short_prompt_name(prompt)),
+            tables.name_cell(judge, select, prompt),
             count(len(mine)),
             tables.value_cell(share_of, tables.PERCENT, who=who, select=select),
         ]

@@ -2,7 +2,7 @@
 Scores with and without it at equal numbers of options."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -70,7 +70,7 @@ def _unrelated_shares_table(cells: Sequence[GradeCell]) -> Markup:
         "A judge that chooses at random picks the unrelated option as often as any other "
         f"option: {'; '.join(evens)}."
     )
-    heads = ["Unrelated option chosen, %", *map(grade_panel.short_prompt_name, prompts)]
+    heads = ["Unrelated option chosen, %", *prompts]
     return tables.value_table(heads, lines) + paragraph(note)
 
 
@@ -124,7 +124,9 @@ def _paired_differences_html(
             f"The studies have different numbers of options N; the Grade Score by chance is "
             f"{chances}. **Their grades are not comparable.**"
         )
-    found = unrelated_grade_contrasts(grade_panel.load_choice_rows(filtered), other.frame)
+    everyone = (filtered.of_all_raters, replace(filtered.of_all_raters, name=other.name))
+    found = unrelated_grade_contrasts(*map(grade_panel.load_choice_rows, everyone))
+    found = [one for one in found if one.left[:2] in {(cell.judge, cell.prompt) for cell in cells}]
     alike = "Both studies treat the unrelated option alike, so its effect cannot be measured."
     return _effect_table(found) if found else paragraph(alike)
 
@@ -139,7 +141,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         "interval adjusted for all judges and prompts"
     )
     heads: list[tables.Head] = ["Grade with minus grade without the unrelated option"]
-    heads += [(grade_panel.short_prompt_name(prompt), tip) for prompt in prompts]
+    heads += [(prompt, tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
         cells = [_effect_cell(by_cell.get((judge, prompt))) for prompt in prompts]

@@ -18,6 +18,7 @@ from components.html.tables.level_stacks import level_legend, level_table
 from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
 from metrics.estimation import row_selection
+from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.creation_table import creation_table
 from metrics.win_rates import win_rates
 from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
@@ -226,9 +227,11 @@ def _contestant_matrix_html(
 
 @memoise_by_study
 def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """(model, category or ALL_CATEGORIES) -> win rate by judges minus win rate by people, on the
-    cases that both judged."""
-    return win_rate_gaps(Raters(filtered).rows)
+    """(model, category or ALL_CATEGORIES) -> win rate by judges, under the counting rule, minus win
+    rate by people, on the cases that both judged."""
+    rows = Raters(filtered).rows
+    votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
+    return win_rate_gaps(stack_frames({"judges": filtered.outcomes, "people": votes}, "side"))
 
 
 # -- five levels ---------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ HOW_WINS: Final = (
 )
 HOW_MATRIX: Final = (
     "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: judges − "
-    "people on the same pairs of answers to the same items; t interval, items as clusters."
+    "people on the pairs of answers that both judged; each verdict and each vote counts once; t "
+    "interval, items as clusters."
 )
 
 
@@ -61,9 +62,10 @@ def win_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     if filtered.measured_judge_rows.empty:
         return None
     rates = win_rate(filtered.measured_judge_rows, *filtered.rule)
+    ties = "ties/2" if filtered.measured_judge_rows["options"].max() == 2 else "ties/N"
     rows = tuple((name, *percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
-        f"Win rates on {filtered.name}: (wins + ties/2) / usable verdicts, 95 % Wilson intervals "
+        f"Win rates on {filtered.name}: (wins + {ties}) / usable verdicts, 95 % Wilson intervals "
         f"at the effective n. {counting_rule_text(*filtered.rule)} "
         f"{describe_items_and_filters(filtered)}"
     )

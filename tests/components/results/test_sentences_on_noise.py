@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from html import unescape
+
 import numpy as np
 import pytest
 
@@ -17,17 +21,21 @@ from components.results.bias.computed import (
     load_bias,
 )
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.option_tests import count_order_tests
+from components.results.bias.option_tests import count_order_tests, load_evenness
+from components.results.bias.pair_tests import format_p_value, pair_test_rows
 from components.results.bias.sentences import (
     bias_headline,
     consistency_by_chance,
     flip_sentence,
     low_consistency_warning,
 )
+from components.results.bias.tab import headline, render_order_tests
 from components.results.cards.report_card import ReportCard
 from components.results.ranking import sentences as ranking_sentences
+from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY
 from metrics.ratings.bradley_terry import connected_leaderboards
 from studies.store.store import Store
+from tests.demo_store import copy_demo
 from tests.metrics.frames import build, pair
 from tests.page_words import says
 from tests.samples import ALL
@@ -175,6 +183,56 @@ def test_the_table_of_tests_is_adjusted_over_all_rows_whatever_the_filter():
     assert count_order_tests(Bias(counts)) == 4
     assert count_order_tests(Bias(counts, Filter(judge="j1"))) == 4
     assert count_order_tests(Bias(counts, Filter(judge="j1", category="c2"))) == 24
+
+
+ADJUSTED = re.compile(r"p ((?:< )?[.\d]+) adjusted")
+
+
+def adjusted_by_row(study: FilteredStudy) -> dict[str, list[str]]:
+    """Row of the table of tests -> its adjusted p-values."""
+    rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', render_order_tests(study), re.S)
+    return {name: ADJUSTED.findall(unescape(cells)) for name, cells in rows}
+
+
+@pytest.mark.parametrize("name", [OPTIONS_STUDY, LARGER_STUDY])
+def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path, name):
+    """In the table of tests, the headline, the marks of the matrix and on the card."""
+    study = FilteredStudy(Store(copy_demo(tmp_path / "demo.db")), name)
+    by_row, marks = adjusted_by_row(study), load_evenness(study)
+    leans = {one.prompt: one.is_significant for one in flip_leans(load_bias(study))}
+    assert len(by_row) >= 4 and all(by_row.values())
+    for prompt, wanted in by_row.items():
+        chosen = replace(study, filter=Filter(prompt=prompt))
+        (judge, adjusted), title = *adjusted_by_row(chosen).items(), headline(chosen)[0]
+        assert adjusted == wanted
+        if name != OPTIONS_STUDY:
+            (lean,) = flip_leans(load_bias(chosen))
+            assert lean.is_significant == leans[prompt] and wanted[0] == format_p_value(lean.p)
+            continue
+        significant = float(wanted[0]) < 0.05
+        assert (f"p = {wanted[0]}" in title) == significant == (not title.startswith("No "))
+        p = ReportCard(Raters(chosen), prompt).facts["lean_p"]
+        assert format_p_value(p) == wanted[0]
+        mine = load_evenness(chosen)
+        assert mine[judge, prompt] == mine[judge,] == marks[judge, prompt]
+
+
+def test_the_table_and_the_sentences_adjust_the_sign_test_for_the_same_rows():
+    """Two judges saw both orders, one saw one order only, which is no test: 2 · 2/2^8."""
+    rows = [row for k in range(40) for row in pair(f"q{k}", 0, int(k >= 8), judge="leans")]
+    rows += [row for k in range(40) for row in pair(f"q{k}", 0, 1, judge="steady")]
+    rows += [pair(f"q{k}", 0, 1, judge="once")[0] | {"orders": 1} for k in range(40)]
+    bias = bias_from_frame(build(rows))
+    table = {row.name: row.adjusted["items"] for row in pair_test_rows(bias) if row.n}
+    assert table == {row.name: row.p for row in flip_leans(bias) if row.pairs}
+    assert table["leans"] == pytest.approx(2 * 2 / 2**8 / 0.79)
+
+
+def test_a_test_of_four_prompts_is_adjusted_for_four(tmp_path):
+    """Worked by hand: .013 is the largest of four p-values, so Holm multiplies it by one."""
+    study = FilteredStudy(Store(copy_demo(tmp_path / "demo.db")), OPTIONS_STUDY)
+    (row,) = adjusted_by_row(replace(study, filter=Filter(prompt="brief-options"))).values()
+    assert row == [format_p_value(0.013 / 0.79)]
 
 
 def test_repeats_without_an_order_effect_are_not_laid_to_the_order():

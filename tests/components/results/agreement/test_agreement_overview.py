@@ -17,7 +17,7 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.inspect.url_selection import Selection
 from components.results.agreement import majority_panel
 from components.results.agreement import tab as agreement_tab
-from components.results.agreement.computed import Agreement, load_agreement
+from components.results.agreement.computed import Agreement, equally_close_judges, load_agreement
 from components.results.agreement.disputes import (
     AGAINST_KNOWN,
     AGAINST_PEOPLE,
@@ -47,7 +47,7 @@ from studies.exchange.recorded_studies import import_verdicts, save_recorded_stu
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
 from tests.page_words import says
-from tests.voted_studies import Sheet, six_items
+from tests.voted_studies import Sheet, save, six_items
 
 
 def text(html: str) -> str:
@@ -69,6 +69,25 @@ def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
     # `first` says what people say in 5 of 12; the difference is sure.
     assert says(title, "good agrees", "most often", "100\u202f%")
     assert says(lead, "same pair agree", "72")  # 13 of 18
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_a_filter_on_the_prompt_leaves_the_judges_that_are_as_close(store, seed):
+    draw, rows, shown = np.random.default_rng(seed), [], ("a", "b")
+    right = {"good": 0.85, "fair": 0.62, "poor": 0.6}
+    for k in range(60):
+        rows += [(f"q{k}", f"human:{voter}", "vote", shown, "a", 2) for voter in "xyz"]
+        rows += [
+            (f"q{k}", judge, prompt, shown, "a" if draw.random() < rate else "b", 2)
+            for prompt in "pq"
+            for judge, rate in ((one, right[one] if prompt == "p" else 0.6) for one in right)
+        ]
+    save(store, "two prompts", rows)
+    whole, part = (agreement(store, "two prompts", one) for one in (None, Filter(prompt="p")))
+    close = equally_close_judges(whole, whole.ranked_judges)
+    mine = equally_close_judges(part, part.ranked_judges)
+    assert close[0] == mine[0] == "good, p" and len(mine) > 1
+    assert mine == [name for name in close if name.endswith("p")]
 
 
 def test_every_coefficient_stands_in_the_table(voted):

@@ -21,6 +21,7 @@ from components.results.contrasts.panels import (
     show_measure_family,
 )
 from components.results.view_drawing import show_data_note
+from components.results.wins.win_rate_panels import win_rates_paper_table
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY
 from metrics.estimation.contrasts import Contrast
@@ -160,6 +161,26 @@ def test_win_rates_are_a_family_of_the_contestants(scene):
         "25",
         "shaky",
     )
+
+
+def test_the_ranking_compares_choices_among_four_by_what_a_tie_counts(store):
+    """`a` picks o0 in all four rotations, `b` calls them all ties: 1 − 1/4, and 0 − 1/4."""
+    names = [f"o{k}" for k in range(4)]
+    rows = []
+    for k in range(12):
+        for turn in range(4):
+            shown = tuple(names[turn:] + names[:turn])
+            rows += [(f"q{k}", "a", "p", shown, "o0", 1), (f"q{k}", "b", "p", shown, "tie", 1)]
+    save(store, "four", rows)
+    four = FilteredStudy(store, "four")
+    pair = pair_with_filtered_side(four, "a", "b")
+    lines = known_differences(pair.family_contrasts("Win rates"))
+    assert {one.name: line.raw.value for one, line in lines} == {
+        "o0": 0.75, "o1": -0.25, "o2": -0.25, "o3": -0.25
+    }  # fmt: skip
+    assert says(comparison.comparison_html(four, "b", "Ranking"), "ties counted half", "1/N")
+    caption = win_rates_paper_table(four).caption
+    assert "ties/N" in caption and "ties/2" not in caption
 
 
 def test_people_are_the_yardstick_where_there_are_any(store):

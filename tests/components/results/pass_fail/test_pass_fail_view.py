@@ -70,6 +70,25 @@ def store(module_store: Store) -> Store:
     return module_store
 
 
+def test_a_filter_on_the_judge_leaves_the_claim_on_its_pass_rate_as_it_is(store: Store) -> None:
+    """True pass rate 50 % [40, 60], observed 60.0 %: outside this interval, inside that for three
+    judges."""
+    lines = [
+        f"q{k},text {k},{judge},{'pass' if k < (60 if judge == 'a' else 50) else 'fail'},"
+        f"{'pass' if k < 50 else 'fail'}"
+        for judge in "abc"
+        for k in range(100)
+    ]
+    path = store.path.with_name("three.csv")
+    path.write_text("\n".join(["question,answer,judge,verdict,label", *lines]), encoding="utf-8")
+    import_verdicts(store, path, "three")
+    leads = [
+        pass_fail_tab.headline(FilteredStudy(store, "three", chosen))[1]
+        for chosen in (Filter(), Filter(judge="a"))
+    ]
+    assert leads[0] == leads[1] and says(leads[1], "no significant difference", "adjusted", "3")
+
+
 def test_the_sentence_comes_first(store: Store) -> None:
     title, lead = pass_fail_tab.headline(FilteredStudy(store, "checks"))
     assert title == "The judge passes 97 % of good answers and 39 % of bad ones."

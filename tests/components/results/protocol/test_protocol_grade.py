@@ -10,6 +10,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
+from components.results.bias.tab import render_unrelated_option
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import grade_panel as protocol_grade
 from components.results.protocol import reading_rules as protocol_reading
@@ -172,6 +173,36 @@ def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
     assert {one.raw.value for one in found} == {0}
     html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
     assert html.count(no_difference_badge()) == len(found) == 9
+
+
+def test_a_filter_on_the_judge_leaves_the_adjusted_intervals_as_they_are(graded, tmp_path):
+    """Of the effect of the unrelated option, in the view Protocol and in the view Position."""
+    store = Store(tmp_path / "store.db")
+
+    def choose_at_random(planned, rng) -> str:
+        return f"Selection: Option {rng.randint(1, len(planned.ask.shown))}"
+
+    for name, unrelated in (("chance", "none"), ("chance, replaced", "replace")):
+        values = {
+            "name": name, "preset": "grade-score", "unrelated": unrelated,
+            "data": {"source": str(graded.path.with_name("items.jsonl")), "options": 3},
+            "judges": [endpoint(f"chance {judge}") for judge in JUDGES],
+            "prompts": ["grade-simple", "grade-debias"],
+        }  # fmt: skip
+        answered(store, values, choose_at_random)
+
+    def intervals(chosen: Filter) -> tuple[list[str], list[str]]:
+        study = FilteredStudy(store, "chance", chosen)
+        beside = protocol_view.load_choices_of_other_study(study, "chance, replaced")
+        cells = protocol_grade.study_grade_cells(study)
+        html = protocol_unrelated._paired_differences_html(study, cells, cells, beside)
+        position = render_unrelated_option(study)
+        bounds = re.compile(r"<b>([^<]*)</b>.*?(\[[^\]]*\])")
+        return bounds.findall(html), bounds.findall(position)
+
+    every, some = intervals(Filter()), intervals(Filter(judge="chance first"))
+    assert [len(found) for found in (*every, *some)] == [6, 6, 2, 2]
+    assert all(set(mine) < set(all_of) for mine, all_of in zip(some, every, strict=True))
 
 
 def test_with_one_more_option_nothing_is_compared(scene):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.protocol.blocks import render_grade_heatmap
-from components.results.protocol.grade_panel import show_items_without_choice, study_grade_cells
+from components.results.protocol.grade_panel import (
+    load_choice_rows,
+    show_items_without_choice,
+    study_grade_cells,
+)
+from metrics.protocols.grade_score import grade_table
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
@@ -49,6 +55,24 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
     assert says(html, "1", "unusable reply", "left out")
     assert says(render_grade_heatmap(scene, "Grade").bodies["sizes"], "unusable reply")
+
+
+def test_an_item_with_unusable_replies_to_two_prompts_is_one_item(graded, tmp_path) -> None:
+    """q1 lacks a reply with both prompts, in both repeats: four sets of rotations, one item."""
+    values = {
+        "name": "twice", "preset": "grade-score", "prompts": ["grade-simple", "grade-debias"],
+        "repeats": 2, "data": {"source": str(tmp_path / "items.jsonl"), "options": 4},
+        "judges": [endpoint("mumbler")],
+    }  # fmt: skip
+    answered(graded, values, write)
+    scene = FilteredStudy(graded, "twice")
+    rows = load_choice_rows(scene)
+    assert grade_table(rows).attrs["left_out"] == 4
+    html = show_items_without_choice(scene, study_grade_cells(scene))
+    assert says(html, "1 item has", "unusable reply")
+    skipped = re.findall(r'data-head="Items with an unusable reply">.*?>(\d+)</button>', html)
+    assert skipped == ["1", "1"]
+    assert ">grade-debias<" in html and ">debias<" not in html
 
 
 @pytest.mark.extra

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter
+from components.filtering.filters import STRICT_RULE, Filter
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.nudges import length_panel as wins_length
 from components.results.nudges import tab as nudges_tab
@@ -219,6 +219,25 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
     assert wins_length.length_figure(nobody) is None
     assert "No lengths here" in wins_length.show_length_controlled(nobody)
     assert wins_view.show_tie_rates(nobody) == "" == wins_view.show_five_levels(nobody)
+
+
+@pytest.mark.records
+@pytest.mark.parametrize("chosen", [Filter(), Filter(judge="gpt-4"), Filter(rule=STRICT_RULE)])
+def test_the_difference_is_the_cell_of_judges_minus_that_of_people(records, store, chosen):
+    import_verdicts(store, records / "prd", "prd")
+    scene = FilteredStudy(store, "prd", chosen)
+    judges, people, difference = (
+        {
+            (model, group): value
+            for data in re.findall(r'data-heat="([^"]*)"', html)
+            for model, group, value, *_ in json.loads(unescape(data))["cells"]
+        }
+        for html in (
+            wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES
+        )
+    )
+    assert difference == pytest.approx({at: judges[at] - people[at] for at in judges})
+    assert len(difference) >= 45 and people["vicuna-13b", "All"] == 0.46125
 
 
 @pytest.mark.extra
