@@ -52,15 +52,10 @@ class StudyState:
 
 
 def study_state(
-    line: StudySummary,
-    running: Iterable[str],
-    unusable: int = 0,
-    failed: int = 0,
-    run_failed: bool = False,
+    line: StudySummary, running: Iterable[str], unusable: int = 0, run_failed: bool = False
 ) -> StudyState:
     """State of a study. `running`: names of the studies with an active run; `unusable`: number of
-    its replies without a usable verdict; `failed`: number of its calls without a reply, which the
-    next run makes again; `run_failed`: whether its last run failed."""
+    its replies without a usable verdict; `run_failed`: whether its last run failed."""
     if line.name in running:
         done = share(line.judged / max(1, line.planned), 0)
         return StudyState(f"Running, {done}", "run", "running")
@@ -70,23 +65,21 @@ def study_state(
         return StudyState("Not run yet", "study", "ready")
     if not line.judged and run_failed:
         return StudyState(f"Failed: {count(line.planned, 'call')} left", "run", "unfinished")
-    if not line.judged:
+    if not line.judged and not line.failed:
         return StudyState(f"Ready: {count(line.planned, 'call')}", "study", "ready")
     if line.judged < line.planned:
-        left = count(line.planned - line.judged + failed, "call")
+        left = count(line.planned - line.judged, "call")
         return StudyState(f"{left} left", "run", "unfinished")
     told = f", {count(unusable)} unusable" if unusable else ""
     return StudyState(f"Done{told}", "results", "done")
 
 
-def _count_unusable_and_failed(store: Store, line: StudySummary) -> tuple[int, int]:
-    """Numbers of unusable replies and, among them, of failed calls; (0, 0) for a recorded study or
-    one without replies."""
+def _count_unusable(store: Store, line: StudySummary) -> int:
+    """Number of unusable replies; 0 for a recorded study or one without replies."""
     if line.recorded or not line.judged:
-        return 0, 0
+        return 0
     rows = [(status, n) for *_, status, n in store.ask_counts(line.name)]
-    bad = sum(n for status, n in rows if status not in (*USABLE_STATUSES, "pending"))
-    return bad, sum(n for status, n in rows if status == "error")
+    return sum(n for status, n in rows if status not in (*USABLE_STATUSES, "pending"))
 
 
 def studies_html(
@@ -103,10 +96,7 @@ def studies_html(
         {
             "line": line,
             "state": study_state(
-                line,
-                running,
-                *_count_unusable_and_failed(store, line),
-                last_runs.get(line.name) == "failed",
+                line, running, _count_unusable(store, line), last_runs.get(line.name) == "failed"
             ),
             "asks": question if line.name == asked else "",
             "calls": _calls_text(store, line),

@@ -18,6 +18,7 @@ from components.inspect.comparison_index import (
     comparison_rows,
     count_by_filter,
     count_by_verification,
+    count_rows_with_status,
     filter_comparisons,
     find_comparison,
     index_comparisons,
@@ -103,7 +104,8 @@ class ComparisonDetail:
 class InspectedStudy:
     """Content of the Inspect tab for one selection of filters. `studies`: number of stored studies;
     `planned`: number of planned calls; `lines`: the listed page; `total`: number of matches;
-    `previous`, `next`: keys that open the neighbours."""
+    `replies`: number of replies with the selected status among them; `previous`, `next`: keys that
+    open the neighbours."""
 
     selection: Selection
     studies: int
@@ -114,6 +116,7 @@ class InspectedStudy:
     and those before and after the opened one."""
     questions: Mapping[str, str] | None = None
     total: int = 0
+    replies: int = 0
     place: int = 0
     """Index of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
@@ -142,6 +145,7 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
         len(studies),
         study.planned,
         total=len(matching),
+        replies=count_rows_with_status(index, matching, selection.status),
         counts=count_by_filter(index, selection, found, verified),
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),

@@ -24,12 +24,8 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
-from components.results.view.unusable_replies import (
-    EMPTY_FILTERS,
-    NO_MEASURE_TEXT,
-    find_if_all_unusable,
-    has_votes,
-)
+from components.results.view.unreadable_share import count_failed_calls
+from components.results.view.unusable_replies import EMPTY_FILTERS, find_if_all_unusable, has_votes
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
 from metrics.estimation.row_selection import people_mask
@@ -153,7 +149,7 @@ def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     unusable = find_if_all_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.headline(filtered)
-    return unusable.sentence, NO_MEASURE_TEXT
+    return unusable.sentence, unusable.consequence
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
@@ -175,7 +171,8 @@ def show_data_note(
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     rows = filtered.measured_judge_rows  # of people, if no other row is left
-    calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum())
+    failed = count_failed_calls(rows)
+    calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum()) - failed
     added, source = comparison.judgements_beyond_filters(filtered, other) if other else (0, "")
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
@@ -184,8 +181,10 @@ def show_data_note(
         sizes.append(f"{count(votes, 'vote')} of people")
     where = f"in the study “{filtered.name}”"
     parts = [f"{' and '.join(sizes) or 'No judgements'} {where}."]
-    if not sizes and len(filtered.unfiltered_frame):
+    if not sizes and not failed and len(filtered.unfiltered_frame):
         parts = [f"No judgement {where} passes the filters."]
+    if failed:
+        parts.append(f"{count(failed, 'call')} failed.")
     if source:
         parts.append(f"{count(added, 'judgement')} compared with them: study “{source}”.")
     if twins := len(filtered.store.frame(filtered.name, "only")):

@@ -7,18 +7,22 @@ from typing import Final
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
 from judges.engine.run import Run
-from judges.engine.snapshot import RunSnapshot, count_stored_replies
+from judges.engine.snapshot import RunSnapshot
 from judges.security.key_consents import KeyDestination, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies import errors, settings
-from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
+from studies.domain import (
+    ERROR_STATUSES,
+    RETRYABLE_STATUSES,
+    JudgeSpec,
+    Status,
+    count_stored_replies,
+)
 from studies.spec.study import Study
 from studies.store.queries.run_costs import RunSpending, spending_by_run, study_spending
 from studies.store.run_journal import list_possibly_paid_calls
 from studies.store.store import Store, StoredRun
 
-ERROR_STATUSES: Final = frozenset({"error"})
-"""Statuses of finished calls that a run makes again, besides the missing calls."""
 KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
 """Reasons for the end of a run after which a key must be typed again."""

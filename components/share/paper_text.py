@@ -16,6 +16,7 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import EMPTY_CELL, PaperTable, chosen_filters_text
+from components.results.view.unreadable_share import count_failed_calls, replies_text
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 from studies.spec.study import Study
@@ -124,9 +125,10 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
         f"{count(frame['item'].nunique(), 'item')} of "
         f"{_data_text(filtered)}.",
-        f"{_orders_text(filtered)} Of {count(len(frame), 'reply')}, {count(readable)} had a "
+        f"{_orders_text(filtered)} Of {replies_text(frame)}, {count(readable)} had a "
         "verdict; "
-        f"replies without one{_unusable_counts_text(filtered)} were "
+        f"{'those' if count_failed_calls(frame) else 'replies'} without one"
+        f"{_unusable_counts_text(filtered)} were "
         f"{'counted as ties' if filtered.rule[1] == 'tie' else 'left out, not counted as ties'}.",
         _order_combination_sentence(filtered),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
@@ -174,7 +176,7 @@ def _single_answers_paragraph(
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
         f"{count(rows['item'].nunique(), 'item')}{_filters_text(filtered)}. Of "
-        f"{count(len(rows), 'reply')}, "
+        f"{replies_text(rows)}, "
         f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
         f"counted in any rate.{_repeats_text(filtered)} Intervals are 95{NARROW_SPACE}% and treat "
         "items as clusters."

@@ -73,6 +73,11 @@ def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 
 def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     """The side that the filters select (else the most consistent one), and the side `other`."""
+    return pair_sides(filtered, _name_of_filtered_side(filtered), other)
+
+
+def _name_of_filtered_side(filtered: FilteredStudy) -> str:
+    """Name of the side that the filters select; "" for none."""
     chosen = filtered.filter
     wanted = {
         name: "" if value == ALL_CHOICE else value
@@ -84,7 +89,7 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
             wanted[name] = ""
     rater = (wanted["judge"], wanted["prompt"])
     selected = (name for name, one in known.items() if (one.judge, one.prompt) == rater)
-    return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
+    return next(selected, "") if any(rater) else ""
 
 
 def judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
@@ -108,9 +113,14 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
 
 def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
-    and the side named `other`, in the measures of `view`."""
+    and the side named `other`, in the measures of `view`. If the filters select no side, the
+    sentence names the one that is compared."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
-    return panels.contrast_headline(pair, family)
+    title, lead = panels.contrast_headline(pair, family)
+    if not pair.problem and not _name_of_filtered_side(filtered):
+        kind = "judge" if pair.left.judge else "prompt"
+        lead += f" No {kind} is chosen in the filters, so {pair.left.name} is compared."
+    return title, lead
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:
