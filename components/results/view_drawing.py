@@ -143,7 +143,11 @@ def study_headline(store: Store, name: str) -> str:
 
 def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of a view and the sentence below it. If no verdict passes the filters, or no reply
-    is usable, every view's headline says so, except that of Agreement if people voted."""
+    is usable, every view's headline says so, except that of Agreement if people voted. Without
+    judgements, a failed last run is named with its reason."""
+    runs = filtered.store.runs(filtered.name) if filtered.unfiltered_frame.empty else ()
+    if runs and runs[0].state == "failed":
+        return "No call got a reply: the last run failed.", runs[0].reason
     if filtered.measured_judge_rows.empty and len(filtered.unfiltered_frame):
         return EMPTY_FILTERS
     unusable = find_if_all_unusable(filtered)

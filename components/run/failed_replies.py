@@ -32,7 +32,7 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     parts = [
         panel.panel_heading(
             failures_title(kinds),
-            "the latest reply of each kind of failure; unusable replies enter no measure, unless "
+            "the latest of each kind; unusable replies enter no measure, unless "
             "the preset counts them as ties",
         )
     ]

@@ -305,7 +305,7 @@ class CardMeasures:
     @property
     def has_known_answers(self) -> bool:
         """Whether better answers are known, by design or from people."""
-        return self.raters.has_people or bool((self.rows["known_answer"] >= 0).any())
+        return self.raters.has_people or self.measures["accuracy"].value is not None
 
     @property
     def has_too_many_rows_for_remedies(self) -> bool:

@@ -122,7 +122,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
         )
         opens = {"data-view": remedies_tab.NAME}
         steps.append(NextStep("Compare remedies", told, "Remedies", opens))
-    elif not (filtered.measured_judge_rows["known_answer"] >= 0).any():
+    elif bias.overall("accuracy").value is None:
         told = "votes by people show how often the judge is right"
         steps.append(NextStep("Ask people", told, "Vote", {"data-tab": "vote"}))
     bounds = _flip_bounds(bias)

@@ -666,11 +666,11 @@ def test_a_broken_run_counts_its_calls_in_one_way():
     assert says(words(show_notices(known)), "16 replies", "71 calls")
     kpis = words(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
     assert says(kpis, "Spent", "unknown") and "free" not in kpis
-    assert says(kpis, "Unusable replies", "4", "of 20")
+    assert says(kpis, "Failed calls", "4", "of 20", "Open 4 calls")
     refused = show_kpis(replace(known, unpriced=0), LiveFigures(0, NO_VERDICT, 2, None, None, None))
     assert says(words(refused), "Spent", "$0")  # no attempt that could have been billed
     line = StudySummary("s", False, 1.0, lambda: Counter(pending=51, ok=16, error=4))
-    assert study_state(line, [], 4, 4).text == "55 calls left"
+    assert study_state(line, [], 4).text == "55 calls left"
 
 
 def test_a_cost_without_token_counts_is_unknown_and_not_free():
