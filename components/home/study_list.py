@@ -12,7 +12,7 @@ from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.study.plan import demo_studies, draft_studies, example_files
 from judges.engine.engine import Engine
-from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
+from studies.domain import HUMAN_PREFIX
 from studies.errors import AccessDenied, EvenhandError, StudyError
 from studies.store.queries.alignment_queries import derived_studies
 from studies.store.store import Store, StudySummary
@@ -51,11 +51,9 @@ class StudyState:
     dot: Dot
 
 
-def study_state(
-    line: StudySummary, running: Iterable[str], unusable: int = 0, run_failed: bool = False
-) -> StudyState:
-    """State of a study. `running`: names of the studies with an active run; `unusable`: number of
-    its replies without a usable verdict; `run_failed`: whether its last run failed."""
+def study_state(line: StudySummary, running: Iterable[str], run_failed: bool = False) -> StudyState:
+    """State of a study. `running`: names of the studies with an active run; `run_failed`: whether
+    its last run failed."""
     if line.name in running:
         done = share(line.judged / max(1, line.planned), 0)
         return StudyState(f"Running, {done}", "run", "running")
@@ -70,16 +68,8 @@ def study_state(
     if line.judged < line.planned:
         left = count(line.planned - line.judged, "call")
         return StudyState(f"{left} left", "run", "unfinished")
-    told = f", {count(unusable)} unusable" if unusable else ""
+    told = f", {count(line.unusable)} unusable" if line.unusable else ""
     return StudyState(f"Done{told}", "results", "done")
-
-
-def _count_unusable(store: Store, line: StudySummary) -> int:
-    """Number of unusable replies; 0 for a recorded study or one without replies."""
-    if line.recorded or not line.judged:
-        return 0
-    rows = [(status, n) for *_, status, n in store.ask_counts(line.name)]
-    return sum(n for status, n in rows if status not in (*USABLE_STATUSES, "pending"))
 
 
 def studies_html(
@@ -95,9 +85,7 @@ def studies_html(
     rows = [
         {
             "line": line,
-            "state": study_state(
-                line, running, _count_unusable(store, line), last_runs.get(line.name) == "failed"
-            ),
+            "state": study_state(line, running, last_runs.get(line.name) == "failed"),
             "asks": question if line.name == asked else "",
             "calls": _calls_text(store, line),
             "judges": _judges_text(store, line.name),

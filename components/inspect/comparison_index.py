@@ -299,20 +299,14 @@ def _flip_mask(index: ComparisonIndex, toward: str) -> Mask:
 
 
 def _status_mask(index: ComparisonIndex, status: str) -> Mask:
-    return index.mask_with_any_row(_rows_with_status(index, status))
+    return index.mask_with_any_row(rows_with_status(index, status))
 
 
-def _rows_with_status(index: ComparisonIndex, status: str) -> Mask:
+def rows_with_status(index: ComparisonIndex, status: str) -> Mask:
     """Mask of the replies with this status; with FAILURES, of all unusable ones."""
     column = index.frame["status"]
     failed = status == FAILURES
     return np.asarray(~column.isin(list(USABLE_STATUSES)) if failed else column == status, bool)
-
-
-def count_rows_with_status(index: ComparisonIndex, matching: Ints, status: str) -> int:
-    """Number of replies with this status in the comparisons `matching`."""
-    rows = _rows_with_status(index, status)
-    return int(np.isin(index.comparison_of_row[rows], matching).sum())
 
 
 def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow:

@@ -18,12 +18,12 @@ from components.inspect.comparison_index import (
     comparison_rows,
     count_by_filter,
     count_by_verification,
-    count_rows_with_status,
     filter_comparisons,
     find_comparison,
     index_comparisons,
     menu_choices,
     page_number,
+    rows_with_status,
 )
 from components.inspect.url_selection import Selection
 from components.inspect.verification_filter import verification_masks
@@ -140,12 +140,13 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
     verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
     matching = filter_comparisons(index, selection, found, verified)
+    with_status = rows_with_status(index, selection.status)
     base = InspectedStudy(
         selection,
         len(studies),
         study.planned,
         total=len(matching),
-        replies=count_rows_with_status(index, matching, selection.status),
+        replies=int(np.isin(index.comparison_of_row[with_status], matching).sum()),
         counts=count_by_filter(index, selection, found, verified),
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),

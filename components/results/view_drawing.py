@@ -24,11 +24,10 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
-from components.results.view.unreadable_share import count_failed_calls
 from components.results.view.unusable_replies import EMPTY_FILTERS, find_if_all_unusable, has_votes
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
-from metrics.estimation.row_selection import people_mask
+from metrics.estimation.row_selection import count_failed_calls, people_mask
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 

@@ -9,7 +9,6 @@ from components.filtering.filters import judge_rows_or_people_rows
 from components.html import panel, templates
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, join
-from components.results.view.unreadable_share import failures_title
 from components.run.run_facts import RunFacts
 from metrics.position.position_measures import consistency
 from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
@@ -31,7 +30,7 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
         return EMPTY
     parts = [
         panel.panel_heading(
-            failures_title(kinds),
+            panel.failures_title(kinds),
             "the latest of each kind; unusable replies enter no measure, unless "
             "the preset counts them as ties",
         )

@@ -23,8 +23,7 @@ from components.html.panel import (
     progress_bar,
     wrap,
 )
-from components.html.pieces import share_kpi
-from components.results.view.unreadable_share import failures_title
+from components.html.pieces import failures_title, share_kpi
 from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
 from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote

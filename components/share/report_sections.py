@@ -28,7 +28,6 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, ReportPanel, View
-from components.results.view.unreadable_share import failures_title
 from components.results.view.unusable_replies import find_if_all_unusable
 from components.results.view_drawing import show_data_note
 from components.share import paper_text
@@ -176,7 +175,7 @@ def _unusable_replies_and_costs_section(filtered: FilteredStudy, figures: Report
         if not s.judge.startswith(HUMAN_PREFIX)
     ]
     subtitle = "unusable replies enter no measure, unless the preset counts them as ties"
-    title = failures_title({f.status for f in bad})
+    title = pieces.failures_title({f.status for f in bad})
     unusable = panel_html(title, subtitle, failures if bad else none)
     return unusable + panel_html("Costs", "", plain_table(head, costs))
 

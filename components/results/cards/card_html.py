@@ -29,9 +29,8 @@ from components.results.cards.measure_table import show_measures
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
-from components.results.view.unreadable_share import replies_text
 from metrics.catalogue import records
-from metrics.estimation import row_selection
+from metrics.estimation.row_selection import reply_noun, usable_status_mask
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 
 SLOT_COLOURS: Final = ("first", "second")
@@ -118,8 +117,7 @@ def _orders_text(card: ReportCard) -> str:
 def _card_head(card: ReportCard, orders: str) -> Any:
     """HTML head of a report card; `orders`: text such as "both orders"."""
     filtered = card.raters.filtered
-    usable = row_selection.select_rows(card.rows, row_selection.usable_status_mask(card.rows))
-    items = usable["item"].nunique()
+    items = card.rows.loc[usable_status_mask(card.rows), "item"].nunique()
     judged = f"{count(items, 'item')} in {orders}" if items else "no verdict"
     prompt = f"prompt {card.prompt}" if card.prompt else ""
     words = ["Report card of a judge", prompt, f"study {filtered.name}", judged]
@@ -276,9 +274,9 @@ def _how_computed_text(card: ReportCard) -> str:
             f"{count(people.single_vote_cases)} have a single vote. "
         )
     return (
-        f"{replies_text(card.rows)}{more}, {count(read)} with a verdict. Intervals: "
-        f"95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay together. "
-        f"{votes}A judge that chooses at random: random verdicts that choose each position equally "
-        "often, with as many ties as this judge.\n\nFixed rules choose the sentences of this card "
+        f"{count(len(card.rows), reply_noun(card.rows))}{more}, {count(read)} with a verdict. "
+        f"Intervals: 95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay "
+        f"together. {votes}A judge that chooses at random: random verdicts that choose each "
+        "position equally often, with as many ties as this judge.\n\nFixed rules choose the sentences of this card "
         "from its numbers. Hover over a sentence to see its rule and threshold."
     )

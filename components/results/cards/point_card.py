@@ -9,13 +9,7 @@ import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
 from components.results.cards.sentence_rules import CARD_FACTS, NO_REPLY_RULES, UNUSABLE_RULES
-from components.results.view.unreadable_share import (
-    FORMAT_ADVICE,
-    MANY_UNUSABLE,
-    count_failed_calls,
-    replies_text,
-    unreadable_share,
-)
+from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import RECORDS, records_reading_texts
 from metrics.estimation import row_selection
@@ -102,13 +96,14 @@ class PointCard:
     def sentences(self) -> list[str]:
         """Sentences on the judge's verdicts, on unusable replies if these are many, on the effect
         of the order, and advice; without a usable reply, only this fact and advice."""
-        failed = count_failed_calls(rows := self.rows_without_noise_repeats)
+        failed = row_selection.count_failed_calls(rows := self.rows_without_noise_repeats)
         values = {"unusable": self.unusable_share.value, "failed": failed}
         if failed == len(rows):
             return [rule.text.format(failed=count(failed, "call")) for rule in NO_REPLY_RULES]
         if not self.usable_count:
             return [
-                f"None of this judge's {replies_text(rows)} has a verdict.",
+                f"None of this judge's {count(len(rows), row_selection.reply_noun(rows))} has a "
+                "verdict.",
                 "Read the replies: this judge may not be able to use the prompt's verdict format.",
             ]
         told = [self._quality_sentence, self._order_sentence, self._advice_sentence]

@@ -13,7 +13,7 @@ from components.results.bias.option_tests import (
     option_p_values,
 )
 from components.results.cards.card_measures import CardMeasures
-from components.results.view.unreadable_share import count_failed_calls, unreadable_share
+from components.results.view.unreadable_share import unreadable_share
 from metrics.catalogue import position_records
 from metrics.catalogue.nudge_records import LONGER
 from metrics.estimation import row_selection
@@ -68,7 +68,7 @@ class ReportCard(CardMeasures):
         slot, label = self._slot_and_label_deviations()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
         read = row_selection.select_picks(self.rows)
-        failed = count_failed_calls(self.planned_rows)
+        failed = row_selection.count_failed_calls(self.planned_rows)
         return {
             "replies": len(self.planned_rows) - failed,
             "failed": failed,

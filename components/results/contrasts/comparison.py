@@ -73,11 +73,6 @@ def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 
 def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     """The side that the filters select (else the most consistent one), and the side `other`."""
-    return pair_sides(filtered, _name_of_filtered_side(filtered), other)
-
-
-def _name_of_filtered_side(filtered: FilteredStudy) -> str:
-    """Name of the side that the filters select; "" for none."""
     chosen = filtered.filter
     wanted = {
         name: "" if value == ALL_CHOICE else value
@@ -89,7 +84,7 @@ def _name_of_filtered_side(filtered: FilteredStudy) -> str:
             wanted[name] = ""
     rater = (wanted["judge"], wanted["prompt"])
     selected = (name for name, one in known.items() if (one.judge, one.prompt) == rater)
-    return next(selected, "") if any(rater) else ""
+    return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
 
 
 def judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
@@ -117,8 +112,8 @@ def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple
     sentence names the one that is compared."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     title, lead = panels.contrast_headline(pair, family)
-    if not pair.problem and not _name_of_filtered_side(filtered):
-        kind = "judge" if pair.left.judge else "prompt"
+    kind = "judge" if pair.left.judge else "prompt"
+    if not pair.problem and getattr(filtered.filter, kind) == ALL_CHOICE:
         lead += f" No {kind} is chosen in the filters, so {pair.left.name} is compared."
     return title, lead
 

@@ -28,7 +28,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view import next_step_rows, unreadable_share, unusable_replies
 from components.results.view.result_view import Body, Content, Panel, View
 from metrics.catalogue.position_records import ENTROPY
-from metrics.estimation.row_selection import people_mask
+from metrics.estimation.row_selection import count_failed_calls, people_mask
 from studies.frames.point_columns import GOLD_COLUMN
 
 NAME: Final = "Summary"
@@ -63,9 +63,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     rows = filtered.measured_judge_rows
     unusable = unusable_replies.unusable_share(rows)
     if unusable >= unreadable_share.MANY_UNUSABLE and not chosen_rater(filtered):
-        failed = unreadable_share.count_failed_calls(rows)
-        told = f"calls gave no usable verdict; {count(failed, 'call')} failed"
-        told = told if failed else "replies are unusable"
+        failed = count_failed_calls(rows)
+        none = f"calls gave no usable verdict; {count(failed)} failed"
+        told = none if failed else "replies are unusable"
         lead += f" {share(unusable, 0)} of the judges' {told}."
     return title, lead.lstrip()
 

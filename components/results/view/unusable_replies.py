@@ -15,13 +15,8 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.next_step_rows import NextStep
-from components.results.view.unreadable_share import (
-    FORMAT_ADVICE,
-    MANY_UNUSABLE,
-    count_failed_calls,
-    unreadable_share,
-)
-from judges.engine.pending_asks import quote_cost_if_possible, statuses_to_retry
+from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
+from judges.engine.pending_asks import QuoteCache
 from judges.rendering.messages import verdict_instruction
 from metrics.catalogue.answer_records import UNUSABLE
 from metrics.estimation import row_selection
@@ -178,10 +173,9 @@ def repair_steps(
         open_unusable_text(filtered),
         {"data-select": json.dumps({"status": "failures"})},
     )
-    counts = store.counts(name)
-    runs = failed and bool(counts.get("pending"))  # Run then repeats failed calls too
-    repeated = ERROR_STATUSES if runs else statuses_to_retry(counts)
-    again = quote_cost_if_possible(store, name, repeated, pending=runs)
+    runs = failed and bool(store.counts(name).get("pending"))  # Run then repeats failed calls too
+    missing, retried = QuoteCache(store).run_and_retry_quotes(name)
+    again = missing if runs else retried
     if not again.asks or not may_run:
         return [read]
     change = NextStep(
@@ -212,5 +206,5 @@ def open_unusable_text(filtered: FilteredStudy) -> str:
     rows = row_selection.select_rows(rows, ~row_selection.usable_status_mask(rows))
     listed = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)[1]
     units = "answer" if (rows["options"] == 1).all() else "comparison"
-    opened = count(len(rows), "call" if count_failed_calls(rows) else "reply")
+    opened = count(len(rows), row_selection.reply_noun(rows))
     return f"Open {opened} of {count(listed, units)}"

@@ -19,10 +19,11 @@ from components.results.view_drawing import VIEWS, render_view_uncached, view_he
 from components.run.failed_replies import show_failures
 from components.run.live_figures import NO_VERDICT, LiveFigures
 from components.run.past_runs import show_run
-from components.run.run_facts import QuoteCache, load_run_facts
+from components.run.run_facts import load_run_facts
 from components.run.status_html import show_finding, show_kpis, start_button_text
 from components.share.paper_text import methods_paragraph
 from judges.engine.engine import Engine
+from judges.engine.pending_asks import QuoteCache
 from judges.engine.run_state import RunSettings
 from studies.store.queries.cost_queries import judge_costs
 from studies.store.queries.run_costs import attempt_totals
@@ -100,7 +101,7 @@ def test_a_failed_call_is_no_reply(dead, engine):
     told = text_of(show_failures(dead.store, known))
     assert says(told, "Failed calls") and says(told, "Open 4 calls")
     (cost,) = judge_costs(dead.store, "small")
-    assert cost.replies == 0 and says(methods_paragraph(dead), "0 replies", "4 failed calls")
+    assert cost.replies == 0 and says(methods_paragraph(dead), "Of 4 calls", "0 had")
 
 
 def test_the_card_of_a_judge_without_a_reply_claims_no_judged_item(dead):

@@ -86,7 +86,8 @@ def test_a_link_names_the_replies_and_the_comparisons_that_it_opens(demo, study,
     page = load_inspect_page(demo, inspect_filters_for_mark(filtered, {"status": "failures"}))
     unit = "answers" if study == demo_studies.SINGLE_STUDY else "comparisons"
     listed = text_of(list_html(page))
-    assert open_unusable_text(filtered) == f"Open {page.replies} replies of {page.total} {unit}"
+    link = f"Open {page.replies} replies of {page.total} {unit}"
+    assert open_unusable_text(filtered) == link
     assert page.replies == filtered.unusable_count and page.replies in (replies, page.replies)
     assert says(listed, f"{page.total} {unit}, {page.replies} replies")
 
