@@ -277,6 +277,7 @@ def _how_computed_text(card: ReportCard) -> str:
         f"{count(len(card.rows), reply_noun(card.rows))}{more}, {count(read)} with a verdict. "
         f"Intervals: 95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay "
         f"together. {votes}A judge that chooses at random: random verdicts that choose each "
-        "position equally often, with as many ties as this judge.\n\nFixed rules choose the sentences of this card "
-        "from its numbers. Hover over a sentence to see its rule and threshold."
+        "position equally often, with as many ties as this judge.\n\nFixed rules choose the "
+        "sentences of this card from its numbers. Hover over a sentence to see its rule and "
+        "threshold."
     )

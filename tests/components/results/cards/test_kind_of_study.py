@@ -61,7 +61,7 @@ def test_cards_of_four_options_advise_every_order_and_miss_no_known_answer(optio
 
 def test_a_comparison_of_prompts_names_the_pairs_that_four_options_lack(options):
     made = text_of(comparison_html(options, "grade-simple", "Agreement"))
-    assert says(made, "Agreement with people", "no pair of answers")
+    assert says(made, "Agreement with people", "no pair")
     assert "no better answer" not in made
 
 

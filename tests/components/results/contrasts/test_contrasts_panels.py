@@ -123,7 +123,7 @@ def test_a_side_that_no_filter_selects_is_named(scene):
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
     said = text(show_measure_family(pair_with_filtered_side(scene, "", ""), "Quality"))
-    assert says(said, "Not", AGREEMENT.name, "no pair of answers")
+    assert says(said, "Not", AGREEMENT.name, "no pair", "answers")
     assert "Consistency" in said
 
 
