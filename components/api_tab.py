@@ -51,7 +51,7 @@ def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
     """The API functions that read studies; a read-only page has them too."""
 
     def list_studies() -> list[dict[str, Any]]:
-        """Lists the studies of this page: name, planned calls, finished calls, and whether the
+        """Lists the studies of this page: name, planned calls, calls with a reply, and whether the
         replies were recorded elsewhere."""
         return [
             {

@@ -26,7 +26,7 @@ from judges.planning.plan import Plan, asks_of, load_stored_plan, make_plan, sav
 from judges.rendering.prompt_library import prompt_path, read_judge_prompts, save_prompt
 from judges.security import key_consents, key_store
 from judges.twins.make_twins import add_twins, describe_twins, list_twins
-from studies.domain import RETRYABLE_STATUSES, Verdict
+from studies.domain import RETRYABLE_STATUSES, Verdict, count_calls_left
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import PlanChange, Store, open_existing_store
@@ -170,7 +170,7 @@ def _run_and_print_summary(made: Plan, store: Store, settings: RunSettings) -> i
     name = made.study.name
     print(run_summary(snapshot, store.token_totals(name), attempt_totals(store, name)))
     store.close()
-    left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
+    left = count_calls_left(snapshot.counts)
     return 1 if left else 0
 
 

@@ -26,6 +26,20 @@ RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
     {"error", "empty", "truncated", "too_long", "unsupported"}
 )
 """Statuses of calls that are made again when a user retries the failed calls of a study."""
+ERROR_STATUSES: Final[frozenset[Status]] = frozenset({"error"})
+"""Statuses of failed calls: they have no reply, and every run makes them again."""
+
+
+def count_calls_left(counts: Mapping[str, int]) -> int:
+    """Return the number of calls without a reply, which the next run makes: those not made yet and
+    those that failed. `counts`: status -> number of calls."""
+    return sum(counts.get(status, 0) for status in ("pending", *ERROR_STATUSES))
+
+
+def count_stored_replies(counts: Mapping[str, int]) -> int:
+    """Return the number of calls with a reply: all "planned" ones except those that are left."""
+    return counts.get("planned", 0) - count_calls_left(counts)
+
 
 Rater = tuple[str, str]
 """Names of a judge and of the prompt it is called with."""

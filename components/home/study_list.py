@@ -12,7 +12,7 @@ from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.study.plan import demo_studies, draft_studies, example_files
 from judges.engine.engine import Engine
-from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
+from studies.domain import HUMAN_PREFIX
 from studies.errors import AccessDenied, EvenhandError, StudyError
 from studies.store.queries.alignment_queries import derived_studies
 from studies.store.store import Store, StudySummary
@@ -51,16 +51,9 @@ class StudyState:
     dot: Dot
 
 
-def study_state(
-    line: StudySummary,
-    running: Iterable[str],
-    unusable: int = 0,
-    failed: int = 0,
-    run_failed: bool = False,
-) -> StudyState:
-    """State of a study. `running`: names of the studies with an active run; `unusable`: number of
-    its replies without a usable verdict; `failed`: number of its calls without a reply, which the
-    next run makes again; `run_failed`: whether its last run failed."""
+def study_state(line: StudySummary, running: Iterable[str], run_failed: bool = False) -> StudyState:
+    """State of a study. `running`: names of the studies with an active run; `run_failed`: whether
+    its last run failed."""
     if line.name in running:
         done = share(line.judged / max(1, line.planned), 0)
         return StudyState(f"Running, {done}", "run", "running")
@@ -70,23 +63,13 @@ def study_state(
         return StudyState("Not run yet", "study", "ready")
     if not line.judged and run_failed:
         return StudyState(f"Failed: {count(line.planned, 'call')} left", "run", "unfinished")
-    if not line.judged:
+    if not line.judged and not line.failed:
         return StudyState(f"Ready: {count(line.planned, 'call')}", "study", "ready")
     if line.judged < line.planned:
-        left = count(line.planned - line.judged + failed, "call")
+        left = count(line.planned - line.judged, "call")
         return StudyState(f"{left} left", "run", "unfinished")
-    told = f", {count(unusable)} unusable" if unusable else ""
+    told = f", {count(line.unusable)} unusable" if line.unusable else ""
     return StudyState(f"Done{told}", "results", "done")
-
-
-def _count_unusable_and_failed(store: Store, line: StudySummary) -> tuple[int, int]:
-    """Numbers of unusable replies and, among them, of failed calls; (0, 0) for a recorded study or
-    one without replies."""
-    if line.recorded or not line.judged:
-        return 0, 0
-    rows = [(status, n) for *_, status, n in store.ask_counts(line.name)]
-    bad = sum(n for status, n in rows if status not in (*USABLE_STATUSES, "pending"))
-    return bad, sum(n for status, n in rows if status == "error")
 
 
 def studies_html(
@@ -102,12 +85,7 @@ def studies_html(
     rows = [
         {
             "line": line,
-            "state": study_state(
-                line,
-                running,
-                *_count_unusable_and_failed(store, line),
-                last_runs.get(line.name) == "failed",
-            ),
+            "state": study_state(line, running, last_runs.get(line.name) == "failed"),
             "asks": question if line.name == asked else "",
             "calls": _calls_text(store, line),
             "judges": _judges_text(store, line.name),

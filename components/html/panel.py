@@ -10,6 +10,7 @@ from components.html.pieces import brand_html as brand_html
 from components.html.pieces import button_html as button_html
 from components.html.pieces import data_note as data_note
 from components.html.pieces import empty_state as empty_state
+from components.html.pieces import failures_title as failures_title
 from components.html.pieces import finding_html as finding_html
 from components.html.pieces import how_computed as how_computed
 from components.html.pieces import kpi_strip as kpi_strip

@@ -8,14 +8,14 @@ data-select and need components.layout.widgets.ClickableHTML.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import DASH, count, interval, share, slot_name
 from components.html.markup import EMPTY, Markup, attributes, bold_and_code_html, fill, join, link
 from components.html.templates import macros
-from studies.domain import Estimate, Status
+from studies.domain import ERROR_STATUSES, Estimate, Status
 
 TEMPLATE: Final = "html/pieces.html"
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
@@ -72,6 +72,13 @@ def share_kpi(
         note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}".removeprefix(", ")
         note += f"; {beside}" if beside else ""
     return Kpi(label, share(estimate.value), note=f"{before}{note}{after}")
+
+
+def failures_title(kinds: Collection[str]) -> str:
+    """Title of the calls without a verdict; `kinds`: their statuses. A failed call is no reply."""
+    if not ERROR_STATUSES.intersection(kinds):
+        return "Unusable replies"
+    return "Failed calls" if ERROR_STATUSES.issuperset(kinds) else "Calls without a verdict"
 
 
 def unusable_replies_kpi(

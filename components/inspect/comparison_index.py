@@ -299,10 +299,14 @@ def _flip_mask(index: ComparisonIndex, toward: str) -> Mask:
 
 
 def _status_mask(index: ComparisonIndex, status: str) -> Mask:
+    return index.mask_with_any_row(rows_with_status(index, status))
+
+
+def rows_with_status(index: ComparisonIndex, status: str) -> Mask:
+    """Mask of the replies with this status; with FAILURES, of all unusable ones."""
     column = index.frame["status"]
     failed = status == FAILURES
-    rows = ~column.isin(list(USABLE_STATUSES)) if failed else column == status
-    return index.mask_with_any_row(np.asarray(rows, bool))
+    return np.asarray(~column.isin(list(USABLE_STATUSES)) if failed else column == status, bool)
 
 
 def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow:

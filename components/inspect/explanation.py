@@ -9,7 +9,7 @@ from typing import Literal
 from components.html.format import count, slot_name
 from components.inspect.comparison_index import OrderVerdict
 from components.inspect.load_comparison import ComparisonDetail
-from studies.domain import BY_DESIGN, USABLE_STATUSES, Item
+from studies.domain import BY_DESIGN, ERROR_STATUSES, USABLE_STATUSES, Item
 from studies.frames.known_answers import best_answer, best_answers, better_answer
 
 
@@ -36,6 +36,9 @@ def explain_comparison(opened: ComparisonDetail) -> Explanation:
 def _main_finding(opened: ComparisonDetail) -> Explanation:
     orders = opened.line.verdicts
     failed = [order for order in orders if order.status not in USABLE_STATUSES]
+    if failed and all(order.status in ERROR_STATUSES for order in failed):
+        told = f"{count(len(failed))} of {count(len(orders), 'call')} failed, so there is no reply."
+        return Explanation("warn", "Failed calls.", told)
     if failed:
         return Explanation("warn", "Unusable replies.", _failure_text(failed, orders))
     if any(order.is_divided for order in orders):

@@ -84,7 +84,7 @@ def _filter_buttons(selection: Selection, counts: Mapping[str, int]) -> Iterator
 
 def _status_filter_buttons(status: str, counts: Mapping[str, int]) -> Iterator[FilterButton]:
     on = status == FAILURES
-    yield "Unusable replies", counts[FAILURES], {"status": "" if on else FAILURES}, on
+    yield "With unusable replies", counts[FAILURES], {"status": "" if on else FAILURES}, on
     if not status:
         return
     kinds = [name for name in STATUSES if name not in USABLE_STATUSES and counts[name]]

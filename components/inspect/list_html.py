@@ -19,7 +19,7 @@ from components.inspect.url_selection import (
     parse_selection,
 )
 from components.inspect.verification_filter import ANY_CHECK
-from studies.domain import USABLE_STATUSES
+from studies.domain import ERROR_STATUSES, USABLE_STATUSES
 
 __all__ = ["Selection", "apply_click", "detail_panel", "filter_bar", "list_html", "parse_selection"]
 
@@ -44,7 +44,12 @@ def list_html(inspected: InspectedStudy) -> Markup:
     title = picked if orders == 2 else "position chosen in each order"
     page, last = inspected.selection.page, (inspected.total - 1) // PAGE_SIZE
     shown = (page * PAGE_SIZE + 1, min((page + 1) * PAGE_SIZE, inspected.total))
-    return wrap(html.comparisons(address, title, inspected.total, rows, shown, page, last))
+    single = all(len(line.model_names) == 1 for line in inspected.lines)
+    told = count(inspected.total, "answer" if single else "comparison")
+    if inspected.selection.status:
+        noun = "call" if inspected.selection.status in ERROR_STATUSES else "reply"
+        told += f", {count(inspected.replies, noun)}"
+    return wrap(html.comparisons(address, title, inspected.total, told, rows, shown, page, last))
 
 
 def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:

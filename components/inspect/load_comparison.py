@@ -23,6 +23,7 @@ from components.inspect.comparison_index import (
     index_comparisons,
     menu_choices,
     page_number,
+    rows_with_status,
 )
 from components.inspect.url_selection import Selection
 from components.inspect.verification_filter import verification_masks
@@ -103,7 +104,8 @@ class ComparisonDetail:
 class InspectedStudy:
     """Content of the Inspect tab for one selection of filters. `studies`: number of stored studies;
     `planned`: number of planned calls; `lines`: the listed page; `total`: number of matches;
-    `previous`, `next`: keys that open the neighbours."""
+    `replies`: number of replies with the selected status among them; `previous`, `next`: keys that
+    open the neighbours."""
 
     selection: Selection
     studies: int
@@ -114,6 +116,7 @@ class InspectedStudy:
     and those before and after the opened one."""
     questions: Mapping[str, str] | None = None
     total: int = 0
+    replies: int = 0
     place: int = 0
     """Index of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
@@ -137,11 +140,13 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
     verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
     matching = filter_comparisons(index, selection, found, verified)
+    with_status = rows_with_status(index, selection.status)
     base = InspectedStudy(
         selection,
         len(studies),
         study.planned,
         total=len(matching),
+        replies=int(np.isin(index.comparison_of_row[with_status], matching).sum()),
         counts=count_by_filter(index, selection, found, verified),
         verified=count_by_verification(index, selection, found, verified),
         choices=menu_choices(index),

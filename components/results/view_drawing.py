@@ -23,15 +23,10 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
-from components.results.view.unusable_replies import (
-    EMPTY_FILTERS,
-    NO_MEASURE_TEXT,
-    find_if_all_unusable,
-    has_votes,
-)
+from components.results.view.unusable_replies import EMPTY_FILTERS, find_if_all_unusable, has_votes
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
-from metrics.estimation.row_selection import people_mask
+from metrics.estimation.row_selection import count_failed_calls, people_mask
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
@@ -146,13 +141,17 @@ def study_headline(store: Store, name: str) -> str:
 
 def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     """Headline of a view and the sentence below it. If no verdict passes the filters, or no reply
-    is usable, every view's headline says so, except that of Agreement if people voted."""
+    is usable, every view's headline says so, except that of Agreement if people voted. Without
+    judgements, a failed last run is named with its reason."""
+    runs = filtered.store.runs(filtered.name) if filtered.unfiltered_frame.empty else ()
+    if runs and runs[0].state == "failed":
+        return "No call got a reply: the last run failed.", runs[0].reason
     if filtered.measured_judge_rows.empty and len(filtered.unfiltered_frame):
         return EMPTY_FILTERS
     unusable = find_if_all_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.headline(filtered)
-    return unusable.sentence, NO_MEASURE_TEXT
+    return unusable.sentence, unusable.consequence
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
@@ -174,7 +173,8 @@ def show_data_note(
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     rows = filtered.measured_judge_rows  # of people, if no other row is left
-    calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum())
+    failed = count_failed_calls(rows)
+    calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum()) - failed
     added, source = comparison.judgements_beyond_filters(filtered, other) if other else (0, "")
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
@@ -183,8 +183,10 @@ def show_data_note(
         sizes.append(f"{count(votes, 'vote')} of people")
     where = f"in the study “{filtered.name}”"
     parts = [f"{' and '.join(sizes) or 'No judgements'} {where}."]
-    if not sizes and len(filtered.unfiltered_frame):
+    if not sizes and not failed and len(filtered.unfiltered_frame):
         parts = [f"No judgement {where} passes the filters."]
+    if failed:
+        parts.append(f"{count(failed, 'call')} failed.")
     if source:
         parts.append(f"{count(added, 'judgement')} compared with them: study “{source}”.")
     if twins := len(filtered.store.frame(filtered.name, "only")):

@@ -12,7 +12,7 @@ from components.html.markup import EMPTY, Markup, join
 from components.run.run_facts import RunFacts
 from metrics.position.position_measures import consistency
 from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
-from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
+from studies.domain import ERROR_STATUSES, STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.store.store import Store
 
 html: Final = templates.macros("run/run.html")
@@ -30,8 +30,8 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
         return EMPTY
     parts = [
         panel.panel_heading(
-            "Unusable replies",
-            "the latest reply of each kind of failure; unusable replies enter no measure, unless "
+            panel.failures_title(kinds),
+            "the latest of each kind; unusable replies enter no measure, unless "
             "the preset counts them as ties",
         )
     ]
@@ -61,7 +61,8 @@ def failure_row(
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
     shown = [("Example", {"key": example.ask.key})] if link_example and example else []
-    shown += [(f"Open {count(asks)}", {"status": status})] if link_example and link_all else []
+    opens = f"Open {count(asks, 'call' if status in ERROR_STATUSES else 'reply')}"
+    shown += [(opens, {"status": status})] if link_example and link_all else []
     links = join(panel.button_html(panel.Action(*one), small=True) for one in shown)
     badge = panel.status_badge(status, asks)
     return html.failure(badge, who, told[:400], " ".join(told.split()), links)
@@ -80,7 +81,7 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
         f"{rate} of {count(facts.calls_made, 'call')} gave an unusable reply. These "
         f"are left out of the measures{effect}."
     )
-    read = panel.Action(f"Read the {count(unusable)}", {"status": "failures"})
+    read = panel.Action(f"Read {count(unusable, 'reply')}", {"status": "failures"})
     return panel.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
 

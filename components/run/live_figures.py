@@ -17,8 +17,7 @@ from components.charts.figures import (
     win_rate_figure,
 )
 from components.html.markup import EMPTY, Markup
-from components.run.run_facts import QuoteCache
-from judges.engine.pending_asks import CostQuote
+from judges.engine.pending_asks import CostQuote, QuoteCache
 from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.catalogue.records import RECORDS

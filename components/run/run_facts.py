@@ -1,24 +1,22 @@
 """State of a study for the Run tab: its run, calls by status, costs, and calls to be made."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
+from judges.engine.pending_asks import CostQuote, QuoteCache, statuses_to_retry
 from judges.engine.run import Run
-from judges.engine.snapshot import RunSnapshot, count_stored_replies
+from judges.engine.snapshot import RunSnapshot
 from judges.security.key_consents import KeyDestination, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
-from studies import errors, settings
-from studies.domain import RETRYABLE_STATUSES, JudgeSpec, Status
+from studies import domain, settings
+from studies.domain import JudgeSpec, Status
 from studies.spec.study import Study
 from studies.store.queries.run_costs import RunSpending, spending_by_run, study_spending
 from studies.store.run_journal import list_possibly_paid_calls
 from studies.store.store import Store, StoredRun
 
-ERROR_STATUSES: Final = frozenset({"error"})
-"""Statuses of finished calls that a run makes again, besides the missing calls."""
 KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
 """Reasons for the end of a run after which a key must be typed again."""
@@ -68,7 +66,7 @@ class RunFacts:
     def reply_count(self) -> int:
         """Number of calls with a stored reply; a failed call has none and is made again by the next
         run."""
-        return count_stored_replies(self.counts)
+        return domain.count_stored_replies(self.counts)
 
     @property
     def calls_made(self) -> int:
@@ -106,7 +104,7 @@ class RunFacts:
     @property
     def retry_includes_unreadable(self) -> bool:
         """Whether Retry also repeats calls whose replies contain no readable verdict."""
-        more = self.retry_statuses - RETRYABLE_STATUSES
+        more = self.retry_statuses - domain.RETRYABLE_STATUSES
         return any(self.counts.get(status) for status in more)
 
     @property
@@ -114,43 +112,6 @@ class RunFacts:
         """Whether there are calls to retry. While calls are missing, errors do not count, because
         Run repeats them too."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
-
-
-class QuoteCache:
-    """Estimated number and cost of the calls of studies, computed once for each version of a study.
-
-    `forecast` returns the number and cost of all calls of a study, as if none had been made.
-    """
-
-    def __init__(
-        self, store: Store, forecast: Callable[[str], CostQuote | None] = lambda _: None
-    ) -> None:
-        self._store, self._forecast = store, forecast
-
-    def whole_study_quote(self, study: str) -> CostQuote | None:
-        """Number and cost of all calls of a study, as if none had been made; None if unknown."""
-        return self._store.memoised(
-            study, ("forecast",), lambda: self._try_forecast(study), self._store.plan_sha(study)
-        )
-
-    def _try_forecast(self, study: str) -> CostQuote | None:
-        try:
-            return self._forecast(study)
-        except errors.EvenhandError:  # a prompt or an item is missing
-            return None
-
-    def run_and_retry_quotes(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """Number and cost of the calls that Run would make, and of those that Retry would make."""
-        return self._store.memoised(
-            study,
-            ("cost quotes",),
-            lambda: (
-                quote_cost_if_possible(self._store, study, ERROR_STATUSES),
-                quote_cost_if_possible(
-                    self._store, study, statuses_to_retry(self._store.counts(study)), pending=False
-                ),
-            ),
-        )
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:

@@ -23,13 +23,13 @@ from components.html.panel import (
     progress_bar,
     wrap,
 )
-from components.html.pieces import share_kpi
+from components.html.pieces import failures_title, share_kpi
 from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
 from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote
 from judges.engine.snapshot import RunSnapshot
 from metrics.catalogue.position_records import FLIPS
-from studies.domain import STATUSES, USABLE_STATUSES
+from studies.domain import ERROR_STATUSES, STATUSES, USABLE_STATUSES
 from studies.store.store import Store
 
 REPLY_SCOPES: Final = ("All", "Unusable only")
@@ -277,9 +277,10 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     if facts.complete and facts.offers_retry:
         failed = facts.failed
         note += f"; asking again: {count(failed.asks, 'call')}, {dollars(failed.dollars)}"
+    link = f"Open {count(failures, 'call' if ERROR_STATUSES.intersection(kinds) else 'reply')}"
     return Kpi(
-        "Unusable replies", count(failures), f"of {count(facts.calls_made)}", note,
-        link=f"Open {count(failures)}", select={"status": "failures"},
+        failures_title(kinds), count(failures), f"of {count(facts.calls_made)}", note,
+        link=link, select={"status": "failures"},
     )  # fmt: skip
 
 

@@ -16,9 +16,11 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import EMPTY_CELL, PaperTable, chosen_filters_text
+from metrics.estimation.row_selection import reply_noun
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 from studies.spec.study import Study
+from studies.texts.counts import plural
 
 _LATEX_ESCAPES: Final = str.maketrans(
     {
@@ -114,6 +116,7 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
     study, frame = filtered.study, filtered.measured_judge_rows
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
+    noun = reply_noun(frame)
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
     if filtered.has_only_people:
         return _people_paragraph(filtered, readable)
@@ -124,9 +127,9 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
         f"{count(frame['item'].nunique(), 'item')} of "
         f"{_data_text(filtered)}.",
-        f"{_orders_text(filtered)} Of {count(len(frame), 'reply')}, {count(readable)} had a "
+        f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a "
         "verdict; "
-        f"replies without one{_unusable_counts_text(filtered)} were "
+        f"{plural(noun)} without one{_unusable_counts_text(filtered)} were "
         f"{'counted as ties' if filtered.rule[1] == 'tie' else 'left out, not counted as ties'}.",
         _order_combination_sentence(filtered),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
@@ -170,14 +173,15 @@ def _single_answers_paragraph(
 ) -> str:
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
     rows = filtered.measured_judge_rows
+    noun = reply_noun(rows)
     start = (
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
         f"{count(rows['item'].nunique(), 'item')}{_filters_text(filtered)}. Of "
-        f"{count(len(rows), 'reply')}, "
-        f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other replies are not "
-        f"counted in any rate.{_repeats_text(filtered)} Intervals are 95{NARROW_SPACE}% and treat "
-        "items as clusters."
+        f"{count(len(rows), noun)}, "
+        f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other "
+        f"{plural(noun)} are not counted in any rate.{_repeats_text(filtered)} Intervals are "
+        f"95{NARROW_SPACE}% and treat items as clusters."
     )
     end = _simulated_text(filtered.study, judges), _twins_text(filtered)
     start = " ".join(part for part in (start, *end) if part)

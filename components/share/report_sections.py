@@ -28,7 +28,7 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, ReportPanel, View
-from components.results.view.unusable_replies import NO_MEASURE_TEXT, find_if_all_unusable
+from components.results.view.unusable_replies import find_if_all_unusable
 from components.results.view_drawing import show_data_note
 from components.share import paper_text
 from judges.rendering.prompt import parse_prompt
@@ -66,7 +66,7 @@ def _title_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     line += f"Report made {_format_day(time.time())}."
     unusable = find_if_all_unusable(filtered)
     if unusable is not None:
-        title, lead = unusable.sentence, NO_MEASURE_TEXT
+        title, lead = unusable.sentence, unusable.consequence
     elif filtered.has_only_people:
         title, lead = agreement_view.agreement_headline(load_agreement(filtered))
     else:
@@ -175,7 +175,8 @@ def _unusable_replies_and_costs_section(filtered: FilteredStudy, figures: Report
         if not s.judge.startswith(HUMAN_PREFIX)
     ]
     subtitle = "unusable replies enter no measure, unless the preset counts them as ties"
-    unusable = panel_html("Unusable replies", subtitle, failures if bad else none)
+    title = pieces.failures_title({f.status for f in bad})
+    unusable = panel_html(title, subtitle, failures if bad else none)
     return unusable + panel_html("Costs", "", plain_table(head, costs))
 
 

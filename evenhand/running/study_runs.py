@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 from evenhand.extras import report_missing_extra
 from evenhand.running.function_judge import FunctionJudge, JudgeLike, collect_judges
 from evenhand.study_table import JudgedStudy, read
+from studies.domain import count_calls_left
 from studies.errors import StudyError
 from studies.files.items import dump_item
 
@@ -71,7 +72,7 @@ def _follow_run(started: Run, progress: bool) -> None:
 
     out = progress_stream() if progress else cast(TextIO, _SilentStream())
     snapshot = supervise_run(started, out)
-    left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
+    left = count_calls_left(snapshot.counts)
     if left:
         why = "; ".join(f"{f.judge}: {f.reason}: {f.example}" for f in snapshot.failures[:3])
         warnings.warn(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan
+from studies.domain import count_calls_left
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 
@@ -102,7 +103,7 @@ def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
             "--engine ray"
         )
     store.close()
-    return 1 if counts.get("pending", 0) + counts.get("error", 0) else 0
+    return 1 if count_calls_left(counts) else 0
 
 
 def _make_progress_printer() -> Callable[[ImportTally], None]:

@@ -60,6 +60,7 @@ class AskAttempts:
     lease_refusal: NotStarted | None = None
     usage: Usage = NO_USAGE
     cost: float | None = None
+    """Dollars of the latest attempt; 0 if it was refused or reached no server, None if unknown."""
     total: float | None = None
     seconds: float = 0.0
     attempts_made: int = 0
@@ -179,6 +180,7 @@ class AskAttempts:
         self._record_cost(outcome, reserved)
         billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed or self.cost is not None
         await self.reservation.settle(self.state.allowance, self.cost, billed=billed)
+        self.cost = self.cost if billed else 0.0
         return outcome
 
     @property

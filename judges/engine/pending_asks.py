@@ -4,7 +4,7 @@ of a run."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -161,6 +161,43 @@ def quote_cost_if_possible(
         left = store.counts(study)
         asks = sum(left.get(status, 0) for status in statuses) + pending * left.get("pending", 0)
         return CostQuote(asks, None)
+
+
+class QuoteCache:
+    """Estimated number and cost of the calls of studies, computed once for each version of a study.
+
+    `forecast` returns the number and cost of all calls of a study, as if none had been made.
+    """
+
+    def __init__(
+        self, store: Store, forecast: Callable[[str], CostQuote | None] = lambda _: None
+    ) -> None:
+        self._store, self._forecast = store, forecast
+
+    def whole_study_quote(self, study: str) -> CostQuote | None:
+        """Number and cost of all calls of a study, as if none had been made; None if unknown."""
+        return self._store.memoised(
+            study, ("forecast",), lambda: self._try_forecast(study), self._store.plan_sha(study)
+        )
+
+    def _try_forecast(self, study: str) -> CostQuote | None:
+        try:
+            return self._forecast(study)
+        except errors.EvenhandError:  # a prompt or an item is missing
+            return None
+
+    def run_and_retry_quotes(self, study: str) -> tuple[CostQuote, CostQuote]:
+        """Number and cost of the calls that Run would make, and of those that Retry would make."""
+        return self._store.memoised(
+            study,
+            ("cost quotes",),
+            lambda: (
+                quote_cost_if_possible(self._store, study, domain.ERROR_STATUSES),
+                quote_cost_if_possible(
+                    self._store, study, statuses_to_retry(self._store.counts(study)), pending=False
+                ),
+            ),
+        )
 
 
 def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float | None:

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from judges.engine.limits.stragglers import describe_slow_calls
 from judges.engine.run_state import JudgeState, RunState
 from judges.money.costs import Ledger
-from studies.domain import Judgement
+from studies.domain import Judgement, count_stored_replies
 
 RunStatus = Literal["running", "paused", "stopped", "done", "failed"]
 RATE_WINDOW_SECONDS: Final = 30.0
@@ -52,11 +52,6 @@ class JudgeWait(NamedTuple):
     ceiling: int = 0
     limiter: int = 0
     """Number of the judge's rate limiter in this run; judges of one endpoint share a limiter."""
-
-
-def count_stored_replies(counts: Mapping[str, int]) -> int:
-    """Number of calls with a stored reply, from the numbers of planned, pending and failed ones."""
-    return counts.get("planned", 0) - counts.get("pending", 0) - counts.get("error", 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from judges.planning.plan import make_plan, save_plan
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import prompt_path
 from judges.security import key_consents
+from studies.domain import count_calls_left
 from studies.people.label_split import SEED
 from studies.people.study_labels import PAIRS
 from studies.spec.derived_names import candidate_study_name
@@ -182,7 +183,7 @@ def _write_or_ask_candidates(
     run = runs.start_look(task, read, plan)
     snapshot = supervise_run(run)
     print(report(runs.store, task.plan.study.name, task.judge.name, task.prompt.name))
-    left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
+    left = count_calls_left(snapshot.counts)
     if left:
         print(
             f"{left:,} calls have no reply ({snapshot.reason or snapshot.state}); the others are "

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.estimation import integer_codes
-from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
+from studies.domain import ERROR_STATUSES, HUMAN_PREFIX, USABLE_STATUSES
 from studies.frames.frame import NO_PICK, QUESTION_COLUMN, SEP, SUSPECT_COLUMN, TIE
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,16 @@ def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
     a shallow copy: a full copy of five million rows would take half a gigabyte."""
     selected = np.asarray(mask, np.bool_)
     return frame.copy(deep=False) if selected.all() else frame.loc[selected]
+
+
+def count_failed_calls(frame: pd.DataFrame) -> int:
+    """Count the calls that failed, so that there is no reply."""
+    return int(frame["status"].isin(list(ERROR_STATUSES)).sum())
+
+
+def reply_noun(frame: pd.DataFrame) -> str:
+    """Word for a row of the frame: "reply", or "call" if a call failed, which has no reply."""
+    return "call" if count_failed_calls(frame) else "reply"
 
 
 def usable_status_mask(frame: pd.DataFrame) -> Mask:

@@ -295,7 +295,8 @@ CALL_AGREEMENT: Final = measures.Measure(
     "agreement",
     "share",
     _tally_call_credits,
-    empty="no better answer is known, or fewer than half of the comparisons have both orders",
+    empty="no pair of answers has a known better answer, or fewer than half of these pairs have "
+    "both orders",
 )
 """Agreement of single calls with the better answers: the same number on the page, in the library
 and in the summary."""

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.domain import Ask, Item, Judgement
+from studies.domain import ERROR_STATUSES, USABLE_STATUSES, Ask, Item, Judgement, count_calls_left
 from studies.errors import StoreUnusable, StudyError, UnknownStudy
 from studies.frames.frame_codes import NO_PICK
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
@@ -55,8 +55,18 @@ class StudySummary:
 
     @cached_property
     def judged(self) -> int:
-        """Number of asks with a judgement, errors included."""
-        return self.planned - self._counts["pending"]
+        """Number of asks with a reply; a failed call has none."""
+        return self.planned - count_calls_left(self._counts)
+
+    @property
+    def unusable(self) -> int:
+        """Number of replies without a usable verdict."""
+        return self.judged - sum(self._counts[status] for status in USABLE_STATUSES)
+
+    @property
+    def failed(self) -> int:
+        """Number of asks whose call failed."""
+        return sum(self._counts[status] for status in ERROR_STATUSES)
 
     @cached_property
     def _counts(self) -> Counter[str]:

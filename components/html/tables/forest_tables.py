@@ -77,7 +77,7 @@ def _flip_row_html(row: FlipRow, max_flips: int) -> Markup:
     widths = (f"{38 * value / max_flips:.2f}%" for value in (row.first, row.second))
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
-    opens = pieces.Action(f"Open {count(total)}", select)
+    opens = pieces.Action(f"Open {count(total, 'flip')}", select)
     button = pieces.button_html(opens) if total else ""
     return macros(pieces.TEMPLATE).flip_row(row, *widths, button)
 

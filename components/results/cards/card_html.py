@@ -30,6 +30,7 @@ from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.catalogue import records
+from metrics.estimation.row_selection import reply_noun, usable_status_mask
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 
 SLOT_COLOURS: Final = ("first", "second")
@@ -116,9 +117,10 @@ def _orders_text(card: ReportCard) -> str:
 def _card_head(card: ReportCard, orders: str) -> Any:
     """HTML head of a report card; `orders`: text such as "both orders"."""
     filtered = card.raters.filtered
-    items = count(card.rows["item"].nunique(), "item")
+    items = card.rows.loc[usable_status_mask(card.rows), "item"].nunique()
+    judged = f"{count(items, 'item')} in {orders}" if items else "no verdict"
     prompt = f"prompt {card.prompt}" if card.prompt else ""
-    words = ["Report card of a judge", prompt, f"study {filtered.name}", f"{items} in {orders}"]
+    words = ["Report card of a judge", prompt, f"study {filtered.name}", judged]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")
     simulated = {judge.name for judge in filtered.study.judges if judge.kind == "simulated"}
@@ -237,21 +239,24 @@ def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
     spent, chosen = card.spending, card.raters.filtered.filter
-    failed = f"{count(spent.unusable)} without a verdict"
+    parts = [f"{count(spent.unusable)} without a verdict"]
+    parts += [f"{count(spent.repeats)} repeated in the same order"] if spent.repeats else []
+    parts += [f"{count(spent.twins)} on twins (Nudges)"] if spent.twins else []
+    parts += [f"besides, {count(spent.failed, 'failed call')}"] if spent.failed else []
     if replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE, rule=STUDY_RULE) != Filter():
-        failed += "; the filters do not apply"
+        parts.append("the filters do not apply")
     tokens, each = (DASH, "not recorded"), "price unknown"
     if spent.prompt_tokens is not None:
-        parts = (spent.prompt_tokens, spent.completion_tokens)
-        tokens = (" + ".join(map(formats.tokens, parts)), "")
-    if spent.dollars is not None and spent.replies:
+        both = (spent.prompt_tokens, spent.completion_tokens)
+        tokens = (" + ".join(map(formats.tokens, both)), "")
+    if spent.dollars is not None and spent.replies > spent.unpriced:
         thousand = 1000 * spent.dollars / (spent.replies - spent.unpriced)
         each = f"{formats.dollars(thousand)} for 1,000 replies"
     dollars = DASH if spent.dollars is None else formats.dollars(spent.dollars)
     timing = "median" if spent.timed else "not recorded"
     return _CARD.spent(
         [
-            ("Replies", count(spent.replies), failed),
+            ("Replies", count(spent.replies), "; ".join(parts)),
             ("Tokens, in and out", *tokens),
             ("Time per reply", formats.duration(spent.median_seconds), timing),
             ("Dollars", dollars, each),
@@ -260,7 +265,8 @@ def _cost_html(card: ReportCard) -> Any:
 
 
 def _how_computed_text(card: ReportCard) -> str:
-    replies, read = len(card.planned_rows), int(card.facts["read"] or 0)
+    read, repeats = int(card.facts["read"] or 0), len(card.rows) - len(card.planned_rows)
+    more = f" (with {count(repeats, 'repeat')} in the same order)" if repeats else ""
     people, votes = card.voter_agreement, ""
     if people.cases:
         votes = (
@@ -268,9 +274,10 @@ def _how_computed_text(card: ReportCard) -> str:
             f"{count(people.single_vote_cases)} have a single vote. "
         )
     return (
-        f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: 95{NARROW_SPACE}%, "
-        f"items as clusters: all orders and pairs of an item stay together. {votes}A judge "
-        "that chooses at random: random verdicts that choose each position equally often, with as "
-        "many ties as this judge.\n\nFixed rules choose the sentences of this card from its "
-        "numbers. Hover over a sentence to see its rule and threshold."
+        f"{count(len(card.rows), reply_noun(card.rows))}{more}, {count(read)} with a verdict. "
+        f"Intervals: 95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay "
+        f"together. {votes}A judge that chooses at random: random verdicts that choose each "
+        "position equally often, with as many ties as this judge.\n\nFixed rules choose the "
+        "sentences of this card from its numbers. Hover over a sentence to see its rule and "
+        "threshold."
     )

@@ -303,11 +303,16 @@ class CardMeasures:
         return float((rows["pick"] == TIE).mean()) if len(rows) else None
 
     @property
+    def has_known_answers(self) -> bool:
+        """Whether better answers are known, by design or from people."""
+        return self.raters.has_people or self.measures["accuracy"].value is not None
+
+    @property
     def has_too_many_rows_for_remedies(self) -> bool:
-        """Whether better answers are known, but on too many verdicts to compare remedies on a
-        report card."""
-        frame = self.raters.filtered.whole_frame_by_person
-        return len(frame) > MAX_ADVICE_ROWS and self.raters.known_answer_source != "none"
+        """Whether better answers of pairs are known, but on too many verdicts to compare remedies
+        on a report card."""
+        many = len(self.raters.filtered.whole_frame_by_person) > MAX_ADVICE_ROWS
+        return many and self.compares_pairs and self.has_known_answers
 
     @cached_property
     def recommendation(self) -> Recommendation | None:

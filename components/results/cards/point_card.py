@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
-from components.results.cards.sentence_rules import NO_VERDICT
+from components.results.cards.sentence_rules import CARD_FACTS, NO_REPLY_RULES, UNUSABLE_RULES
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
 from metrics.catalogue.records import RECORDS, records_reading_texts
@@ -96,16 +96,20 @@ class PointCard:
     def sentences(self) -> list[str]:
         """Sentences on the judge's verdicts, on unusable replies if these are many, on the effect
         of the order, and advice; without a usable reply, only this fact and advice."""
+        failed = row_selection.count_failed_calls(rows := self.rows_without_noise_repeats)
+        values = {"unusable": self.unusable_share.value, "failed": failed}
+        if failed == len(rows):
+            return [rule.text.format(failed=count(failed, "call")) for rule in NO_REPLY_RULES]
         if not self.usable_count:
             return [
-                f"None of this judge's {count(len(self.rows_without_noise_repeats), 'reply')} "
-                "has a verdict.",
+                f"None of this judge's {count(len(rows), row_selection.reply_noun(rows))} has a "
+                "verdict.",
                 "Read the replies: this judge may not be able to use the prompt's verdict format.",
             ]
         told = [self._quality_sentence, self._order_sentence, self._advice_sentence]
-        if NO_VERDICT.applies({"unusable": self.unusable_share.value}):
-            told.insert(1, NO_VERDICT.text.format(unusable=share(self.unusable_share.value, 0)))
-        return told
+        texts = {name: CARD_FACTS[name].write(value or 0.0) for name, value in values.items()}
+        said = [rule.text.format(**texts) for rule in UNUSABLE_RULES if rule.applies(values)]
+        return [*told[:1], *said[:1], *told[1:]]
 
     @property
     def _quality_sentence(self) -> str:

@@ -23,6 +23,9 @@ from studies.domain import Estimate
 from studies.frames.frame import SEP
 
 SEE_REMEDIES: Final = "The view Remedies compares remedies by the known better answers."
+COMPARE_LATER: Final = " To compare this with other remedies, the better answers must be known."
+PAIR_WORDS: Final = "each pair", "both orders", "average the two verdicts"
+OPTION_WORDS: Final = "each set of answers", "every order", "take the answer chosen most often"
 WARM: Final = 0.5
 STEADY: Final = 0.02
 """At a temperature of WARM or more, a warning is shown if the whole interval of the changes on a
@@ -65,8 +68,10 @@ class ReportCard(CardMeasures):
         slot, label = self._slot_and_label_deviations()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
         read = row_selection.select_picks(self.rows)
+        failed = row_selection.count_failed_calls(self.planned_rows)
         return {
-            "replies": len(self.planned_rows),
+            "replies": len(self.planned_rows) - failed,
+            "failed": failed,
             "read": len(read),
             "items": read["item"].nunique(),
             "orders": int(self.planned_rows["orders"].max()) if len(self.planned_rows) else 0,
@@ -139,6 +144,8 @@ class ReportCard(CardMeasures):
         """Key of SENTENCE_WORDS -> text that the sentences insert."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
+        kind = PAIR_WORDS if self.compares_pairs else OPTION_WORDS
+        known = self.has_known_answers
         return {
             "repeat": self._repeat_text(),
             "cache": self._cached_repeats_warning(),
@@ -151,6 +158,9 @@ class ReportCard(CardMeasures):
             "order_effect": self._difference_text(self.order_effect),
             "memory": self._difference_text(self.repeat_dependence),
             "beside_person": self._difference_from_person_text(),
+            **dict(zip(("each", "orders_wanted", "combine"), kind, strict=True)),
+            "unknown": "" if known else ", and no better answers are known",
+            "compare": "" if known else COMPARE_LATER,
         }
 
     def _difference_from_person_text(self) -> str:

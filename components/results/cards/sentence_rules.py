@@ -39,6 +39,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "orders": "orders",
         "remedies": "remedies compared with known better answers",
     },
+    lambda value: count(int(value), "call"): {"failed": "failed calls"},
     lambda value: count(int(value), "item"): {"items": "items with a verdict"},
     lambda value: count(int(value), "reply"): {"replies": "replies"},
     lambda value: count(int(value), "comparison"): {
@@ -147,13 +148,15 @@ def parse_rules(text: str) -> tuple[SentenceRule, ...]:
 RULE_GROUPS: Final = {
     "steadiness": parse_rules(
         """
+        no reply: replies ≤ 0, failed > 0
+            No call to this judge got a reply: {failed} failed.
         silent: read ≤ 0
             No verdict could be read from {replies}.
         no order: orders ≤ 0
             The records do not say which answer was shown first, so position bias cannot be
             measured.
         one order: orders ≤ 1
-            This judge saw each pair in one order only, so position bias cannot be measured.
+            This judge saw {each} in one order only, so position bias cannot be measured.
         few items: items < 5
             There are verdicts on only {items}, too few for a conclusion about this judge.
         incomplete: sets ≤ 0
@@ -197,6 +200,10 @@ RULE_GROUPS: Final = {
     ),
     "quality": parse_rules(
         """
+        no reply: replies ≤ 0, failed > 0
+            Nothing is known about its verdicts.
+        failed calls: unusable ≥ 0.05, failed > 0
+            **{unusable} of the calls to this judge** gave no usable verdict; {failed} failed.
         no verdict: unusable ≥ 0.05
             **{unusable} of this judge's replies** are unusable.
         a handful: items < 5
@@ -235,12 +242,15 @@ RULE_GROUPS: Final = {
     ),
     "advice": parse_rules(
         f"""
+        check it: replies ≤ 0, failed > 0
+            Check this judge's address and key, and whether its server runs; then run the study
+            again.
         read them: read ≤ 0
             Read the replies: this judge may not be able to use the prompt's verdict format.
         fix the format: unreadable ≥ {MANY_UNUSABLE}
             {FORMAT_ADVICE}
         both orders: orders ≤ 1
-            Judge in both orders.
+            Judge in {{orders_wanted}}.
         more items: items < 5
             Let this judge compare answers to more items before you rely on its verdicts.
         every order: sets ≤ 0
@@ -255,13 +265,11 @@ RULE_GROUPS: Final = {
             Use another judge or prompt: this judge's verdicts in different orders agree little more
             often than by chance (κ at most {{kappa_high}}).
         average: flips ≥ 0.1, lean_p < 0.05
-            Judge each pair in both orders and average the two verdicts. To compare this with
-            other remedies, the better answers must be known.
+            Judge {{each}} in {{orders_wanted}} and {{combine}}.{{compare}}
         no advice: flips ≥ 0.1
-            No remedy is advised: no position is significantly preferred, and no better answers
-            are known.
+            No remedy is advised: no position is significantly preferred{{unknown}}.
         quick look:
-            For a first impression, judge in one order; for a report, judge in both orders.
+            For a first impression, judge in one order; for a report, judge in {{orders_wanted}}.
         """
     ),
 }
@@ -269,8 +277,10 @@ RULE_GROUPS: Final = {
 fewer than 5 items are too few for a claim, fewer than 20 comparisons unless a test is significant;
 the level of tests is 5 %."""
 
-NO_VERDICT: Final = RULE_GROUPS["quality"][0]
-"""The rule on unusable replies."""
+NO_REPLY_RULES: Final = tuple(rules[0] for rules in RULE_GROUPS.values())
+"""The rules for a judge of which all calls failed, one of each group."""
+UNUSABLE_RULES: Final = RULE_GROUPS["quality"][1:3]
+"""The rules on many failed calls and unusable replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +292,14 @@ class CardSentence:
 
 SENTENCE_WORDS: Final = (
     "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy", "order_effect",
-    "memory", "beside_person",
+    "memory", "beside_person", "each", "orders_wanted", "combine", "compare", "unknown",
 )  # fmt: skip
 """Keys of the texts that a sentence may insert besides values: the changes on a repeat, a warning
 of repeats that hardly ever differ, the preferred position, the preferred label, the net flip rate,
 such as "(12.0 points toward first [3.1, 20.4])", the shares of right, wrong and tied verdicts, the
 lead over chance, the advice of the view Remedies, and differences with their intervals: flips minus
-changes on a repeat, repeats further apart minus consecutive ones, judge minus replaced person."""
+changes on a repeat, repeats further apart minus consecutive ones, judge minus replaced person;
+words for pairs or more options, and on unknown better answers."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

@@ -108,9 +108,14 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
 
 def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
-    and the side named `other`, in the measures of `view`."""
+    and the side named `other`, in the measures of `view`. If the filters select no side, the
+    sentence names the one that is compared."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
-    return panels.contrast_headline(pair, family)
+    title, lead = panels.contrast_headline(pair, family)
+    kind = "judge" if pair.left.judge else "prompt"
+    if not pair.problem and getattr(filtered.filter, kind) == ALL_CHOICE:
+        lead += f" No {kind} is chosen in the filters, so {pair.left.name} is compared."
+    return title, lead
 
 
 def comparison_html(filtered: FilteredStudy, other: str, view: str) -> Markup:

@@ -15,7 +15,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
 from components.layout.widgets import HiddenText
 from judges.engine.engine import Engine
-from judges.engine.snapshot import count_stored_replies
+from studies.domain import count_stored_replies
 
 REFRESH_SECONDS: Final = 5
 _CONTROLS: Final = macros("results/controls/controls.html")

@@ -12,6 +12,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from metrics.estimation.row_selection import COMPARISON_KEY, group_codes
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Item
 from studies.frames.frame import NO_PICK, SEP, TIE
@@ -46,8 +47,8 @@ class TwinPair:
 
 @dataclass(frozen=True)
 class TwinExamples:
-    """Examples of one family for one judge and prompt. `total`: number of items with a usable
-    verdict on such a twin; `select`: filters of Inspect for the twin that was shown most often."""
+    """Examples of one family for one judge and prompt. `select`: filters of Inspect for the twin
+    that was shown most often; `total`: number of comparisons that these list."""
 
     family: str
     pairs: tuple[TwinPair, ...]
@@ -58,7 +59,8 @@ class TwinExamples:
 def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinExamples:
     """Load at most SHOWN_PAIRS examples of a family of twins: the items with the most verdicts in
     the direction of the effect. Items whose texts are not stored give no example."""
-    rows = _usable_twin_verdicts(filtered, effect)
+    every = _twin_rows(filtered, effect)
+    rows = every.loc[every["pick"] != NO_PICK]
     toward = (effect.beyond_floor.value or 0) >= 0
     names = rows["shown"].astype(str).tolist()
     columns = (rows[name].tolist() for name in ("item", "pick", CHANGED_COLUMN))
@@ -80,12 +82,14 @@ def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinExamp
     if twins:
         select["contestant"] = min(twins, key=lambda name: (-twins[name], name))
     chosen = {key: value for key, value in select.items() if value}
-    return TwinExamples(effect.family, tuple(found), len(by_item), chosen)
+    shows = [chosen.get("contestant") in str(names).split(SEP) for names in every["shown"]]
+    total = group_codes(every.loc[shows], COMPARISON_KEY)[1]
+    return TwinExamples(effect.family, tuple(found), total, chosen)
 
 
-def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
-    """Choices and ties on twins of the effect's family, by its judge and prompt (by all prompts if
-    the effect names none), on the items of the selected category."""
+def _twin_rows(filtered: FilteredStudy, effect: TwinEffect) -> pd.DataFrame:
+    """Judgements on twins of the effect's family, by its judge and prompt (by all prompts if the
+    effect names none), on the items of the selected category."""
     chosen = Filter(category=filtered.filter.category)
     rows = filtered.memoise(
         ("twin rows", chosen),
@@ -94,7 +98,7 @@ def _usable_twin_verdicts(filtered: FilteredStudy, effect: TwinEffect) -> pd.Dat
     mask = (rows[TWIN_COLUMN] == effect.family) & (rows["judge"] == effect.judge)
     if effect.prompt:
         mask &= rows["prompt"] == effect.prompt
-    return rows.loc[mask & (rows["pick"] != NO_PICK)]
+    return rows.loc[mask]
 
 
 def _find_twin_name(shown: str) -> str:

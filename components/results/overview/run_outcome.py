@@ -112,7 +112,9 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     if flips:
         told = f"{count(flips, 'comparison')} with the replies in both orders side by side"
         opens = {"data-select": json.dumps({"flipped": True})}
-        steps.append(NextStep("See which comparisons flipped", told, f"Open {count(flips)}", opens))
+        steps.append(
+            NextStep("See which comparisons flipped", told, f"Open {count(flips, 'flip')}", opens)
+        )
     if has_known_winners(filtered):
         told = (
             "rules that combine several verdicts, compared by how often they are right; no new "
@@ -120,8 +122,8 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
         )
         opens = {"data-view": remedies_tab.NAME}
         steps.append(NextStep("Compare remedies", told, "Remedies", opens))
-    else:
-        told = "votes by people on some pairs show how often the judge is right"
+    elif bias.overall("accuracy").value is None:
+        told = "votes by people show how often the judge is right"
         steps.append(NextStep("Ask people", told, "Vote", {"data-tab": "vote"}))
     bounds = _flip_bounds(bias)
     if bounds is not None and (bounds[1] - bounds[0]) / 2 > WIDE:
@@ -155,6 +157,6 @@ def _unusable_html(
     """HTML for a study without a usable verdict: expected form, example of a reply, next steps.
     `may_run`: whether the reader may run the study."""
     steps = unusable_replies.repair_steps(filtered, unusable, on_run=True, may_run=may_run)
-    title, why = unusable_replies.EXPLANATION_TITLE, unusable_replies.NO_MEASURE_TEXT
+    title, why = unusable_replies.EXPLANATION_TITLE, unusable.consequence
     panel = panel_html(title, why, unusable_replies.explanation_html(filtered))
     return panel + _next_steps_panel(steps)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import Raters
-from components.html.format import NARROW_SPACE, share
+from components.html.format import NARROW_SPACE, count, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_heading, unwrapped_panel_heading, wrap
 from components.results.bias import tab as bias_tab
@@ -27,7 +27,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view import next_step_rows, unreadable_share, unusable_replies
 from components.results.view.result_view import Body, Content, Panel, View
 from metrics.catalogue.position_records import ENTROPY
-from metrics.estimation.row_selection import people_mask
+from metrics.estimation.row_selection import count_failed_calls, people_mask
 from studies.frames.point_columns import GOLD_COLUMN
 
 NAME: Final = "Summary"
@@ -59,9 +59,13 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     sentence below it ends with the unusable replies if these are many and no card states them."""
     alone = not has_comparisons(filtered)
     title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).headline(filtered)
-    failed = unusable_replies.unusable_share(filtered.measured_judge_rows)
-    if failed >= unreadable_share.MANY_UNUSABLE and not chosen_rater(filtered):
-        lead += f" {share(failed, 0)} of the judges' replies are unusable."
+    rows = filtered.measured_judge_rows
+    unusable = unusable_replies.unusable_share(rows)
+    if unusable >= unreadable_share.MANY_UNUSABLE and not chosen_rater(filtered):
+        failed = count_failed_calls(rows)
+        none = f"calls gave no usable verdict; {count(failed)} failed"
+        told = none if failed else "replies are unusable"
+        lead += f" {share(unusable, 0)} of the judges' {told}."
     return title, lead.lstrip()
 
 

@@ -16,17 +16,18 @@ from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.next_step_rows import NextStep
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
-from judges.engine.pending_asks import CostQuote, quote_cost_if_possible, statuses_to_retry
+from judges.engine.pending_asks import QuoteCache
 from judges.rendering.messages import verdict_instruction
 from metrics.catalogue.answer_records import UNUSABLE
-from metrics.estimation.row_selection import people_mask
-from studies.domain import STATUSES, Estimate, Judgement, Rater
+from metrics.estimation import row_selection
+from studies.domain import ERROR_STATUSES, STATUSES, Estimate, Judgement, Rater
 
 MAX_EXAMPLE: Final = 160
 """Maximum characters of the example reply; of a longer reply, only the end is shown."""
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
 NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
+CHECKED: Final = "the judge's address and key, and whether its server runs"
 EMPTY_FILTERS: Final = ("No verdict passes the filters.", "Remove a filter to see verdicts.")
 """Headline and the sentence below it, if the study has verdicts but the filters leave none."""
 EXPLANATION_TITLE: Final = "Why there is no verdict"
@@ -45,9 +46,22 @@ class UnusableReplies:
         return sum(self.by_status.values())
 
     @property
+    def only_failed_calls(self) -> bool:
+        """Whether all calls failed, so that there is no reply at all."""
+        return ERROR_STATUSES.issuperset(self.by_status)
+
+    @property
+    def consequence(self) -> str:
+        """Sentence below the headline: what unusable replies count for, or what to check."""
+        failed = f"Failed calls have no reply. Check {CHECKED}."
+        return failed if self.only_failed_calls else NO_MEASURE_TEXT
+
+    @property
     def sentence(self) -> str:
         """Sentence with the number of replies by status; with the word "calls" instead of "replies"
         if some calls ended in an error, without a reply."""
+        if self.only_failed_calls:
+            return f"No call got a reply: {count(self.total, 'call')} failed."
         noun = "calls" if self.by_status.get("error") else "replies"
         verb = "returned" if noun == "calls" else "contains"
         kinds = ", ".join(
@@ -108,16 +122,18 @@ def put_format_advice_first(
 
 
 def has_votes(filtered: FilteredStudy) -> bool:
-    return bool(people_mask(filtered.frame).any())
+    return bool(row_selection.people_mask(filtered.frame).any())
 
 
 def explanation_html(filtered: FilteredStudy) -> Markup:
-    """HTML of the form of a verdict that the prompt requests, if known, and of an example of an
-    unusable reply; empty if there is none."""
+    """HTML of an unusable reply and of the form of a verdict that its prompt requests, if known; if
+    all calls failed, of the latest error. Empty if there is none."""
     example = _find_unusable_reply(filtered)
     if example is None:
         return EMPTY
     ask = example.ask
+    if example.status in ERROR_STATUSES:
+        return fill("<p><b>Error of the latest call to {}:</b> {}</p>", ask.judge, example.detail)
     prompt = stored_prompt(filtered.store, ask.key)
     wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
     lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
@@ -147,16 +163,19 @@ def repair_steps(
     filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
 ) -> list[NextStep]:
     """Actions for unusable replies: read them; if calls can be made again and the reader may run
-    the study (`may_run`), also change the prompt, and ask again. The button "ask again" presses
-    Retry if the page shows the Run tab (`on_run`); otherwise it opens the Run tab."""
-    number = count(unusable.total)
+    the study (`may_run`), also change the prompt (if all calls failed, check the judge), and ask
+    again. The last button presses Run or Retry if the page shows the Run tab (`on_run`); otherwise
+    it opens the Run tab."""
+    store, name, failed = filtered.store, filtered.name, unusable.only_failed_calls
     read = NextStep(
-        "Read the replies",
-        "each reply with the prompt as sent, and why no verdict was found",
-        f"Open {number}",
+        "See the failed calls" if failed else "Read the replies",
+        f"each with the prompt as sent, and {'its error' if failed else 'why it has no verdict'}",
+        open_unusable_text(filtered),
         {"data-select": json.dumps({"status": "failures"})},
     )
-    again = _quote_retry(filtered)
+    runs = failed and bool(store.counts(name).get("pending"))  # Run then repeats failed calls too
+    missing, retried = QuoteCache(store).run_and_retry_quotes(name)
+    again = missing if runs else retried
     if not again.asks or not may_run:
         return [read]
     change = NextStep(
@@ -165,19 +184,27 @@ def repair_steps(
         "Edit prompt",
         {"data-tab": "study", "data-to": PROMPT_ON_STUDY},
     )
-    opens = {"data-click": "#eh-retry"} if on_run else {"data-tab": "run"}
+    told = "the same calls with the same prompt; the replies may be unusable again"
+    if failed:
+        change = NextStep("Check the judge", CHECKED, "Study", {"data-tab": "study"})
+        told = "all calls without a reply"
+    opens = {"data-click": "#eh-start" if runs else "#eh-retry"} if on_run else {"data-tab": "run"}
+    calls = count(again.asks, "call")
     ask = NextStep(
-        "Ask again",
-        "the same calls with the same prompt; the replies may be unusable again"
-        + ("" if on_run else "; the button opens Run, where the calls are started"),
-        f"Ask {count(again.asks, 'call')} again, {dollars(again.dollars)}",
+        "Run" if runs else "Ask again",
+        told + ("" if on_run else "; the button opens Run, where the calls are started"),
+        f"{f'Run {calls}' if runs else f'Ask {calls} again'}, {dollars(again.dollars)}",
         opens,
     )
-    return [read, change, ask]
+    return [change, ask, read] if failed else [read, change, ask]
 
 
-def _quote_retry(filtered: FilteredStudy) -> CostQuote:
-    """Number and cost of the calls that the button Retry would make."""
-    store, name = filtered.store, filtered.name
-    again = statuses_to_retry(store.counts(name))
-    return quote_cost_if_possible(store, name, again, pending=False)
+def open_unusable_text(filtered: FilteredStudy) -> str:
+    """Label of a link to the unusable replies (calls, if some failed) that pass the filters, with
+    the number of comparisons that Inspect lists: "Open 95 replies of 64 comparisons"."""
+    rows = filtered.measured_judge_rows
+    rows = row_selection.select_rows(rows, ~row_selection.usable_status_mask(rows))
+    listed = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)[1]
+    units = "answer" if (rows["options"] == 1).all() else "comparison"
+    opened = count(len(rows), row_selection.reply_noun(rows))
+    return f"Open {opened} of {count(listed, units)}"

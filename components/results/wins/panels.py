@@ -17,6 +17,7 @@ from components.html.tables import value_table as tables
 from components.html.tables.level_stacks import level_legend, level_table
 from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
+from components.results.view.unusable_replies import open_unusable_text
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.creation_table import creation_table
@@ -138,7 +139,7 @@ def _missing_verdicts_notice(
         lost, won = ("this verdict", "it") if one else ("all missing verdicts", "all")
         text += f"If {best} lost {lost}, its win rate would be {low}; if it won {won}, {high}."
     title = "count as ties in these win rates" if ties else "are excluded"
-    opens = Action(f"Open {count(missing)}", {"status": "failures"})
+    opens = Action(open_unusable_text(filtered), {"status": "failures"})
     return notice_html("warn", f"Missing verdicts {title}.", text, opens)
 
 

@@ -16,7 +16,7 @@ from judges.planning.forecast import Forecast, forecast_asks, simulated_judges, 
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
-from studies.domain import REFERENCE, Item
+from studies.domain import REFERENCE, Item, count_calls_left
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -140,7 +140,7 @@ def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
-    return asks - int(counts.get("pending", 0)) - int(counts.get("error", 0))
+    return asks - count_calls_left(counts)
 
 
 def _sample_plan(plan: Plan, asks: int) -> Plan:

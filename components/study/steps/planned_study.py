@@ -1,7 +1,6 @@
 """Values from which the precision of a planned study is computed: numbers of items, judges and
 repeats, forecast of the calls, and variance of the verdicts."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -25,6 +24,7 @@ from metrics.win_rates.planned_width import (
     planned_width,
 )
 from metrics.win_rates.precision_plan import PrecisionPlan
+from studies.domain import count_stored_replies
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -129,8 +129,7 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
     not show that all are equal."""
     if not name or not any(line.name == name for line in store.studies()):
         return None, 0
-    counts: Mapping[str, int] = store.counts(name)
-    stored = counts.get("planned", 0) - counts.get("pending", 0) - counts.get("error", 0)
+    stored = count_stored_replies(store.counts(name))
     if not 0 < stored <= MAX_MEASURED:
         return None, 0
     found = plan_leader_precision(FilteredStudy(store, name))

@@ -14,8 +14,8 @@ _ROWS_PER_BATCH: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
-    """Totals of one judge's replies: number, tokens, dollars (None without prices), seconds; a
-    reply that does not report one of these adds nothing to it."""
+    """Totals of one judge's calls: replies (a failed call has none), tokens, dollars (None without
+    prices), seconds; a call that does not report one of these adds nothing to it."""
 
     judge: str
     replies: int
@@ -38,7 +38,7 @@ class FailureCount:
 
 def judge_costs(store: StoreFile, study: str) -> list[JudgeCost]:
     rows = store.read(
-        "SELECT p.judge, count(*), sum(coalesce(j.prompt_tokens, 0)), "
+        "SELECT p.judge, sum(j.status != 'error'), sum(coalesce(j.prompt_tokens, 0)), "
         "sum(coalesce(j.completion_tokens, 0)), sum(j.cost), sum(j.seconds) "
         f"FROM plan p JOIN judgements j USING(key) WHERE p.study={STUDY_ID} GROUP BY p.judge "
         "ORDER BY p.judge",

@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from statistics import median
 
-from studies.domain import USABLE_STATUSES
+from studies.domain import ERROR_STATUSES, USABLE_STATUSES
 from studies.store.store_file import StoreFile
+from studies.texts.twin_families import TWIN_SIGN
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
     """Totals and median time of one judge's replies to one prompt or all prompts; a value is None
     if no reply reports it. `unpriced` counts replies without a price, `timed` those with a time,
-    `unusable` those without a verdict."""
+    `unusable` those without a verdict, `repeats` those to calls repeated in the same order, `twins`
+    those on twins of answers; `failed` counts calls without a reply."""
 
     replies: int
     prompt_tokens: int | None
@@ -22,29 +24,36 @@ class JudgeSpending:
     median_seconds: float | None
     timed: int
     unusable: int = 0
+    repeats: int = 0
+    twins: int = 0
+    failed: int = 0
 
 
 def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
     """Sum tokens and dollars, and compute the median seconds, over all replies of a judge (to one
     prompt, if `prompt` is given), readable or not, repeats included."""
     rows = store.read(
-        "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds, j.status "
-        "FROM plan p JOIN judgements j USING(key) "
+        "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds, j.status, p.noise, "
+        "instr(p.shown, ?) > 0 FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge=? AND ? IN ('', p.prompt)",
-        (study, judge, prompt),
+        (TWIN_SIGN, study, judge, prompt),
     ).fetchall()
-    sent, written, cost, seconds = ([row[k] for row in rows] for k in range(4))
-    priced = [value for value in cost if value is not None]
-    timed = [value for value in seconds if value]
+    replies = [row for row in rows if row[4] not in ERROR_STATUSES]
+    sent, written = ([row[k] for row in replies] for k in range(2))
+    priced = [row[2] for row in rows if row[2] is not None]
+    timed = [row[3] for row in replies if row[3]]
     return JudgeSpending(
-        replies=len(rows),
+        replies=len(replies),
         prompt_tokens=_sum_known(sent),
         completion_tokens=_sum_known(written),
         dollars=sum(priced) if priced else None,
-        unpriced=len(rows) - len(priced),
+        unpriced=sum(row[2] is None for row in replies),
         median_seconds=median(timed) if timed else None,
         timed=len(timed),
-        unusable=sum(row[4] not in USABLE_STATUSES for row in rows),
+        unusable=sum(row[4] not in USABLE_STATUSES for row in replies),
+        repeats=sum(row[5] and not row[6] for row in replies),
+        twins=sum(row[6] for row in replies),
+        failed=len(rows) - len(replies),
     )
 
 

@@ -71,7 +71,8 @@ def test_a_dot_and_a_text_tell_the_state(store):
     running = study_state(line, ["Mine"])
     left = line.planned - 2
     some = study_state(replace(line, _count=lambda: Counter(ok=2, pending=left)), [])
-    done = study_state(replace(line, _count=lambda: Counter(ok=line.planned)), [], unusable=3)
+    mostly = Counter(ok=line.planned - 3, unreadable=3)
+    done = study_state(replace(line, _count=lambda: mostly), [])
     states = [(one.dot, one.text) for one in (ready, running, some, done)]
     assert [dot for dot, _ in states] == ["ready", "running", "unfinished", "done"]
     assert done.text == "Done, 3 unusable" and some.text == f"{line.planned - 2} calls left"

@@ -41,7 +41,7 @@ def buttons(counts: dict[str, int] | None = None, **selected: Any) -> list[Butto
 
 
 FLIPPED: Button = ("Flipped 4", False, {"flipped": True})
-UNUSABLE: Button = ("Unusable replies 0", False, {"status": FAILURES})
+UNUSABLE: Button = ("With unusable replies 0", False, {"status": FAILURES})
 
 
 def test_without_a_filter_two_buttons_are_offered() -> None:
@@ -90,8 +90,8 @@ def test_the_rule_that_changed_a_comparison_can_be_removed(rule: str) -> None:
 
 def test_kinds_of_unusable_replies_are_offered_once_one_is_chosen() -> None:
     bad = {FAILURES: 3, "unreadable": 2, "refusal": 1}
-    on = ("Unusable replies 3 ×", True, {"status": ""})
-    off = ("Unusable replies 3", False, {"status": FAILURES})
+    on = ("With unusable replies 3 ×", True, {"status": ""})
+    off = ("With unusable replies 3", False, {"status": FAILURES})
     refusal = ("Refusal 1", False, {"status": "refusal"})
     unreadable = ("Unreadable 2", False, {"status": "unreadable"})
     assert buttons(bad) == [FLIPPED, off]

@@ -216,7 +216,7 @@ def test_chips_tell_a_flip_and_the_opened_line_is_current(store):
     one = Item("q1", "Why?", {"x": "1", "y": "2"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 0)])
     made = list_html(load_inspect_page(store, Selection(study=name)))
-    assert text_of(made).endswith(" 1 Why? 1st 1st x · y 1 of 1")
+    assert text_of(made).endswith(" 1 comparison Why? 1st 1st x · y 1 of 1")
     assert made.count('aria-current="true"') == 1
 
 

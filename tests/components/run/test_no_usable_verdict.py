@@ -29,9 +29,9 @@ from components.results.view_drawing import (
 )
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import LiveStudies
-from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
+from components.run.run_facts import RunFacts, load_run_facts
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import FEW_USABLE_SHARE, statuses_to_retry
+from judges.engine.pending_asks import FEW_USABLE_SHARE, QuoteCache, statuses_to_retry
 from judges.planning.plan import save_plan
 from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
 from studies.sharing.read_only_store import ReadOnlyStore

@@ -26,7 +26,7 @@ from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures
 from components.run.notices import raised_budget, show_notices
 from components.run.partial_results import partial_results_html
 from components.run.past_runs import SCOPES, show_run, show_runs
-from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
+from components.run.run_facts import RunFacts, load_run_facts
 from components.run.status_html import (
     show_finding,
     show_kpis,
@@ -37,7 +37,7 @@ from components.run.status_html import (
 )
 from components.study.plan.cost_preview import forecast_by_judge, stored_plan_quote
 from judges.engine.engine import Engine
-from judges.engine.pending_asks import CostQuote
+from judges.engine.pending_asks import CostQuote, QuoteCache
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
 from judges.planning.plan import Plan, save_plan
 from metrics.estimation.planning.confidence_sequence import confidence_sequence
@@ -666,11 +666,11 @@ def test_a_broken_run_counts_its_calls_in_one_way():
     assert says(words(show_notices(known)), "16 replies", "71 calls")
     kpis = words(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
     assert says(kpis, "Spent", "unknown") and "free" not in kpis
-    assert says(kpis, "Unusable replies", "4", "of 20")
+    assert says(kpis, "Failed calls", "4", "of 20", "Open 4 calls")
     refused = show_kpis(replace(known, unpriced=0), LiveFigures(0, NO_VERDICT, 2, None, None, None))
     assert says(words(refused), "Spent", "$0")  # no attempt that could have been billed
     line = StudySummary("s", False, 1.0, lambda: Counter(pending=51, ok=16, error=4))
-    assert study_state(line, [], 4, 4).text == "55 calls left"
+    assert study_state(line, []).text == "55 calls left"
 
 
 def test_a_cost_without_token_counts_is_unknown_and_not_free():

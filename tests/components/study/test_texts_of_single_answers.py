@@ -19,7 +19,7 @@ from components.results.view_drawing import VIEWS
 from components.run import actions_tab, live_figures
 from components.run.live_figures import NO_VERDICT, LiveStudies
 from components.run.partial_results import partial_results_html
-from components.run.run_facts import QuoteCache, load_run_facts
+from components.run.run_facts import load_run_facts
 from components.run.status_html import show_kpis
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
@@ -32,6 +32,7 @@ from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps import power_panel, run_strip
 from components.study.steps.planned_study import comparisons_per_question, planned_study
 from judges.engine.engine import Engine
+from judges.engine.pending_asks import QuoteCache
 from judges.planning.plan import save_plan
 from judges.verdicts.verdict_formats import FORMATS
 from metrics.catalogue.records import RECORDS

@@ -13,7 +13,6 @@ from judges.engine.run_state import JudgeState, PendingRetry, RunSettings, RunSt
 from judges.engine.snapshot import (
     RunTally,
     completed_per_second,
-    count_stored_replies,
     final_status,
     list_judge_waits,
     list_missing_parameters,
@@ -22,7 +21,7 @@ from judges.engine.snapshot import (
 )
 from judges.models.failures import CallFailure
 from judges.money.costs import Ledger
-from studies.domain import Ask, Judgement, Status
+from studies.domain import Ask, Judgement, Status, count_stored_replies
 from tests.page_words import says
 
 UNUSED: Any = None

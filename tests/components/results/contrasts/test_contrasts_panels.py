@@ -111,9 +111,20 @@ def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
     assert no_difference_badge() not in first[: first.index("</tr>")]
 
 
+def test_a_side_that_no_filter_selects_is_named(scene):
+    """The filter's pill says "all", so the sentence says which judge is compared."""
+    for other, left in (("shaky", "steady"), ("steady", "shaky")):
+        assert comparison.pair_with_filtered_side(scene, other).left.name == left
+        assert says(comparison.comparison_headline(scene, other, "Position")[1], "No judge", left)
+        chosen = replace(scene, filter=Filter(judge=left))
+        assert "No judge" not in comparison.comparison_headline(chosen, other, "Position")[1]
+    same = replace(scene, filter=Filter(judge="steady"))
+    assert "No judge" not in comparison.comparison_headline(same, "steady", "Position")[1]
+
+
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
     said = text(show_measure_family(pair_with_filtered_side(scene, "", ""), "Quality"))
-    assert says(said, "Not", AGREEMENT.name, "no better answer")
+    assert says(said, "Not", AGREEMENT.name, "no pair", "answers")
     assert "Consistency" in said
 
 

@@ -43,7 +43,7 @@ def test_the_flips_are_those_of_position_bias_and_open_in_inspect(judged):
     html = run_outcome_html(judged, NAME)
     assert flips and says(html, "Which way verdicts", "flip", f"{flips} of {pairs}")
     found = steps(judged, NAME)
-    assert json.loads(str(found[f"Open {flips}"]["data-select"])) == {"flipped": True}
+    assert json.loads(str(found[f"Open {flips} flips"]["data-select"])) == {"flipped": True}
     assert json.loads(unescape(re.findall(r'data-select="([^"]+)"', html)[0])) == {"flipped": True}
 
 
