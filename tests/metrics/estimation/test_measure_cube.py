@@ -129,7 +129,8 @@ def test_the_mean_of_a_cell_has_the_t_interval_of_its_items():
     # most 12 from a bound; Wilson's upper limit for none of two is z²/(2 + z²).
     mean = Measure("m", "points", tally=build_tally, kind="mean", value_range=(-10, 10), empty="-")
     sums = np.array([[3, 4], [1, 4], [5, 1], [0, 0], [2, 1], [4, 2]], float)
-    two, one, none, equal = mean.estimate_cells(sums, np.array([0, 0, 1, 1, 3, 3]), 4, first_over_last)
+    cell = np.array([0, 0, 1, 1, 3, 3])
+    two, one, none, equal = mean.estimate_cells(sums, cell, 4, first_over_last)
     assert (two.value, two.n, two.items) == (0.5, 8, 2)
     assert (two.low, two.high) == pytest.approx((0.5 - 3.17655, 0.5 + 3.17655), abs=1e-5)
     assert (one.value, one.low, one.high, one.n, one.items) == (5, None, None, 1, 1)
