@@ -141,7 +141,7 @@ def assert_cells_open_judgements(page) -> None:
     tab(page, "Results")
     page.wait_for_selector("#eh-flips .eh-btn")
     button = page.locator("#eh-flips .eh-btn").first
-    flips = int(button.inner_text().replace("Open", "").replace(",", ""))
+    flips = int(button.inner_text().removeprefix("Open ").removesuffix(" flips").replace(",", ""))
     button.click()
     listed = page.locator(".eh-inspect-list").first
     until(lambda: f" of {flips:,}" in listed.inner_text() or f"{flips:,}" in listed.inner_text())

@@ -32,7 +32,7 @@ def test_a_rule_opens_the_comparisons_that_it_changes(visit):
     page = visit(QUERY)
     open_fold(page, "All rules")
     link = page.locator("#eh-rules .eh-link").first
-    number = link.inner_text().removeprefix("Open ")
+    number = link.inner_text().removeprefix("Open ")  # "12 comparisons"
     rule = link.locator("xpath=ancestor::tr").locator(".c2 b").inner_text()
     link.click()
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")

@@ -158,7 +158,7 @@ class ReportCard(CardMeasures):
             "order_effect": self._difference_text(self.order_effect),
             "memory": self._difference_text(self.repeat_dependence),
             "beside_person": self._difference_from_person_text(),
-            **dict(zip(("each", "orders_wanted", "combine"), kind, strict=True)),
+            **dict(zip(("each", "orders_wanted", "then_merge"), kind, strict=True)),
             "unknown": "" if known else ", and no better answers are known",
             "compare": "" if known else COMPARE_LATER,
         }

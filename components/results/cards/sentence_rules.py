@@ -265,7 +265,7 @@ RULE_GROUPS: Final = {
             Use another judge or prompt: this judge's verdicts in different orders agree little more
             often than by chance (κ at most {{kappa_high}}).
         average: flips ≥ 0.1, lean_p < 0.05
-            Judge {{each}} in {{orders_wanted}} and {{combine}}.{{compare}}
+            Judge {{each}} in {{orders_wanted}} and {{then_merge}}.{{compare}}
         no advice: flips ≥ 0.1
             No remedy is advised: no position is significantly preferred{{unknown}}.
         quick look:
@@ -292,7 +292,7 @@ class CardSentence:
 
 SENTENCE_WORDS: Final = (
     "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy", "order_effect",
-    "memory", "beside_person", "each", "orders_wanted", "combine", "compare", "unknown",
+    "memory", "beside_person", "each", "orders_wanted", "then_merge", "compare", "unknown",
 )  # fmt: skip
 """Keys of the texts that a sentence may insert besides values: the changes on a repeat, a warning
 of repeats that hardly ever differ, the preferred position, the preferred label, the net flip rate,
