@@ -164,7 +164,9 @@ def test_the_section_has_the_numbers_of_the_effects() -> None:
     assert list(section) == ["j"] and list(section["j"]) == ["p"]
     for name in ("changed", "noise_floor", "first_place", "expected_first", "shift"):
         assert cell[name] == getattr(effects, name)
-    assert list(cell["places"]) == ["1", "2", "3"] and cell["place_entropy"] == effects.place_entropy
+    assert (
+        list(cell["places"]) == ["1", "2", "3"] and cell["place_entropy"] == effects.place_entropy
+    )
     assert effects.letter is None and "first_letter" not in cell
     # With letters A and B: the option with A is chosen in the first order, that with B in the other.
     ab, ba = (SEP.join(Arrangement(names, ("A", "B")).labels) for names in ("12", "21"))

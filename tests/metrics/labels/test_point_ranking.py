@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows
 from metrics.labels.point_ranking import (
     OWN_LABELS_NOTE,
     SHARED_NOTE,
@@ -17,7 +18,6 @@ from metrics.labels.point_ranking import (
     point_ranking_section,
     point_rankings,
 )
-from metrics.labels.pass_fail import UNKNOWN, PassFailRows
 from studies.domain import Estimate
 from studies.frames.frame import SEP, frame_from_rows
 
@@ -187,5 +187,7 @@ def test_a_model_without_labels_is_corrected_with_those_of_the_others() -> None:
     )
     mixed = _true_pass_rate_of_model(both, labelled, "")
     assert mixed.value == pytest.approx((2 * 0.5 + 10 * 0.5) / 12)
-    good = PassFailRows.from_values([1] * 6 + [0] * 4 + [0] * 5, [UNKNOWN] * 10 + [1] * 5, range(15))
+    good = PassFailRows.from_values(
+        [1] * 6 + [0] * 4 + [0] * 5, [UNKNOWN] * 10 + [1] * 5, range(15)
+    )
     assert _true_pass_rate_of_model(good, labelled, "").value == pytest.approx((5 + 5) / 15)
