@@ -168,7 +168,7 @@ def test_the_section_has_the_numbers_of_the_effects() -> None:
         list(cell["places"]) == ["1", "2", "3"] and cell["place_entropy"] == effects.place_entropy
     )
     assert effects.letter is None and "first_letter" not in cell
-    # With letters A and B: the option with A is chosen in the first order, that with B in the other.
+    # With letters: the option A is chosen in the first order, B in the other.
     ab, ba = (SEP.join(Arrangement(names, ("A", "B")).labels) for names in ("12", "21"))
     lettered = frame_of([(f"q{k}", labels, 1.0, False) for k in range(4) for labels in (ab, ba)])
     cell = option_order_section(lettered)["j"]["p"]

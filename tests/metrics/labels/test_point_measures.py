@@ -253,7 +253,7 @@ def test_more_values_than_can_be_listed_leave_their_shares_out(
 
 
 def test_a_criterion_at_one_place_of_each_answer_has_no_level_to_compare() -> None:
-    """q1 was judged with a first only, q2 with b first only: places vary, but no answer has both."""
+    """q1 was judged with a first only, q2 with b first only: no answer has both."""
     rows = [("q1", "m", AB, [1.5, 1.0, 2.0], False), ("q2", "m", BA, [1.5, 2.0, 1.0], False)]
     found = criteria_order_effects(frame_of(rows))["j", "p"]
     for places in found.by_place.values():
