@@ -111,6 +111,7 @@ def test_a_call_without_a_stored_request_gets_its_key_alone(connection: sqlite3.
             "SELECT adapted, without FROM adapted_requests WHERE key=?", (planned,)
         ).fetchall()
         assert found == [(f"new-{planned}", "seed,temperature")]
-        assert [key for key in keys(connection, "requests") if key.startswith("new")] == requests
+        made = connection.execute("SELECT key FROM requests WHERE key LIKE 'new%'").fetchall()
+        assert [key for (key,) in made] == requests
     (sent,) = connection.execute("SELECT parameters FROM requests WHERE key='new-key'").fetchone()
     assert json.loads(sent) == {"max_tokens": 9}
