@@ -191,7 +191,12 @@ def test_a_stream_is_read_up_to_its_largest_size(monkeypatch):
         stream.feed(b"\n")
 
 
-def test_a_stream_of_another_shape_is_no_chat_completion():
-    stream = stream_of({"choices": [{"logprobs": {"content": [1]}}]}, "[DONE]")
-    with pytest.raises(BadReply, match="not a chat completion"):
+def test_a_stream_of_another_shape_is_no_chat_completion(monkeypatch):
+    def fail(*_, **__):
+        raise KeyError("message")
+
+    stream = stream_of({"choices": [{"delta": {"content": "A"}}]}, "[DONE]")
+    assert build_stream_reply(stream).text == "A"
+    monkeypatch.setattr(chat_completion, "build_reply", fail)
+    with pytest.raises(BadReply, match="KeyError"):
         build_stream_reply(stream)
