@@ -139,9 +139,10 @@ def test_images_of_creation_mmbench_are_addresses_data_or_paths():
     )
     whole = png + "A" * 70
     for text, found in (
-        ("", ""), ("https://h/a.png", "https://h/a.png"), ("data:x", "data:x"), ("a/b.png", "a/b.png"),
-        (whole, f"data:image/png;base64,{whole}"), (whole[:64], whole[:64]), ("x" * 1000, "x" * 1000),
-    ):  # fmt: skip
+        *((same, same) for same in ("", "https://h/a.png", "data:x", "a/b.png", "x" * 1000)),
+        (whole, f"data:image/png;base64,{whole}"),
+        (whole[:64], whole[:64]),
+    ):
         assert creation_mmbench._image_source(text, "") == found
     for text in ("/etc/passwd", "../a.png", "x" * 1001):
         with pytest.raises(SourceError, match=r"^f:2: "):
@@ -171,8 +172,10 @@ def test_a_row_without_the_answer_of_a_benchmark_is_refused_with_its_place():
     with pytest.raises(SourceError, match=r"^f:3: no answer"):
         benchmarks._answer_text(RowCells({"choices": []}, "f:3"))
     for judge, found in (
-        (["gpt", "p"], ("gpt", "p")), (None, ("recorded", "mt-bench")), ("gpt", ("gpt", "mt-bench")),
-    ):  # fmt: skip
+        (["gpt", "p"], ("gpt", "p")),
+        (None, ("recorded", "mt-bench")),
+        ("gpt", ("gpt", "mt-bench")),
+    ):
         assert benchmarks._judge_and_prompt(RowCells({"judge": judge})) == found
 
 
@@ -291,7 +294,8 @@ def test_comparator_scores_name_two_models_and_their_order(tmp_path):
         {"type": "image", "data": "i"},
         {"type": "text", "data": "?"},
     ]
-    one = {"input_text": parts, "output_text_a": "a", "output_text_b": "b", "individual_rater_scores": [
+    texts = {"input_text": parts, "output_text_a": "a", "output_text_b": "b"}
+    one = {**texts, "individual_rater_scores": [
         {"score": 1.0, "is_flipped": False}, {"score": 1.0, "is_flipped": True}, {"score": -1.5},
         {"score": 0.0}, {"score": None},
     ]}  # fmt: skip
@@ -337,5 +341,5 @@ def test_a_folder_is_no_table_and_too_many_files_are_refused(monkeypatch):
     monkeypatch.setattr(folder_tables, "MAX_FILES", 2)
     two = [Path("a"), Path("b")]
     assert folder_tables._check_file_count(two, "f") == two
-    with pytest.raises(SourceError, match="^f: 3 files"):
+    with pytest.raises(SourceError, match=r"^f: 3 files"):
         folder_tables._check_file_count([*two, Path("c")], "f")
