@@ -179,7 +179,7 @@ def test_a_function_may_return_an_awaitable_and_must_return_text() -> None:
     for function in (later, lambda given: later(given), lambda given: given[0]["content"]):
         reply = asyncio.run(FunctionModel(function, 1).complete(call))
         assert (reply.text, reply.finish, reply.model) == ("hi", "stop", "m")
-    with pytest.raises(TypeError, match="returned int, not text"):
+    with pytest.raises(TypeError, match="int, not text"):
         asyncio.run(FunctionModel(lambda _: 3, 1).complete(call))
     made = FunctionJudge("mine", lambda given: given[0]["content"])
     assert made(messages) == "hi"

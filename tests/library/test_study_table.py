@@ -413,7 +413,7 @@ def test_columns_of_ratings_have_one_length_and_known_winners() -> None:
 
 
 def test_a_study_without_twins_has_no_effects_of_twins() -> None:
-    with pytest.raises(SourceError, match="no verdicts on twins"):
+    with pytest.raises(SourceError, match="verdicts on twins"):
         twin_table.twins(eh.study(small_table(), **NAMES))
 
 

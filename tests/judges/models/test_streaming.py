@@ -172,7 +172,7 @@ def test_texts_and_probabilities_of_all_events_are_joined():
         ],
     }  # fmt: skip
     assert stream_of(*parts[:2], "[DONE]").join_completion()["choices"][0]["finish_reason"] is None
-    with pytest.raises(BadReply, match="before the whole reply"):
+    with pytest.raises(BadReply, match="the whole reply"):
         stream_of(*parts[:2]).join_completion()
 
 

@@ -414,7 +414,7 @@ def test_rows_are_read_once_where_the_reader_gives_a_dictionary_up(
     assert read(20) == rows
     with pytest.raises(SourceError) as error:
         read(19)
-    assert says(str(error.value), "a: one row group", "20 texts", "at most 19")
+    assert says(str(error.value), "a: one row", "20 texts", "at most 19")
     batches = [pa.record_batch({"n": list(range(3 * k, 3 * k + 3))}) for k in range(3)]
     for skipped in range(10):
         left = [n for batch in _skip_rows(skipped, iter(batches)) for n in batch["n"].to_pylist()]

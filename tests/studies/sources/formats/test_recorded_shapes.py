@@ -130,7 +130,7 @@ def test_the_first_filled_column_counts_also_if_it_holds_a_list():
 
 def test_an_object_is_read_as_paragraphs():
     assert plain_text({"a": {"b": 1}}) == "1"
-    assert plain_text({"a": 1, "b": {"c": "x", "d": 2}}) == "a: 1\n\nb: c: x\n\nd: 2"
+    assert plain_text({"a": 1, "b": {"c": "x", "d": 2}}) == "\n\n".join(["a: 1", "b: c: x", "d: 2"])
 
 
 def test_images_of_creation_mmbench_are_addresses_data_or_paths():
@@ -248,7 +248,7 @@ def test_the_winner_of_a_row_is_a_name_a_word_or_an_index():
     assert [pick("", fields={}, scores=one) for one in ((1, 2), (2, 1), (1, 1))] == [1, 0, "tie"]
     assert any_table._read_winner("tie", ("x", "y", "z"), "") == "tie"
     assert any_table._read_winner("z", ("x", "y", "z"), "") == 2
-    with pytest.raises(SourceError, match="neither 'x' nor 'y' nor 'z'"):
+    with pytest.raises(SourceError, match="'x' nor 'y'"):
         any_table._read_winner("first", ("x", "y", "z"), "")
 
 
@@ -258,7 +258,7 @@ def test_ranked_answers_and_conversations_of_openassistant():
     joined = preference_sets._join_conversation(turns, "")
     assert joined.endswith(": b") and joined.count("\n\n") == 1
     for bad in ([], [*turns, {"text": " "}]):
-        with pytest.raises(SourceError, match=r"^f:5: the prompt is empty"):
+        with pytest.raises(SourceError, match=r"^f:5: the prompt"):
             preference_sets._join_conversation(bad, "f:5")
     replies = [({"text": text}, rank) for text, rank in (("x", 2.0), ("y", 0.0), ("z", 2.0))]
     builder = SourceBuilder()
@@ -279,7 +279,7 @@ def test_several_chosen_answers_are_ranked_above_the_rejected(tmp_path):
     assert sorted(by_design.ranks.values()) == [1, 1, 2] and len(item.responses) == 3
     worst = max(by_design.ranks, key=lambda name: by_design.ranks[name])
     assert item.responses[worst] == "c"
-    with pytest.raises(SourceError, match="'chosen' or 'rejected' is empty"):
+    with pytest.raises(SourceError, match="'rejected' is empty"):
         loaded(jsonl(tmp_path / "p.jsonl", [{**row, "rejected": []}]), format="preference")
 
 
@@ -309,7 +309,7 @@ def test_comparator_scores_name_two_models_and_their_order(tmp_path):
     for models in (["m"], ["m", "m"], ["m", ""], ["m", "n", "o"]):
         with pytest.raises(SourceError, match="two different names"):
             read(models, one)
-    with pytest.raises(SourceError, match="example 2: expected an object"):
+    with pytest.raises(SourceError, match="example 2: expected"):
         read(["m", "n"], one, 3)
 
 
@@ -322,7 +322,7 @@ def test_a_json_log_that_is_none_is_refused():
 
 def test_a_question_needs_an_id_and_replies_of_people_are_not_read_again():
     builder = SourceBuilder()
-    with pytest.raises(SourceError, match=r"^f:8: the question has no id"):
+    with pytest.raises(SourceError, match=r"^f:8: .*no id"):
         builder.add_item("", "why?", where="f:8")
     item = builder.add_item("q", "why?", {"x": "1", "y": "2"})
     assert [builder.add_item("q", text) for text in ("", "why?", "how?", "who?")] == [
