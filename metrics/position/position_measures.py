@@ -192,18 +192,6 @@ def chance_accuracy(accuracy: Estimate, lead: Estimate) -> float | None:
     return None if accuracy.value is None or lead.value is None else accuracy.value - lead.value
 
 
-def primacy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown first. The verdicts in the two
-    orders are: first slot twice, or first slot and tie."""
-    return _estimate_overall(PRIMACY, frame)
-
-
-def recency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs that flip toward the answer shown second. The verdicts in the two
-    orders are: second slot twice, or second slot and tie."""
-    return _estimate_overall(RECENCY, frame)
-
-
 def fairness(frame: pd.DataFrame) -> Estimate:
     """Estimate preference fairness, recency − primacy: from −1 (all pairs flip toward first) to +1
     (toward second)."""

@@ -22,7 +22,6 @@ from metrics.estimation.intervals import (
     proportion,
     student_t_quantile,
     sum_by_item,
-    unknown_estimate,
 )
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
@@ -103,11 +102,9 @@ def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Fl
 
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
-    """Estimate the win rate at equal length from the result of `_outcomes_and_length_gaps`; unknown
-    without verdicts, the plain win rate if all verdicts are the same."""
+    """Estimate the win rate at equal length from the result of `_outcomes_and_length_gaps`; the
+    plain win rate if all verdicts are the same."""
     outcome, gap, item = data
-    if len(outcome) == 0:
-        return unknown_estimate(NO_LENGTHS_NOTE, "share")
     if outcome.min() == outcome.max():
         return proportion(
             outcome, item, note="all verdicts are the same: no length effect can be fitted"

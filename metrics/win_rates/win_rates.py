@@ -294,8 +294,6 @@ def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Int
 def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
     method = "bounds: all missing verdicts lost, or all won"
     note = f"{missing} of {n + missing} verdicts missing"
-    if n + missing == 0:
-        return unknown_estimate("no verdicts", "share")
     low, high = won / (n + missing), (won + missing) / (n + missing)
     value = won / n if n else None
     return Estimate(value, low, high, n, 0, "share", 1.0, method, note)

@@ -16,7 +16,9 @@ import pytest
 import evenhand as eh
 from evenhand.__main__ import main as command
 from evenhand.nightly import gate_check
-from evenhand.nightly.baseline_file import BaselineUnusable, load_baseline
+from evenhand.nightly.anchor_items import ANCHORS, explain_worse_scores
+from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
+from evenhand.nightly.gate_command import _write_file
 from evenhand.nightly.gate_outputs import junit_xml, svg_badge
 from evenhand.nightly.gate_result import GateResult, StreamCheck, _points_text, markdown
 from evenhand.study_table import as_study
@@ -371,3 +373,94 @@ def test_a_difference_is_shown_with_its_interval_if_it_has_one() -> None:
 
     assert "| 80.0 % | 75.0 % | +5.0 [+1.0, +9.0] | 12 | 3.21 of 40 |" in row(0.01, 0.09)
     assert "| +5.0 | 12 |" in row(None, None)
+
+
+def test_an_unreadable_or_damaged_baseline_is_said_and_a_folder_takes_none(
+    baseline: Path, tmp_path: Path
+) -> None:
+    data = json.loads(baseline.read_text())
+    for text, said in (
+        ("{", "cannot be read"),
+        (json.dumps({key: data[key] for key in data if key != "models"}), "damaged"),
+        (json.dumps({**data, "models": []}), "damaged"),
+    ):
+        baseline.write_text(text)
+        with pytest.raises(BaselineUnusable, match=said):
+            load_baseline(baseline)
+    with pytest.raises(BaselineUnusable, match="cannot be read"):
+        load_baseline(tmp_path)
+    with pytest.raises(BaselineUnusable, match="no baseline at"):
+        load_baseline(tmp_path / "none.json")
+    with pytest.raises(StudyError):
+        save_baseline(tmp_path / "none" / "b.json", Baseline("s", {}, {}))
+    with pytest.raises(StudyError):
+        _write_file(tmp_path, "text")
+    _write_file(tmp_path / "a.md", "text")
+    _write_file(None, "text")
+    assert (tmp_path / "a.md").read_text() == "text"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.md", "baseline.json"]
+
+
+def test_the_replies_of_another_night_are_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores: list[Path] = []
+    monkeypatch.setattr("evenhand.running.study_runs.run", lambda _, store: stores.append(store))
+    gate_check._run_tonight(tmp_path / "s.yaml", None)
+    gate_check._run_tonight(tmp_path / "s.yaml", tmp_path / "mine.db")
+    assert stores[0].parent == tmp_path and stores[0].name.startswith("s-gate-")
+    assert stores[1] == tmp_path / "mine.db"
+    (tmp_path / "mine.db").touch()
+    with pytest.raises(StudyError, match=r"mine\.db exists"):
+        gate_check._run_tonight(tmp_path / "s.yaml", tmp_path / "mine.db")
+    assert len(stores) == 2
+
+
+@pytest.mark.parametrize(
+    ("items", "strength", "low", "exceeds", "outcome"),
+    [
+        (gate_check.MIN_ITEMS - 1, 99.0, -0.01, True, "cannot tell"),
+        (gate_check.MIN_ITEMS, 10.0, -0.5, True, "worse"),
+        (gate_check.MIN_ITEMS, 10.0, -0.5, False, "ok"),
+        (gate_check.MIN_ITEMS, 9.99, -0.05, True, "cannot tell"),
+        (gate_check.MIN_ITEMS, 9.99, None, True, "cannot tell"),
+        (gate_check.MIN_ITEMS, 9.99, -0.0499, True, "ok"),
+    ],
+)
+def test_the_outcome_of_a_stream_at_its_bounds(
+    items: int, strength: float, low: float | None, exceeds: bool, outcome: str, monkeypatch: Any
+) -> None:
+    """Evidence from 10 on, and an interval that excludes a drop of 5 points; flips count for
+    consistency alone."""
+    monkeypatch.setattr(gate_check, "_flips_exceed_noise", lambda *_: exceeds)
+    monkeypatch.setattr(gate_check, "_few_nights_warning", lambda _: "")
+    tonight: Any = SimpleNamespace(
+        difference=Estimate(0.0, low, 0.1, items=items), strength=strength
+    )
+    for kind in ("consistency", "accuracy"):
+        stream = Stream("j", "p", kind)
+        found, why = gate_check._decide_outcome(None, stream, None, tonight, 10.0, 0.05)
+        flips = kind == "accuracy" and strength >= 10 and items == gate_check.MIN_ITEMS
+        assert found == ("worse" if flips else outcome) and why
+
+
+def test_anchor_items_that_cannot_tell_say_so() -> None:
+    def lines(fixed: str | None, rest: str) -> list[str]:
+        names = [("p", rest), *([] if fixed is None else [(f"p{ANCHORS}", fixed)])]
+        return list(explain_worse_scores(
+            StreamCheck(Stream("j", prompt, "accuracy"), outcome, "") for prompt, outcome in names
+        ))  # fmt: skip
+
+    for fixed, rest, said in (
+        ("worse", "ok", "the judge changed"), ("worse", "worse", "the judge changed"),
+        ("ok", "worse", "system judged changed"), ("cannot tell", "worse", "cannot tell"),
+    ):  # fmt: skip
+        (line,) = lines(fixed, rest)
+        assert line.startswith("j, ") and says(line, said)
+    for fixed, rest in ((None, "worse"), ("ok", "ok"), ("cannot tell", "ok")):
+        assert lines(fixed, rest) == []
+
+
+def test_a_notebook_shows_the_result_as_markdown() -> None:
+    result = GateResult("s", (), error="no baseline")
+    assert result._repr_markdown_() == str(result) == repr(result) and "no baseline" in str(result)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import math
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+
+from tests.page_words import says
 
 NAMES = ("Metric", "SampleScore", "Scorer", "Target", "mean", "stderr", "Model", "get_model")
 
@@ -112,3 +116,68 @@ def test_the_metadata_of_a_score_state_what_was_asked(scorers: Any) -> None:
     assert (score.value, score.explanation) == (0.75, "why")
     missing = scorers._combine_orders({"first": "", "second": "tie"}, ["second"], "")
     assert missing.value is None and missing.explanation
+
+
+def test_consistency_is_the_share_of_equal_verdicts(scorers: Any) -> None:
+    compute = scorers.consistency()
+    pairs = [("win", "win"), ("win", "loss"), ("tie", "tie"), ("win", ""), ("", "")]
+    read = [
+        SimpleNamespace(score=SimpleNamespace(metadata={"first": a, "second": b})) for a, b in pairs
+    ]
+    unscored = SimpleNamespace(score=SimpleNamespace(metadata=None))
+    assert compute([*read, unscored]) == 2 / 3
+    assert math.isnan(compute([unscored, *read[3:]])) and math.isnan(compute([]))
+
+
+class Grader:
+    """A grader that prefers the longer of the two answers in its prompt."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def generate(self, prompt: str) -> SimpleNamespace:
+        self.asked.append(prompt)
+        _, a, b = prompt.split("|")
+        return SimpleNamespace(completion=f"[[{'A' if len(a) > len(b) else 'B'}]]")
+
+
+def compared(scorers: Any, state: dict[str, Any], target: str = "", **options: Any) -> Any:
+    template = "{question}|{answer_a}|{answer_b}"
+    score = scorers.both_orders(template=template, **options)
+    values = {"metadata": {}, "scores": {}, "input_text": "q",
+              "output": SimpleNamespace(completion="long"), **state}  # fmt: skip
+    return asyncio.run(score(SimpleNamespace(**values), SimpleNamespace(text=target)))
+
+
+def test_an_answer_is_compared_twice(scorers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    grader, roles = Grader(), []
+
+    def get_model(name: str = "", role: str = "") -> Grader:
+        roles.append(name or role)
+        return grader
+
+    monkeypatch.setattr(scorers, "get_model", get_model)
+    score = compared(scorers, {"metadata": {"baseline": "so"}})
+    assert (score.value, score.answer) == (1.0, "win")
+    assert grader.asked == ["q|long|so", "q|so|long"] and roles == ["grader", "grader"]
+    assert says(score.explanation, "shown first", "[[A]]", "shown second", "[[B]]")
+    lost = compared(scorers, {}, "a longer one", opponent="target", model="mine")
+    assert (lost.value, lost.answer) == (0.0, "loss") and roles[2:] == ["mine", "mine"]
+    for state, options in (({}, {}), ({"metadata": None}, {}), ({}, {"opponent": "target"})):
+        none = compared(scorers, state, **options)
+        assert none.value is None and none.reason == "no_opponent"
+    assert len(grader.asked) == 4
+
+
+def test_a_recorded_verdict_is_not_asked_for_again(
+    scorers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grader = Grader()
+    monkeypatch.setattr(scorers, "get_model", lambda *_, **__: grader)
+    earlier = SimpleNamespace(answer="[A]", value=0)
+    state = {"metadata": {"baseline": "so"}, "scores": {"old": earlier}}
+    score = compared(scorers, state, recorded="old", recorded_order="second")
+    assert grader.asked == ["q|long|so"] and score.metadata["flipped"] is True
+    assert score.value == 0.5  # won in the first order; A, the answer beside it, in the second
+    with pytest.raises(ValueError, match="'third'"):
+        scorers.both_orders(recorded_order="third")

@@ -18,11 +18,15 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.cards.report_card import ReportCard
 from components.study.plan.demo_studies import PAIRS_STUDY
+from evenhand import judge_audit, page_views
 from evenhand.auditing.audit_html import CHART_WIDTH, _page_style_variables
+from evenhand.judge_audit import JudgeAudit
 from evenhand.page_views import _save_in_temporary_store
 from evenhand.recorded_demo import demo_study
 from evenhand.recorded_demo import main as demo
+from evenhand.study_table import as_study
 from metrics.catalogue.records import RECORDS
+from studies.errors import StudyError
 from studies.store.store import Store
 from tests.page_words import says
 
@@ -283,3 +287,58 @@ def test_an_audit_has_the_light_colours_of_the_page():
     found = _page_style_variables()
     for name in ("sans", "surface", "line", "ink", "ink-3", "first", "first-mid"):
         assert re.search(rf"--{name}: [^;]+;", found), name
+
+
+def test_more_cards_than_are_shown_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    audit = JudgeAudit(demo_study("second"))
+    cards = len(audit.cards)
+    for most, more in ((cards, ""), (cards - 1, "1 more card;"), (cards - 2, "2 more cards;")):
+        monkeypatch.setattr(judge_audit, "MAX_CARDS", most)
+        assert ("more card" in str(audit)) == ("more card" in audit._repr_html_()) == bool(more)
+        assert more in str(audit) and more in audit._repr_html_()
+    vote = {"item": "q", "first": "x", "second": "y", "winner": "x", "judge": "human:1"}
+    people = pd.DataFrame([vote])
+    assert says(str(JudgeAudit(as_study(people))), "no verdict", "model judge")
+
+
+def test_the_demo_command_prints_its_cards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo([]) == 0
+    assert capsys.readouterr().out == f"{JudgeAudit(demo_study('second'))}\n"
+
+
+def test_a_page_is_shown_inline_and_stopped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Process:
+        def __init__(self) -> None:
+            self.calls: list[object] = []
+
+        def poll(self) -> int | None:
+            return 0 if "terminate" in self.calls else None
+
+        def terminate(self) -> None:
+            self.calls.append("terminate")
+
+        def wait(self, seconds: float) -> None:
+            self.calls.append(seconds)
+
+    process = Process()
+    page = page_views.ShownPage('http://127.0.0.1:1/?study="a"', process, 321)
+    assert repr(page) == '<page at http://127.0.0.1:1/?study="a">'
+    html = page._repr_html_()
+    assert 'src="http://127.0.0.1:1/?study=&quot;a&quot;"' in html and 'height="321"' in html
+    page.close()
+    page.close()
+    assert process.calls == ["terminate", 30]
+    with pytest.raises(page_views.PageNotStarted):
+        page_views._wait_until_page_answers("http://127.0.0.1:1", process)
+    monkeypatch.setattr(page_views, "START_SECONDS", -1)
+    waiting = Process()
+    with pytest.raises(page_views.PageNotStarted):
+        page_views._wait_until_page_answers("http://127.0.0.1:1", waiting)
+    assert waiting.calls == ["terminate"]
+    assert 0 < page_views._free_port() < 65_536
+
+
+def test_a_report_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
+    with pytest.raises(StudyError):
+        page_views.report(demo_study("second"), tmp_path)
+    assert eh.report(demo_study("second"), tmp_path / "a.html").read_text().startswith("<!DOCTYPE")

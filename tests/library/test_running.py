@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.running import study_runs
+from evenhand.running.function_judge import FunctionJudge, FunctionModel, collect_judges
 from evenhand.running.study_runs import NotebookProgress
+from studies.domain import JudgeSpec
 from studies.errors import StudyError
 from tests.metrics.catalogue.test_catalogue import estimate_paths
 from tests.metrics.record_paths import find_record
@@ -162,3 +168,47 @@ def test_a_pass_fail_prompt_is_improved_on_labelled_answers(tmp_path: Path) -> N
     at = ("alignment", "judges", "lenient", "pass-fail")
     paths = [(*at, *path) for path in estimate_paths(found.section)]
     assert len(paths) > 8 and all(find_record(path) for path in paths)
+
+
+def test_a_function_may_return_an_awaitable_and_must_return_text() -> None:
+    async def later(messages: Any) -> str:
+        return messages[0]["content"]
+
+    messages = [{"role": "user", "content": "hi"}]
+    call: Any = SimpleNamespace(messages=messages, judge=SimpleNamespace(model="m"))
+    for function in (later, lambda given: later(given), lambda given: given[0]["content"]):
+        reply = asyncio.run(FunctionModel(function, 1).complete(call))
+        assert (reply.text, reply.finish, reply.model) == ("hi", "stop", "m")
+    with pytest.raises(TypeError, match="int, not text"):
+        asyncio.run(FunctionModel(lambda _: 3, 1).complete(call))
+    made = FunctionJudge("mine", lambda given: given[0]["content"])
+    assert made(messages) == "hi"
+
+
+def test_judges_are_specifications_dictionaries_or_functions() -> None:
+    spec = JudgeSpec("a", "m", endpoint="http://h/v1")
+    given = {"name": "b", "model": "simulated"}
+    made = FunctionJudge("mine", lambda _: "A")
+    specs, functions = collect_judges([spec, given, made])
+    assert [one.name for one in specs] == ["a", "b", "mine"] and specs[0] is spec
+    assert specs[1].kind == "simulated" and functions == {specs[2].endpoint: made}
+    with pytest.raises(StudyError, match=r"judges\[1\]"):
+        collect_judges([spec, {"name": "b"}])
+
+
+def test_outside_a_notebook_progress_goes_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert study_runs.progress_stream() is sys.stderr
+    for shell in (None, SimpleNamespace()):
+        module = SimpleNamespace(get_ipython=lambda shell=shell: shell)
+        monkeypatch.setitem(sys.modules, "IPython", module)
+        assert study_runs.progress_stream() is sys.stderr
+    shell = SimpleNamespace(kernel=1)
+    display = SimpleNamespace(Pretty=str)
+    module = SimpleNamespace(get_ipython=lambda: shell, display=display)
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    stream = study_runs.progress_stream()
+    assert isinstance(stream, NotebookProgress) and stream._display is display
+    assert stream.isatty() is True and stream.flush() is None
+    silent = study_runs._SilentStream()
+    assert (silent.isatty(), silent.write("four"), silent.flush()) == (False, 4, None)

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand import __main__ as command_module
 from evenhand import page_views, remedy_rates
 from evenhand.auditing import twin_table
 from evenhand.recorded_demo import demo_study
@@ -24,6 +25,7 @@ from evenhand.table_input import as_table
 from metrics.__main__ import main as metrics_command
 from metrics.labels.label_sections import pass_fail_section
 from metrics.ratings.battles import battles_from_codes, extract_battles
+from metrics.remedies.rule_names import rule_texts_of_id
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.battle_frame import encode_battles
@@ -397,3 +399,53 @@ def test_names_in_a_table_of_twins_are_inert() -> None:
     assert "<td>0.250</td>" in html and 'border="' not in html and "<th>0</th>" not in html
     assert repr(made) == str(made)
     assert str(made).splitlines()[0] == "<i> · <u>: <b>" and "0.250" in str(made)
+
+
+def test_columns_of_ratings_have_one_length_and_known_winners() -> None:
+    with pytest.raises(SourceError, match=r"model_a 2, model_b 2, winner 1"):
+        eh.elo(["x", "x"], ["y", "y"], ["x"])
+    with pytest.raises(SourceError):
+        eh.elo(["x"], ["y"], ["nobody"])
+    whole = eh.elo(["x", "x"], ["y", "y"], ["x", "x"], rounds=9, orders=9)
+    alone = eh.elo(["x", "x"], ["y", "y"], ["x", "x"], rounds=9, orders=9, intervals=False)
+    assert alone["rating"].tolist() == whole["rating"].tolist()
+    assert alone["low"].isna().all()
+
+
+def test_a_study_without_twins_has_no_effects_of_twins() -> None:
+    with pytest.raises(SourceError, match="verdicts on twins"):
+        twin_table.twins(eh.study(small_table(), **NAMES))
+
+
+def test_the_package_lists_its_names() -> None:
+    assert dir(eh) == sorted(eh.__all__)
+
+
+def test_a_command_whose_package_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> Any:
+        def load(_: str) -> Any:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+        return load
+
+    monkeypatch.setattr(command_module, "import_module", missing("gradio"))
+    assert command_module.main(["demo"]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    monkeypatch.setattr(command_module, "import_module", missing("evenhand.nothing"))
+    with pytest.raises(ModuleNotFoundError):
+        command_module.main(["demo"])
+
+
+def test_a_jury_is_a_row_of_the_remedies_without_a_prompt() -> None:
+    line = {"calls": 2.0, "agreement": None}
+    section = {"rules": {}, "juries": {"a + b": {"jury-both": line, "members": ["a", "b"]}}}
+    kept: list[tuple[Any, dict[str, Any]]] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(remedy_rates, "_remedy_row", lambda line, **more: kept.append((line, more)))
+        assert list(remedy_rates._remedy_rows(section)) == [None]
+    ((found, more),) = kept
+    assert found is line
+    assert (more["judge"], more["prompt"], more["rule"]) == ("a + b", "", "jury-both")
+    assert more["title"] == rule_texts_of_id("jury-both", ["a", "b"]).title

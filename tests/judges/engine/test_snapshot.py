@@ -203,3 +203,21 @@ def test_failures_are_counted_by_judge_and_reason_with_the_last_detail():
     ]  # fmt: skip
     state.missing_parameters.update({"temperature", "seed"})
     assert list_missing_parameters([state, state_of("fine")]) == (("j", "seed, temperature"),)
+
+
+def test_retries_and_slow_calls_are_waits_of_a_judge(monkeypatch):
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    one, several, slow = state_of("one"), state_of("several"), state_of("slow")
+    one.retrying["a"] = PendingRetry(1, 3, "HTTP 500")
+    several.retrying |= {"a": PendingRetry(1, 3, "timeout"), "b": PendingRetry(2, 3, "HTTP 500")}
+    slow.slow_calls |= {"a": 70.0, "b": 90.0}
+    first, second, third = list_judge_waits([one, several, slow])
+    assert (first.kind, first.why, first.asks, first.max_attempts_made) == (
+        "retry", f"{one.retrying['a']}", 1, 1,
+    )  # fmt: skip
+    assert (second.kind, second.why, second.asks, second.max_attempts_made) == (
+        "retry", f"{several.retrying['b']} (2 calls)", 2, 2,
+    )  # fmt: skip
+    assert (third.kind, third.seconds) == ("slow", 30.0)
+    one.slow_calls["a"] = 0.0
+    assert list_judge_waits([one])[0].kind == "retry", "retries come first"

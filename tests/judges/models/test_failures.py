@@ -1,6 +1,7 @@
 """Every planned ask ends in a typed outcome for every kind of endpoint failure."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from judges.engine.run_state import RunSettings
+from judges.models import embedded
 from judges.models.failures import classify_error, parse_retry_after, redact_message
 from judges.planning.plan import Plan, make_plan
 from studies.spec.study import study_from_mapping
@@ -338,3 +340,11 @@ def test_a_date_is_read_against_the_clock_of_the_server_so_ours_may_be_an_hour_o
         "retry-after": "Sun, 15 Nov 2026 10:00:02 GMT",
     }
     assert parse_retry_after(headers, wall=lambda: 0.0) == 2.0
+
+
+def test_errors_before_any_request_stop_the_judge(monkeypatch):
+    missing = classify_error(embedded.EmbeddedUnavailable("no wheel"), "x")
+    assert (missing.action, missing.reason, missing.detail) == ("stop", "not available", "no wheel")
+    monkeypatch.delitem(sys.modules, "openai")
+    assert classify_error(ValueError("odd"), "x").reason == "ValueError"
+    assert "openai" not in sys.modules

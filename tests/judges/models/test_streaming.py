@@ -1,10 +1,12 @@
 """Replies token by token: the same judgements, silence against thinking, usage, refused options."""
 
+import json
 import socket
 
 import pytest
 
 from judges.engine.run_state import RunSettings
+from judges.models import chat_completion
 from judges.models.chat_completion import CompletionStream, build_stream_reply
 from judges.models.failures import BadReply
 from studies.store.store import Store
@@ -137,3 +139,64 @@ def test_a_connection_that_is_not_made_within_connect_s_is_given_up(store, tmp_p
     (judgement,) = judgements(store)
     assert judgement.rule == "unreachable"
     assert says(judgement.detail, "no", "within", "judge's connect_s")
+
+
+def stream_of(*events: object) -> CompletionStream:
+    stream = CompletionStream()
+    for event in events:
+        text = event if isinstance(event, str) else json.dumps(event)
+        stream.feed(f"data: {text}\n\n".encode())
+    return stream
+
+
+def test_an_error_inside_a_stream_is_the_whole_reply():
+    error = {"error": {"message": "overloaded"}}
+    assert stream_of({"choices": [{"delta": {"content": "A"}}]}, error).join_completion() == error
+    assert stream_of(error).started and not stream_of({"usage": {"total": 1}}).started
+
+
+def test_texts_and_probabilities_of_all_events_are_joined():
+    parts = [
+        {"model": "m", "choices": [{"delta": {"content": "A"}, "logprobs": {"content": [1, 2]}}]},
+        {"choices": [{"delta": {"content": "B", "reasoning": "c"}, "logprobs": {"content": None}}]},
+        [1],
+        {"choices": ["odd"]},
+        {"choices": [{"delta": None, "finish_reason": "stop", "logprobs": {"content": [3]}}]},
+        {"choices": [], "usage": {"total": 7}},
+    ]
+    joined = stream_of(*parts, "[DONE]").join_completion()
+    message = {"content": "AB", "reasoning": "c"}
+    assert joined == {
+        "model": "m", "usage": {"total": 7}, "choices": [
+            {"message": message, "finish_reason": "stop", "logprobs": {"content": [1, 2, 3]}}
+        ],
+    }  # fmt: skip
+    assert stream_of(*parts[:2], "[DONE]").join_completion()["choices"][0]["finish_reason"] is None
+    with pytest.raises(BadReply, match="the whole reply"):
+        stream_of(*parts[:2]).join_completion()
+
+
+@pytest.mark.parametrize("event", ["{", "[" * 100_000])
+def test_an_event_that_is_not_json_is_a_bad_reply(event):
+    with pytest.raises(BadReply, match="not JSON"):
+        stream_of(event)
+
+
+def test_a_stream_is_read_up_to_its_largest_size(monkeypatch):
+    monkeypatch.setattr(chat_completion, "MAX_STREAM_BYTES", 10)
+    stream = CompletionStream()
+    stream.feed(b": 6789")
+    stream.feed(b"0123")
+    with pytest.raises(BadReply, match="size limit"):
+        stream.feed(b"\n")
+
+
+def test_a_stream_of_another_shape_is_no_chat_completion(monkeypatch):
+    def fail(*_, **__):
+        raise KeyError("message")
+
+    stream = stream_of({"choices": [{"delta": {"content": "A"}}]}, "[DONE]")
+    assert build_stream_reply(stream).text == "A"
+    monkeypatch.setattr(chat_completion, "build_reply", fail)
+    with pytest.raises(BadReply, match="KeyError"):
+        build_stream_reply(stream)

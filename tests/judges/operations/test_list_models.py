@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from judges.__main__ import main
+from judges.judge_errors import PlanError
+from judges.models.weights import parse_hub_weights
+from judges.operations import list_models as list_models_module
 from judges.operations.list_models import (
     MAX_MODELS,
+    LocalServer,
+    _build_judge_for_endpoint,
     find_local_servers,
     list_models,
     parse_model_list,
 )
 from studies.spec.provider_presets import provider_presets
 from tests.judge_server import JudgeServer
+from tests.page_words import says
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -82,3 +90,83 @@ def test_the_command_lists_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == ["judge-a", "judge-b"]
     assert main(["models", "nowhere"]) != 0
     assert "ollama" in capsys.readouterr().err
+
+
+def test_an_address_that_is_none_is_said() -> None:
+    found = list_models("ftp://127.0.0.1/v1")
+    assert found.models == () and found.error
+
+
+def test_the_command_lists_the_servers_of_this_machine_or_names_those_it_knows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    local = [one for one in provider_presets().values() if one.local]
+    server = LocalServer(local[0], "http://127.0.0.1:1/v1", ("b", "a"))
+    monkeypatch.setattr(list_models_module, "find_local_servers", lambda: [server])
+    assert main(["models"]) == 0
+    assert capsys.readouterr().out == f"{local[0].title} at http://127.0.0.1:1/v1\n  b\n  a\n"
+    monkeypatch.setattr(list_models_module, "find_local_servers", list)
+    assert main(["models"]) == 0
+    shown = capsys.readouterr().out
+    assert says(shown, "No model server") and all(one.title in shown for one in local)
+
+
+def test_the_command_sends_a_key_and_fails_where_the_endpoint_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with JudgeServer(api_keys={KEY}) as server:
+        keyed = ["models", server.base_url, "--key-env", "MY_KEY"]
+        assert main([*keyed, "--allow-keys"]) == 0
+        assert capsys.readouterr().out == "judge\n"
+        assert main(["models", server.base_url, "--key-env", ""]) == 1
+        assert says(capsys.readouterr().err, server.base_url, "401")
+
+
+def test_a_provider_without_an_address_needs_one() -> None:
+    presets = provider_presets()
+    (bare, *_) = [name for name, one in presets.items() if not one.base_url]
+    with pytest.raises(PlanError, match=f"{bare}: has no"):
+        _build_judge_for_endpoint(bare, None)
+    with pytest.raises(PlanError, match="nobody: no such"):
+        _build_judge_for_endpoint("nobody", None)
+    name = next(name for name, one in presets.items() if one.base_url and one.api_key_env)
+    own = _build_judge_for_endpoint(name, None)
+    assert (own.endpoint, own.api_key_env) == (
+        presets[name].base_url.rstrip("/"), presets[name].api_key_env,
+    )  # fmt: skip
+    assert _build_judge_for_endpoint(name, "MINE").api_key_env == "MINE"
+    free = _build_judge_for_endpoint("http://h/v1/", None)
+    assert (free.endpoint, free.api_key_env) == ("http://h/v1", "")
+
+
+def test_the_percent_is_printed_once_and_of_the_known_size(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def download(_: object, progress: Callable[[int, int], None]) -> str:
+        for received, total in ((0, 0), (1, 0), (50, 200), (51, 200), (200, 200)):
+            progress(received, total)
+        return "there"
+
+    monkeypatch.setattr(list_models_module, "download_weights", download)
+    weights = parse_hub_weights("hub:owner/name/file.gguf")
+    assert list_models_module._download_with_progress(weights, 200) == "Downloaded to there"
+    assert capsys.readouterr().err == "\r  0 %\r 25 %\r100 %\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "yes"), [("y", True), (" YES ", True), ("", False), ("n", False), ("yep", False)]
+)
+def test_only_yes_downloads(answer: str, yes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+    assert list_models_module._confirm_download() is yes
+
+
+def test_weights_that_are_here_are_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(list_models_module, "cached_hub_weights", lambda _: "/here.gguf")
+    options = SimpleNamespace(file="hub:owner/name/file.gguf", yes=False)
+    assert list_models_module.download_hub_weights(options) == 0
+    assert says(capsys.readouterr().out, "Already", "/here.gguf")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,13 +15,17 @@ from judges.judge_errors import PromptError
 from judges.rendering.messages import (
     _VARIABLE_VALUES,
     DESCRIPTION_NOTE,
+    MAX_CRITERIA,
     PromptInputs,
+    _answer_by_label,
     answer_fence_for_call_key,
     make_answer_fence,
+    query_text,
     render_prompt,
+    rubric_criteria,
     verdict_instruction,
 )
-from judges.rendering.prompt import built_in_prompts, load_prompt, parse_prompt
+from judges.rendering.prompt import _parse_message, built_in_prompts, load_prompt, parse_prompt
 from judges.rendering.template import VARIABLES, fill_template
 from studies.domain import Item
 from studies.texts.injection import is_suspect
@@ -290,3 +296,58 @@ def test_a_prompt_can_be_crossed_if_it_tells_labels_from_places() -> None:
     assert parse_prompt(PLAIN).supports_crossed_labels
     assert not parse_prompt(message("$response_a or $response_b")).supports_crossed_labels
     assert load_prompt("grade-simple").supports_crossed_labels
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({}, "Write it."),
+        ({"role": "a poet."}, "Assume you are a poet.\nWrite it."),
+        ({"background": "It rains."}, "It rains.\nWrite it."),
+        ({"requirements": "No rhyme."},
+         "Please follow the requirements below to write it.\nNo rhyme."),
+        ({"role": "a poet", "background": " It rains. ", "requirements": "No rhyme."},
+         "Assume you are a poet.\nIt rains.\nPlease follow the requirements below to write it.\n"
+         "No rhyme."),
+    ],
+)  # fmt: skip
+def test_the_question_is_joined_from_the_parts_that_are_there(parts, text) -> None:
+    assert query_text(Item("q", "Write it.", {}, meta=parts)) == text
+    if "requirements" in parts:
+        assert "NATO" in query_text(Item("q", "NATO", {}, meta=parts))
+
+
+def test_criteria_of_an_item_have_names_of_their_own_and_an_end() -> None:
+    rubric = next(one for one in map(load_prompt, built_in_prompts()) if one.rubric)
+    found = rubric_criteria(rubric, "Clarity: easy\n\n  Depth: thorough  \n")
+    assert list(found.items()) == [("Clarity", "easy"), ("Depth", "thorough")]
+    assert rubric_criteria(rubric, " ") == dict(rubric.rubric)
+    assert rubric_criteria(load_prompt("brief-letters"), "Clarity: easy") == {}
+    lines = [f"c{k}: d" for k in range(MAX_CRITERIA + 1)]
+    assert len(rubric_criteria(rubric, "\n".join(lines[:-1]))) == MAX_CRITERIA
+    for text, said in (
+        ("\n".join(lines), f"found {MAX_CRITERIA + 1}"),
+        ("a: 1\nA: 2", "'A'"),
+        ("none", "has no name"),
+    ):
+        with pytest.raises(PromptError, match=said):
+            rubric_criteria(rubric, text)
+
+
+def test_the_answer_of_a_label_is_found_in_any_slot() -> None:
+    def answer(labels: tuple[str, ...], answers: tuple[str, ...], index: int) -> str:
+        inputs: Any = SimpleNamespace(labels=labels, answers=answers)
+        return _answer_by_label(inputs, index)
+
+    assert [answer(("B", "A"), ("two", "one"), index) for index in (0, 1, 2)] == ["one", "two", ""]
+    assert [answer(("fail", "pass"), ("only",), index) for index in (0, 1)] == ["only", ""]
+
+
+def test_a_prompt_that_cannot_be_read_and_an_odd_message_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").mkdir()
+    with pytest.raises(PromptError, match=r"p\.yaml"):
+        load_prompt("p.yaml", tmp_path)
+    assert _parse_message({"user": "x"}, "p") == ("user", "x")
+    for entry in ("text", {"user": "x", "system": "y"}, {}, {"nobody": "x"}, {"user": 3}):
+        with pytest.raises(PromptError, match=r"^p: messages: "):
+            _parse_message(entry, "p")

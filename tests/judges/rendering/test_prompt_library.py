@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import yaml
 
 from judges.judge_errors import PromptError
 from judges.rendering.prompt import PROMPTS_FOLDER, built_in_prompts, load_prompt
 from judges.rendering.prompt_library import (
+    _set_version,
     check_prompt,
     list_prompts,
     preview_prompt,
     prompt_path,
     prompts_folder,
+    read_judge_prompts,
     save_prompt,
 )
 from studies.domain import Item
@@ -231,3 +235,29 @@ def test_the_list_holds_ours_and_those_of_a_folder_newest_first(tmp_path: Path) 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     listed, failed = list_prompts(tmp_path / "none")
     assert len(listed) == len(built_in_prompts()) and failed == []
+
+
+def test_a_file_of_judge_prompts_skips_blank_lines_and_is_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "judge_prompts.jsonl"
+    path.write_text('\n{"name": "odd"}\n\nnot json\n', encoding="utf-8")
+    found = read_judge_prompts(path)
+    assert found.prompts == () and [name for name, _ in found.rejected] == ["odd", "line 4"]
+    path.write_text("\n \n")
+    with pytest.raises(PromptError, match="no prompts in it"):
+        read_judge_prompts(path)
+    path.write_bytes(b"\xff\xfe{")
+    with pytest.raises(PromptError, match=r"judge_prompts\.jsonl: not UTF-8"):
+        read_judge_prompts(path)
+
+
+def test_a_version_that_fits_nowhere_is_written_with_all_values() -> None:
+    """In braces a line without a comma is no YAML."""
+    values = json.dumps(
+        {key: value for key, value in yaml.safe_load(CAREFUL).items() if key != "name"}
+    )
+    text = "{\nname: careful,\n" + values[1:].replace('"version": 7, ', "")
+    made = _set_version(text, 3)
+    assert (made.version, made.name) == (3, "careful")
+    assert _set_version(CAREFUL, 8).yaml == CAREFUL.replace("version: 7", "version: 8")
+    bare = CAREFUL.replace("version: 7\n", "")
+    assert _set_version(bare, 8).yaml == CAREFUL.replace("version: 7", "version: 8")

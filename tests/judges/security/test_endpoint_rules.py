@@ -467,3 +467,12 @@ def test_the_embedded_judge_is_ours_and_answers_in_public_too(monkeypatch):
         assert ask(server.base_url, LOCAL_RULES)
         with pytest.raises(EndpointRefused):
             ask(server.base_url, current_endpoint_rules())
+
+
+@pytest.mark.parametrize("text", ["hosts: api.example.org", "hosts: [3]", "hosts: ['']", "- hosts"])
+def test_a_list_of_providers_holds_names_of_hosts(text: str, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(EndpointRefused, match=r"^own\.yaml: expected"):
+        provider_hosts(tmp_path / "own.yaml")
+    (tmp_path / "good.yaml").write_text("hosts: [API.example.org, b]")
+    assert provider_hosts(tmp_path / "good.yaml") == ("api.example.org", "b")

@@ -431,3 +431,20 @@ def test_without_an_absolute_folder_of_settings_consents_are_in_the_home_folder(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", named)
     assert user_consents().path == tmp_path / ".config" / "evenhand" / FILE
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://Api.Example.org/v1", "https://api.example.org"),
+        ("http://h:8080/a?b", "http://h:8080"),
+        ("http://[::1]:80/", "http://[::1]"),
+        ("https://h.:444", "https://h:444"),
+        ("ftp://h/", ""),
+        ("https://", ""),
+        ("http://h:port/", ""),
+        ("http://h\x00/", ""),
+    ],
+)
+def test_the_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
+    assert origin_of(url) == origin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,12 +11,23 @@ from components.inspect.injection_marks import suspects_shown
 from judges.twins.make_twins import (
     LENGTHS,
     SLACK,
+    TwinItems,
     add_twins,
+    describe_twins,
     find_broken_rule,
     list_twins,
     make_twin,
+    smallest_detectable_effect,
 )
-from judges.twins.twin_makers import MAKERS, TwinSkipped, TwinSource
+from judges.twins.twin_makers import (
+    MAKERS,
+    TwinSkipped,
+    TwinSource,
+    _add_opening_and_closing,
+    _add_signature,
+    _bold_first_clause,
+    _return_question,
+)
 from judges.twins.twin_texts import ATTACKS, FILLERS, OPENINGS
 from studies.domain import Item
 from studies.spec.study import Study, TwinSpec, parse_study
@@ -273,3 +285,42 @@ def test_a_twin_is_listed_with_its_original() -> None:
     assert list(list_twins(items)) == [
         {"item": "q1", "answer": "y", "family": family, "original": "thus", "twin": "thus, then"}
     ]
+
+
+def test_the_smallest_effect_is_that_of_a_two_sided_test_with_power():
+    """One family: (1.95996 + .84162) · ½ / √n; 49 answers: .2001. At most 1."""
+    assert smallest_detectable_effect(49, 1) == pytest.approx(0.200113, abs=1e-5)
+    five = (2.575829 + 0.841621) / 2 / 10  # .025/5 beyond 2.575829
+    assert smallest_detectable_effect(100, 5) == pytest.approx(five, abs=1e-6)
+    assert smallest_detectable_effect(49, 1, power=0.5) == pytest.approx(1.959964 / 14, abs=1e-6)
+    assert smallest_detectable_effect(1, 9) == 1.0
+    assert smallest_detectable_effect(0, 1) is smallest_detectable_effect(1, 0) is None
+
+
+def test_the_lines_on_twins_count_those_made_and_skipped():
+    made = {"sham": 49, "longer-3": 40, "prefix": 3}
+    skipped = {("longer-3", "too short"): 9, ("markdown", "no text"): 1_049}
+    found = TwinItems([], made, skipped)
+    lines = [line.split() for line in describe_twins(found)]
+    assert ["longer-3", "40", "twins;", "9", "skipped:", "too", "short"] in lines
+    assert ["markdown", "0", "twins;", "1,049", "skipped:", "no", "text"] in lines
+    assert ["sham", "49", "twins"] in lines and len(lines) == 5
+    assert lines[-1][-3:] == ["about", "20", "points"]
+    assert len(list(describe_twins(TwinItems([], {"sham": 49}, {})))) == 1
+
+
+def test_a_twin_that_cannot_be_made_says_why():
+    plain = source_of("One. Two.")
+    for question, make, why in (
+        (" ", _add_opening_and_closing, "Latin"),
+        ("为什么?", _add_opening_and_closing, "Latin"),
+        (" ", _return_question, "no question"),
+    ):
+        with pytest.raises(TwinSkipped, match=why):
+            make(replace(plain, item=replace(plain.item, instruction=question)))
+    with pytest.raises(TwinSkipped, match="not set"):
+        _add_signature("own", replace(plain, maker=""))
+    assert _return_question(plain) == plain.item.instruction
+    assert "Qwen" in _add_signature("own", plain) and "Qwen" not in _add_signature("other", plain)
+    for text, bold in (("One, two.", "**One**, two."), ("", ""), (" ,", " ,")):
+        assert _bold_first_clause(text) == bold

@@ -136,3 +136,20 @@ def test_a_score_is_one_number_out_of_the_highest(text, found):
     assert score_at(text, 0, 10) == found
     at = score_at(f"= {text}", 2, 10)
     assert at == (found and (found[0], found[1] + 2)), "behind other words"
+
+
+@pytest.mark.parametrize(
+    ("reply", "pick"),
+    [
+        ("Selection: Option 2", 1),
+        ("Option 1 is good.\nSelection: Option 3", 2),
+        ("Option 1 is good, Option 2 is not.", 0),
+        ("Selection: none", None),
+        ("Selection: Option 4", None),
+        ("", None),
+    ],
+)
+def test_the_first_option_after_selection_counts(reply, pick):
+    read = parse_verdict("selection-option", reply, 3, rule="gradelab")
+    assert (read.verdict.pick if read.verdict else None) == pick
+    assert read.rule == ("gradelab" if reply else "last-marker")

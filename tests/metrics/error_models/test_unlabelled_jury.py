@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.error_models import unlabelled_jury
 from metrics.error_models.latent_truth import RaterReplies, fit_latent_truth
 from metrics.error_models.unlabelled_jury import (
     UnlabelledJury,
     _Cases,
+    _estimate_with_percentiles,
     error_correlation,
     fit_jury,
     jury_without_labels,
@@ -18,6 +20,7 @@ from metrics.remedies.effective_votes import effective_votes, votes_from_correla
 from metrics.remedies.known_winners import DESIGN
 from metrics.remedies.order_grid import OrderGrid
 from tests.metrics.frames import build, pair, prd
+from tests.page_words import says
 from tests.soak.coverage_studies import Tally, tolerance
 
 PATIENTS = """
@@ -193,3 +196,31 @@ def test_the_number_of_free_error_rates_by_hand() -> None:
 if __name__ == "__main__":
     for line in ((100, 1), (300, 1), (300, 3)):
         print(line, coverage(*line, 300), flush=True)
+
+
+def test_a_jury_needs_a_common_comparison_and_few_patterns(monkeypatch) -> None:
+    """Three judges, each on an item of its own: no comparison has a verdict of all."""
+    apart = build([row for k in range(3) for row in pair(f"q{k}", 0, 1, judge=f"j{k}")])
+    assert says(jury_without_labels(apart).refused, "refused: no comparison", "every judge")
+    grid = simulated(np.random.default_rng(1), 60, (0.9, 0.9, 0.9))
+    cases = _Cases(grid.verdicts.astype(np.float64), ["a|b"] * 60, grid.item_codes[0])
+    monkeypatch.setattr(unlabelled_jury, "MAX_PATTERNS", 3 * cases.patterns)
+    assert fitted(grid).effective_judges is not None
+    monkeypatch.setattr(unlabelled_jury, "MAX_PATTERNS", 3 * cases.patterns - 1)
+    refused = fitted(grid)
+    assert refused.effective_judges is None and not refused.judges
+    assert says(refused.refused, f"{cases.patterns} different sets", "3 judges")
+
+
+def test_the_interval_is_that_of_the_rounds_if_half_of_them_are_known() -> None:
+    half = unlabelled_jury.ROUNDS // 2
+    rounds = np.r_[np.linspace(0, 1, half), np.full(unlabelled_jury.ROUNDS - half, np.nan)]
+    found = _estimate_with_percentiles(0.5, rounds, 7, 3, "share", "")
+    assert (found.value, found.n, found.items) == (0.5, 7, 3)
+    assert (found.low, found.high) == (pytest.approx(0.025), pytest.approx(0.975))
+    beside = _estimate_with_percentiles(0.0, rounds, 7, 3, "share", "")
+    assert beside.low == 0.0
+    rounds[0] = np.nan
+    for value, drawn in ((0.5, rounds), (float("nan"), np.zeros(unlabelled_jury.ROUNDS))):
+        unknown = _estimate_with_percentiles(value, drawn, 7, 3, "share", "")
+        assert (unknown.value, unknown.low, unknown.n, unknown.items) == (None, None, 7, 3)

@@ -16,6 +16,7 @@ from metrics.ratings.online_elo import EloSettings, compute_elo
 from metrics.win_rates import win_rates
 from metrics.win_rates.length_effects import LONGER_SHARE, length_preference
 from studies.frames.battle_frame import frame_from_battles
+from tests.metrics.battle_frames import duels
 from tests.metrics.frames import build, pair
 from tests.samples import sample
 
@@ -203,3 +204,22 @@ def test_the_last_of_many_battles_decide_where_elo_ends_unless_somebody_left_bef
         assert found.order_low == pytest.approx(wanted.order_low, abs=0 if early else 1e-8)
     assert parts.curve.value == pytest.approx(whole.curve.value, abs=1e-8)
     assert parts.curve.low == pytest.approx(whole.curve.low, abs=1e-8)
+
+
+def test_an_order_with_too_few_battles_is_not_played_in_part(monkeypatch):
+    """21 items of one battle and two contestants: the last 2 · 2 battles are played if every order
+    has them, and no more than 5 · 4 battles are few enough to play all."""
+    frame = duels([("a", "b", 12, 9)])
+    data = extract_battles(frame)
+    monkeypatch.setattr(elo_last_battles, "MAX_FULL_PASS_BATTLES", 0)
+    monkeypatch.setattr(elo_last_battles, "MAX_END_DIFFERENCE", 1e9)
+
+    def played(tail: int, *orders: list[int]):
+        monkeypatch.setattr(elo_last_battles, "TAIL_BATTLES_PER_CONTESTANT", tail)
+        return elo_last_battles.ratings_from_last_battles(
+            data, [np.array(one) for one in orders], k=4.0, slope=EloSettings().slope
+        )
+
+    assert played(2, [0, 1, 2, 3]).shape == (2, 2)
+    assert played(2, [0, 1, 2]) is None
+    assert played(3) is None, "21 battles are at most 5 · 6"

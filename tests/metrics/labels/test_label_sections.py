@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 from metrics.__main__ import main
-from metrics.labels.label_sections import format_pass_shares
+from metrics.labels.label_sections import PassFailResult, format_pass_shares, pass_fail_sentence
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
+from metrics.labels.true_pass_rate import true_pass_rate
 from tests.page_words import says
 
 ESTIMATE_KEYS = {"value", "low", "high", "n", "items", "unit", "level", "method", "note"}
@@ -118,3 +120,10 @@ def test_an_unclear_word_is_a_question_on_the_command_line(
     path = write_table(tmp_path / "c.csv", [("pass", "ok-ish", 3)])
     assert main([str(path)]) != 0
     assert says(capsys.readouterr().err, "'ok-ish'", "pass", "fail")
+
+
+def test_without_a_usable_verdict_the_sentence_says_so() -> None:
+    rows = PassFailRows.from_values([UNKNOWN, UNKNOWN], [1, 0], [0, 1])
+    true = true_pass_rate(rows)
+    found = PassFailResult(pass_fail_rates(rows), true, true, None)
+    assert pass_fail_sentence(found) == "No usable verdicts."

@@ -8,6 +8,7 @@ import pytest
 
 from metrics.labels.option_order import option_order_effects, option_order_section
 from metrics.labels.pass_by_order import pass_by_order, pass_by_order_groups, pass_by_order_section
+from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
 
 UP, DOWN = SEP.join("123"), SEP.join("321")
@@ -153,3 +154,22 @@ def test_the_section_numbers_the_places_from_one() -> None:
     shares = {place: one["share"].value for place, one in found["places"].items()}
     assert shares == {"1": 1.0, "2": 0.0, "3": 0.0}
     assert found["changed"].value == 1.0 and "first_letter" not in found
+
+
+def test_the_section_has_the_numbers_of_the_effects() -> None:
+    rows = [(f"q{k}", labels, float(labels[0]), False) for k in range(4) for labels in (UP, DOWN)]
+    frame = frame_of(rows)
+    effects, section = option_order_effects(frame)["j", "p"], option_order_section(frame)
+    cell = section["j"]["p"]
+    assert list(section) == ["j"] and list(section["j"]) == ["p"]
+    for name in ("changed", "noise_floor", "first_place", "expected_first", "shift"):
+        assert cell[name] == getattr(effects, name)
+    assert (
+        list(cell["places"]) == ["1", "2", "3"] and cell["place_entropy"] == effects.place_entropy
+    )
+    assert effects.letter is None and "first_letter" not in cell
+    # With letters: the option A is chosen in the first order, B in the other.
+    ab, ba = (SEP.join(Arrangement(names, ("A", "B")).labels) for names in ("12", "21"))
+    lettered = frame_of([(f"q{k}", labels, 1.0, False) for k in range(4) for labels in (ab, ba)])
+    cell = option_order_section(lettered)["j"]["p"]
+    assert cell["first_letter"]["share"].value == cell["first_letter"]["expected"].value == 0.5

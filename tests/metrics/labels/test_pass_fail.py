@@ -21,6 +21,7 @@ from metrics.labels.pass_fail import (
     youden_index,
 )
 from metrics.labels.true_pass_rate import (
+    _lang_reiczigel_limits,
     clip_share,
     corrected_pass_rate,
     prediction_powered_rate,
@@ -424,3 +425,20 @@ def test_a_prediction_powered_rate_above_one_is_one():
     assert (got.value, got.high) == (1, 1) and "limit" in got.note
     size = 10 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 8)) ** 2
     assert got.low == pytest.approx(size / (size + stats.norm.ppf(0.975) ** 2))
+
+
+def test_limits_of_a_corrected_rate_by_hand_and_none_for_a_judge_that_may_be_blind():
+    """Shares .5 of 100, .9 of 50 and .7 of 50, by the formula of Lang and Reiczigel; with a
+    sensitivity and a specificity of one half, J is 0."""
+    p, n = 0.5, 100 + 1.959964**2
+    se, sp, m = 46 / 52, 36 / 52, 52
+    j = se + sp - 1
+    centre = (p + sp - 1) / j
+    a, b = se * (1 - se) / m, sp * (1 - sp) / m
+    half = 1.959964 * math.sqrt((p * (1 - p) / n + centre**2 * a + (1 - centre) ** 2 * b) / j**2)
+    middle = centre + 2 * 1.959964**2 * (centre * a - (1 - centre) * b)
+    found = _lang_reiczigel_limits((0.5, 100), (0.9, 50), (0.7, 50))
+    assert found == (pytest.approx(middle - half), pytest.approx(middle + half))
+    for sensitivity, specificity in ((0.5, 0.5), (0.2, 0.3)):
+        blind = _lang_reiczigel_limits((0.4, 9), (sensitivity, 50), (specificity, 50))
+        assert blind == (-math.inf, math.inf)

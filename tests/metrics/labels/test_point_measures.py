@@ -14,7 +14,8 @@ from metrics.labels.labelled_rows import confusion_cell_mask
 from metrics.labels.option_order import option_order_effects
 from metrics.labels.point_table import chosen_options, point_table, table_scale
 from metrics.labels.reliability import reliability_curves
-from metrics.labels.scores.criteria_order import criteria_order_effects
+from metrics.labels.scores import score_distribution
+from metrics.labels.scores.criteria_order import _level_gap_at_place, criteria_order_effects
 from metrics.labels.scores.score_contradictions import score_contradictions
 from metrics.labels.scores.score_distribution import point_repeats, score_distributions
 from studies.frames.arrangement import Arrangement
@@ -234,3 +235,34 @@ def test_measures_of_single_answers_by_hand() -> None:
         "pass_good": ["q0"], "pass_bad": ["q1"], "fail_good": [], "fail_bad": ["q2"],
         "pass_": [], "all_good": [],
     }  # fmt: skip
+
+
+def test_more_values_than_can_be_listed_leave_their_shares_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = frame_of([(f"q{k}", "m", UP, [float(k)], False) for k in (1, 2, 2, 3)])
+    monkeypatch.setattr(score_distribution, "MAX_VALUES", 3)
+    listed = score_distributions(frame)["j", "p"]
+    assert listed.values == (1.0, 2.0, 3.0) and len(listed.arrangements[0].shares) == 3
+    monkeypatch.setattr(score_distribution, "MAX_VALUES", 2)
+    found = score_distributions(frame)["j", "p"]
+    assert found.values == () and found.arrangements[0].shares == {}
+    assert found.mean == listed.mean and found.mean.value == 2.0
+    # shares 1/4, 1/2, 1/4: exp(½ ln 2 + ½ ln 4) = 2^1.5
+    assert found.effective_values == pytest.approx(2**1.5)
+
+
+def test_a_criterion_at_one_place_of_each_answer_has_no_level_to_compare() -> None:
+    """q1 was judged with a first only, q2 with b first only: no answer has both."""
+    rows = [("q1", "m", AB, [1.5, 1.0, 2.0], False), ("q2", "m", BA, [1.5, 2.0, 1.0], False)]
+    found = criteria_order_effects(frame_of(rows))["j", "p"]
+    for places in found.by_place.values():
+        assert [one.value for one in places] == [None, None]
+    levels = chosen_options(frame_of(rows[:1]))
+    for place in (0, 1, 2):
+        alone = _level_gap_at_place(levels[levels["criterion"] == "a"], place)
+        assert (alone.value, alone.unit) == (None, "score")
+    one_answer = [*rows, ("q1", "m", BA, [2.0, 1.0, 3.0], False)]
+    a, b = criteria_order_effects(frame_of(one_answer))["j", "p"].by_place.values()
+    # q1: a has 1 at place 1 and 3 at place 2; b has 2 at place 2 and 1 at place 1.
+    assert [one.value for one in (*a, *b)] == [-2.0, 2.0, -1.0, 1.0]

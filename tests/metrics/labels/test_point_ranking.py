@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows
 from metrics.labels.point_ranking import (
     OWN_LABELS_NOTE,
+    SHARED_NOTE,
     PointRanking,
     _independent_gap,
+    _true_pass_rate_of_model,
     point_ranking_section,
     point_rankings,
 )
@@ -165,3 +168,26 @@ def test_limits_of_a_difference_add_up_in_squares_also_at_zero() -> None:
     unlimited = _independent_gap(first, replace(second, low=None))
     assert (unlimited.value, unlimited.low) == (pytest.approx(-0.5), None)
     assert _independent_gap(first, replace(second, value=None)).value is None
+
+
+def test_a_model_without_labels_is_corrected_with_those_of_the_others() -> None:
+    """Of ten good answers nine passed, of ten bad ones three; of the model's ten, six passed:
+    (.6 + .7 − 1) / (.9 + .7 − 1) = .5. Labelled answers count by their label alone."""
+    labelled = PassFailRows.from_values(
+        [1] * 9 + [0] + [1] * 3 + [0] * 7, [1] * 10 + [0] * 10, range(20)
+    )
+    own = PassFailRows.from_values([1] * 6 + [0] * 4, [UNKNOWN] * 10, range(20, 30))
+    found = _true_pass_rate_of_model(own, labelled, "")
+    assert found.value == pytest.approx(0.5) and found.note.endswith(SHARED_NOTE)
+    assert _true_pass_rate_of_model(labelled, labelled, "blind").value == 0.5
+    refused = _true_pass_rate_of_model(own, labelled, "blind")
+    assert (refused.value, refused.note) == (None, "blind")
+    both = PassFailRows.from_values(
+        [1] * 6 + [0] * 4 + [1, 1], [UNKNOWN] * 10 + [1, 0], range(20, 32)
+    )
+    mixed = _true_pass_rate_of_model(both, labelled, "")
+    assert mixed.value == pytest.approx((2 * 0.5 + 10 * 0.5) / 12)
+    good = PassFailRows.from_values(
+        [1] * 6 + [0] * 4 + [0] * 5, [UNKNOWN] * 10 + [1] * 5, range(15)
+    )
+    assert _true_pass_rate_of_model(good, labelled, "").value == pytest.approx((5 + 5) / 15)

@@ -269,3 +269,29 @@ def test_a_two_by_two_table_has_mcnemars_test():
     for got in (t.stuart_maxwell_test(table), t.bowker_test(table)):
         assert (got.statistic, got.df, got.n) == (pytest.approx(25 / 9), 1, 23)
         assert got.p == pytest.approx(stats.chi2.sf(25 / 9, 1))
+
+
+def test_states_are_listed_up_to_the_limits_and_sampled_above(monkeypatch):
+    """One set of two orders, forward and backward, with choices 0 and 1: they lie in slots 0 and 37
+    of 39, or 1 and 38. Counts 0 to 2 of 40 options no longer fit into an integer: 3⁴⁰ > 2⁶²."""
+
+    def sets(options):
+        forward = np.arange(options)
+        return t.OrderSetArrays(np.array([[0, 1]]), np.array([[forward, forward[::-1]]]))
+
+    counts, mass = t._possible_slot_histograms(sets(39), 39)
+    assert mass.tolist() == [0.5, 0.5]
+    assert sorted(np.flatnonzero(one).tolist() for one in counts) == [[0, 37], [1, 38]]
+    assert t._possible_slot_histograms(sets(40), 40) is None
+    monkeypatch.setattr(t, "MAX_LISTED_ORDERS", 2)
+    assert t._possible_slot_histograms(sets(39), 39) is not None
+    monkeypatch.setattr(t, "MAX_LISTED_ORDERS", 1)
+    assert t._possible_slot_histograms(sets(39), 39) is None
+    sampled = t.permutation_test(patterns({"AA": 3}), 2, np.random.default_rng(0), 99)
+    assert sampled.note.startswith("99 ") and sampled.n == 3 and sampled.statistic == 6 * 0.5 * 2
+
+
+def test_ties_alone_have_no_entropy():
+    assert t.entropy_null_band(patterns({"CC": 3}), np.random.default_rng(0)) is None
+    low, high = t.entropy_null_band(patterns({"AA": 3}), np.random.default_rng(0))
+    assert 0 <= low < high <= 1

@@ -85,3 +85,13 @@ def test_a_table_of_scores_says_what_is_wrong_with_it():
         r.benchmark_scores(good.assign(model=[None, "b"]))
     assert r.benchmark_scores(good.iloc[:0]) == {}
     assert r.correlate_all_benchmarks({}, rng()).benchmarks == []
+
+
+def test_a_correlation_whose_resamples_do_not_vary_has_no_interval():
+    one = r._correlation_estimate(0.4, np.array([0.3]), 4, "rho", "few")
+    assert (one.value, one.low, one.high, one.n) == (0.4, None, None, 4)
+    assert one.note.startswith("few; no interval")
+    two = r._correlation_estimate(0.4, np.array([0.5, 0.9]), 4, "rho", "few")
+    assert (two.low, two.note) == (0.4, "few") and two.high == pytest.approx(0.5 + 0.975 * 0.4)
+    assert r._correlation_estimate(0.4, np.array([0.1, 0.3]), 4, "rho", "").high == 0.4
+    assert r._correlation_estimate(None, np.array([0.1, 0.3]), 4, "rho", "").value is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.estimation.score_scale import ScoreScale
 from metrics.protocols import creation_levels as p
 from metrics.win_rates.jury import UNDECIDED, decide_jury
 from tests.metrics.frames import RECORDS, build, pair
@@ -165,3 +167,15 @@ def test_a_single_reply_scores_both_answers() -> None:
     got = {name: estimate.value for name, estimate in p.visual_factuality(one).items()}
     assert got == {"base": 5, "m": 8}
     assert p.visual_factuality(one.drop(columns="score_1")) == {}
+
+
+def test_the_mean_score_over_items_weighs_each_item_once() -> None:
+    frame = build([*dual("q1", 1, 0), *dual("q2", 1, 0)])
+    score, scale = np.array([1.0, 3.0, 6.0, np.nan]), ScoreScale(0.0, 10.0)
+    everything = np.ones(4, bool)
+    assert p._mean_score_over_items(frame, score, everything, scale).value == (2 + 6) / 2
+    only = p._mean_score_over_items(frame, score, np.array([True, False, False, True]), scale)
+    assert (only.value, only.items) == (1.0, 1)
+    for selected in (np.zeros(4, bool), np.array([False, False, False, True])):
+        none = p._mean_score_over_items(frame, score, selected, scale)
+        assert (none.value, none.unit, none.note) == (None, scale.unit, "no scores")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from scipy.special import expit
 
 from metrics.ratings import bradley_terry_fit
 from metrics.ratings.battles import PairCounts, count_pairs, extract_battles
@@ -19,7 +21,7 @@ from metrics.ratings.bradley_terry import (
     bradley_terry_ratings,
     connected_leaderboards,
 )
-from metrics.ratings.bradley_terry_fit import laplacian_inverse
+from metrics.ratings.bradley_terry_fit import _line_search, fit_strengths, laplacian_inverse
 from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.battle_frames import all_finite, duels, fought, golden, simulated, some_battles
 from tests.metrics.frames import build, prd
@@ -423,3 +425,18 @@ def test_a_newton_step_is_halved_until_the_likelihood_does_not_fall():
     # The penalty 1/2·θ² of both strengths.
     penalised = bradley_terry_fit._log_likelihood(counts, theta, *wins, 1.0)
     assert penalised == pytest.approx(value - 0.25)
+
+
+def test_a_step_that_only_lowers_the_likelihood_is_not_taken() -> None:
+    """a wins three of four: the best gap is ln 3; a step away from it is halved to nothing."""
+    counts = count_pairs(extract_battles(duels([("a", "b", 3, 1)])))
+    theta = fit_strengths(counts)
+    assert theta.tolist() == pytest.approx([math.log(3) / 2, -math.log(3) / 2])
+    best = 3 * math.log(0.75) + math.log(0.25)
+    wins = (counts.wins_low, counts.wins_high, 0.0)
+    back, same = _line_search(counts, theta, np.array([4.0, -4.0]), best + 1, wins)
+    assert back is theta and same == best + 1
+    step = np.array([4.0, -4.0])
+    taken, value = _line_search(counts, np.zeros(2), step, 4 * math.log(0.5), wins)
+    assert taken.tolist() == [1, -1]  # gaps of 8 and 4 are less likely than none
+    assert value == pytest.approx(3 * math.log(expit(2)) + math.log(expit(-2)))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from metrics.ratings.choice_model import fit_choice_model
+from metrics.ratings.choice_model import ORDER_UNKNOWN_NOTE, fit_choice_model
 from metrics.ratings.position_term import fit_position_model
 from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
 from tests.metrics.frames import build, rotated
@@ -176,3 +176,15 @@ def test_each_label_counts_the_choices_in_which_it_was_shown():
     ).labels  # fmt: skip
     # In both orders 9 + 10 choices with A and B, 11 + 12 with B and C.
     assert {label: one.n for label, one in found.items()} == {"A": 38, "B": 84, "C": 46}
+
+
+def test_picks_of_unknown_order_give_strengths_alone():
+    """Of four battles a wins three: a difference of ln 3, whatever the position."""
+    rows = [
+        {"item": f"{k}", "shown": ("a", "b"), "pick": int(k == 3), "orders": 0} for k in range(4)
+    ]
+    model = fit_choice_model(build(rows))
+    assert model.note == ORDER_UNKNOWN_NOTE and model.slots == {} and model.labels == {}
+    gap = model.strength["a"].value - model.strength["b"].value
+    assert gap == pytest.approx(math.log(3), abs=1e-9)
+    assert model.log_likelihood == pytest.approx(3 * math.log(0.75) + math.log(0.25), abs=1e-9)

@@ -12,7 +12,11 @@ from scipy import sparse, stats
 from metrics.ratings.conditional_logit import (
     LogitFit,
     LogitProblem,
+    _gradient_and_information,
+    _line_search,
+    _log_likelihood,
     _row_space,
+    fit_conditional_logit,
     largest_first_sort_key,
     tally_by_item_kind,
     unidentified_parameters,
@@ -129,3 +133,25 @@ def test_the_row_space_is_that_of_the_rows() -> None:
     # Rows along the first axis (twice), and a short one along the second: their projector.
     basis = _row_space(np.array([[2.0, 0, 0], [2, 0, 0], [0, 0.1, 0]]))
     assert basis @ basis.T == pytest.approx(np.diag([1.0, 1, 0]))
+
+
+def test_a_model_without_parameters_has_the_likelihood_of_equal_chances():
+    none = fit_conditional_logit(problem(design=np.zeros((2, 2, 0))))
+    assert none.log_likelihood == pytest.approx(5 * math.log(0.5))  # 3 + 2 verdicts of two kinds
+    assert (len(none.beta), none.items) == (0, 4)
+
+
+def test_a_step_is_halved_until_the_likelihood_does_not_fall():
+    """Setting 0: 3 wins of 3, setting 1: .5 of 2. From θ = (0, 0) a step toward lower wins at first
+    is refused whole, and one that overshoots is halved."""
+    own = problem()
+    start = np.zeros(2)
+    best = _log_likelihood(own, start, own.counts)
+    uphill = _gradient_and_information(own, start, own.counts)[0]
+    beta, value = _line_search(own, start, 1000 * uphill, best, own.counts)
+    taken = beta / (1000 * uphill)
+    assert taken[0] == taken[1] == 0.5 ** round(-math.log2(taken[0])) < 1
+    assert value == pytest.approx(_log_likelihood(own, beta, own.counts)) and value >= best
+    assert _log_likelihood(own, 2 * beta, own.counts) < best
+    back, same = _line_search(own, start, -uphill, best + 1, own.counts)
+    assert back.tolist() == [0, 0] and same == best + 1

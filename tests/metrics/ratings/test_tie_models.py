@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from metrics.ratings.bradley_terry import connected_leaderboards
-from metrics.ratings.tie_models import PSEUDO_COUNT, TieModel, fit_davidson, fit_rao_kupper
+from metrics.ratings.tie_models import (
+    PSEUDO_COUNT,
+    TieModel,
+    _RaoKupperLikelihood,
+    fit_davidson,
+    fit_rao_kupper,
+)
 from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
 
 # Wins of three models with ties A–B 4, A–C 3, B–C 5.
@@ -121,3 +128,24 @@ def test_thin_data_give_a_note(fit):
     for frame in (duels([]), fought([(0, "A", "B", None)])):
         assert fit(frame).note == "no readable verdict"
     assert all_finite(fit(duels([("A", "B", 1, 0)])))
+
+
+def test_a_step_is_halved_until_ties_are_possible_and_the_likelihood_does_not_fall():
+    """One pair with two wins, a tie and a loss, from θ₁ − θ₂ = .1 and η = 1.2."""
+    sides = _RaoKupperLikelihood(np.array([[1.0]]))
+    counts = np.array([[2.0, 1.0, 1.0]])
+
+    def likelihood(d: float, eta: float) -> float:
+        won, lost = 1 / (1 + math.exp(eta - d)), 1 / (1 + math.exp(eta + d))
+        return 2 * math.log(won) + math.log(1 - won - lost) + math.log(lost)
+
+    start = np.array([0.1, 1.2])
+    assert sides.log_likelihood(start, counts) == pytest.approx(likelihood(*start))
+    for step in ([0.0, -1.5], [0.0, -1.2], [9.0, 0.0], [0.3, -0.2], [-40.0, 3.0]):
+        tried = [start + np.array(step) * 0.5**k for k in range(60)]
+        possible = [one for one in tried if one[1] > 0]
+        better = [one for one in possible if likelihood(*one) >= likelihood(*start)]
+        wanted = better[0] if better else start
+        assert sides.line_search(start, np.array(step), counts) == pytest.approx(wanted, abs=1e-6)
+    worse = np.array([0.0, 4.0])
+    assert sides.line_search(start, worse, counts) == pytest.approx(start, abs=1e-6)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from scipy.special import expit
 
+from metrics.ratings import unbounded_gaps
 from metrics.ratings.battles import count_pairs, extract_battles
 from metrics.ratings.bradley_terry import (
     ELO_PER_LOGIT,
@@ -134,3 +135,23 @@ def test_one_win_leads_down_and_one_tie_both_ways() -> None:
         [0, 1, 1, 0],
         [0, 1, 1, 1],
     ]
+
+
+def test_a_gap_that_no_battle_excludes_has_no_lower_limit(monkeypatch):
+    """No limit if even the lowest gap that is searched is not too unlikely."""
+    limits = GapLimits(count_pairs(extract_battles(duels([("A", "B", 6, 0)]))))
+    assert limits.lower_limit(0, 1) == pytest.approx(
+        math.log(0.025 ** (1 / 6) / (1 - 0.025 ** (1 / 6))), abs=1e-6
+    )
+    assert limits.lower_limit(1, 0) is None and not limits.is_significantly_positive(1, 0)
+    narrow = GapLimits(count_pairs(extract_battles(duels([("A", "B", 1, 0)]))))
+    # one win: excluded below ln(.025/.975) = −3.66
+    for most, known in ((3.0, False), (4.0, True)):
+        monkeypatch.setattr(unbounded_gaps, "MAX_GAP_LOGITS", most)
+        narrow._cache.clear()
+        assert (narrow.lower_limit(0, 1) is not None) is known
+
+
+def test_a_board_of_one_item_ranks_with_the_quantile_of_its_gaps():
+    lone = board(fought([(0, "a", "b", 0), (0, "b", "a", 0)]))
+    assert lone.covariance is None and lone._rank_quantile == lone._t_quantile

@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metrics.remedies import budget_plan
 from metrics.remedies.budget_plan import (
     BudgetPlan,
     _choose_steps,
     _estimate_steps,
+    _options_of_rater,
     _PlanOption,
     plan_budget,
 )
@@ -271,3 +273,23 @@ def test_agreement_and_gain_stay_within_their_range() -> None:
     assert (first.agreement.value, first.agreement.low, first.agreement.high) == (0.5, 0, 1)
     assert first.gain is None and second.gain is not None
     assert (second.gain.value, second.gain.low, second.gain.high) == (0, -1, 1)
+
+
+def test_a_large_study_offers_the_best_rules_by_calls(monkeypatch) -> None:
+    """Above MAX_SELECTED comparisons: the advised rule, then those of the recommendation, each with
+    the price of its own judge; a judge without a price offers none."""
+    frame = simulate([HardJudge(0.0, 0.9, 0.5), DEAR], 300, np.random.default_rng(3))
+    study = build_remedy_study(frame)
+    prices = {("j0", "p"): 0.001, ("j1", "p"): 0.02}
+    monkeypatch.setattr(budget_plan, "MAX_SELECTED", 300)
+    small = list(_options_of_rater(study, 0, prices))
+    monkeypatch.setattr(budget_plan, "MAX_SELECTED", 299)
+    advice, large = study.advice(0), list(_options_of_rater(study, 0, prices))
+    assert advice.chosen is not None
+    assert [one.rule for one in large] == [advice.chosen.rule, *(one.rule for one in advice.prices)]
+    assert small[0].rule == large[0].rule and small[0].advised == large[0].advised == 0
+    assert len(small) != len(large) or small[1].rule != large[1].rule
+    assert all(one.advised is None for one in large[1:])
+    for one in large:
+        assert one.cost == sum(prices[rater] * calls for rater, calls in one.rule.calls.items())
+    assert list(_options_of_rater(study, 0, {("j1", "p"): 0.02})) == []

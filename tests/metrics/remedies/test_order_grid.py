@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from metrics.remedies import remedy_study
+from metrics.remedies.decision_rules import Decisions
 from metrics.remedies.order_grid import build_order_grid
-from metrics.remedies.recommendation import format_points
+from metrics.remedies.recommendation import format_points, held_out_gains
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
-from metrics.remedies.risk_coverage import graded_curve, votes_curve
+from metrics.remedies.risk_coverage import _coverage_curve, graded_curve, votes_curve
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.remedies.rule_sets import jury_rules, prompt_rules, rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from tests.metrics.frames import build, pair, rotated
+from tests.page_words import says
 
 
 def test_verdicts_are_in_terms_of_the_first_by_name():
@@ -279,3 +284,56 @@ def test_a_judge_that_is_always_better_by_a_half_is_no_partner_from_four_items_o
     ]  # fmt: skip
     study = build_remedy_study(build(rows))
     assert study.jury_partners(0) == partners and study.jury_partners(1) == [0]
+
+
+def test_without_comparisons_there_is_nothing_to_choose() -> None:
+    """A judge whose only comparison has no known winner."""
+    study = build_remedy_study(build(pair("q", 0, 1)))
+    assert study.grid.size == 0
+    assert study.agreement_of_pooled_orders == tuple(0.0 for _ in study.raters)
+    assert held_out_gains(study.grid, [], np.random.default_rng(0)) == ()
+
+
+def test_no_gain_is_held_out_with_one_rule_or_without_comparisons() -> None:
+    grid = build_order_grid(build([r for k in range(8) for r in pair(f"q{k}", 0, 1, better="x")]))
+    rules, draw = rules_of_rater(grid, 0), np.random.default_rng(0)
+    (only,) = held_out_gains(grid, rules[:2], draw)  # two calls never do better than one
+    assert only.rule is rules[0] and (only.gain.value, only.gain.n) == (0, 8)
+    assert held_out_gains(grid, rules[:1], draw) == ()
+    assert held_out_gains(grid.select(np.zeros(8, bool)), rules[:2], draw) == ()
+
+
+def test_large_panels_and_large_studies_have_the_shown_juries_only(monkeypatch) -> None:
+    rows = [row for k in range(6) for judge in "abcd"
+            for row in pair(f"q{k}", 0, 1, better="x", judge=judge)]  # fmt: skip
+    study = build_remedy_study(build(rows))
+    for name, value in (("MAX_PANEL", 3), ("MAX_SELECTED", study.grid.size - 1)):
+        with monkeypatch.context() as inside:
+            inside.setattr(remedy_study, name, value)
+            assert study.further_jury_rules(0, []) == []
+            inside.setattr(remedy_study, name, value + 1)
+            assert len(study.further_jury_rules(0, [])) == 18
+
+
+def test_a_rule_without_all_replies_is_estimated_on_two_items_or_left_out() -> None:
+    """The judge is right in one order of four comparisons: one call earns ½. A rule that is right
+    on all of them lacks its replies on some."""
+    grid = build_order_grid(build([r for k in range(4) for r in pair(f"q{k}", 0, 0, better="x")]))
+    baseline = rules_of_rater(grid, 0)[0]
+    for known, found in ((4, 1.0), (2, 1.0), (1, None)):
+        first = np.where(np.arange(4) < known, 1.0, np.nan)
+        right = replace(baseline, id="right", decisions=Decisions(first, first * 0))
+        lines = estimate_rules(grid, [baseline, right], np.random.default_rng(0))
+        assert lines[0].agreement.value == 0.5
+        assert [one.agreement.value for one in lines[1:]] == ([] if found is None else [found])
+        if known == 2:
+            assert says(lines[1].agreement.note, "2 of 4") and lines[1].rule is right
+
+
+def test_a_curve_without_a_score_has_no_points() -> None:
+    grid = build_order_grid(build([r for k in range(4) for r in pair(f"q{k}", 0, 1, better="x")]))
+    assert _coverage_curve(grid, np.full(4, np.nan), (0, 1)) == []
+    (zero, one) = _coverage_curve(grid, np.array([1.0, 1.0, -0.5, np.nan]), (0, 1))
+    assert (zero.margin, zero.decided.value, zero.right_when_decided.value) == (0, 1, 2 / 3)
+    assert (one.margin, one.decided.value, one.right_when_decided.value) == (1, 2 / 3, 1)
+    assert len(_coverage_curve(grid, np.full(4, 0.5), (0.5, 0.6))) == 1

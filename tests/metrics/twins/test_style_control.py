@@ -13,9 +13,12 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from metrics.twins import style_control
 from metrics.twins.style_control import (
+    LEAST_ITEMS,
     NO_OVERLAP,
     NOT_VARIED,
+    TOO_MANY,
     fit_style,
     read_style_data,
     style_effects_on_judge,
@@ -186,3 +189,53 @@ def test_a_judge_that_follows_the_position_has_no_certain_weights_and_no_moves()
         assert one.low is None and "no interval" in one.note
     assert {one["moved"] for one in got["ranking"].values()} == {0}
     assert got["style_share"].value is None and "equally strong" in got["style_share"].note
+
+
+def test_too_many_verdicts_are_refused_with_the_reason(monkeypatch):
+    frame, styles = simulated(6, 0.5, 1)
+    data = read_style_data(frame, styles)
+    monkeypatch.setattr(style_control, "MAX_BATTLES", len(data.battles))
+    assert style_effects_on_judge(data)["coefficients"]["length"].note != TOO_MANY
+    monkeypatch.setattr(style_control, "MAX_BATTLES", len(data.battles) - 1)
+    refused = style_effects_on_judge(data)
+    assert {one.note for one in refused["coefficients"].values()} == {TOO_MANY}
+    assert "ranking" not in refused
+
+
+def test_weights_of_people_need_common_items_and_finite_fits(monkeypatch):
+    """Only four common items; no overlap on the common ones; a fit that does not converge, and one
+    that is too large."""
+    judged, styles = simulated(12, 0.8, 3)
+    data = read_style_data(judged, styles)
+
+    def minus(people_items: int = 12) -> dict:
+        voted, _ = simulated(people_items, 0.2, 3)
+        return style_control._coefficients_minus_people(
+            data, read_style_data(voted, styles), range(4)
+        )
+
+    assert set(minus()) == set(STYLE_FEATURES) == set(minus(LEAST_ITEMS))
+    assert minus(LEAST_ITEMS - 1) == {}
+    length = minus()["length"]
+    people = read_style_data(simulated(12, 0.2, 3)[0], styles)
+    one, two = (fit_style(part, range(4), data.scale) for part in (data, people))
+    assert length.value == pytest.approx(one.gamma[0] - two.gamma[0])
+    assert length.n == len(data.battles)
+    largest = max(np.abs(one.gamma).max(), np.abs(two.gamma).max())
+    monkeypatch.setattr(style_control, "LARGEST_COEFFICIENT", largest)
+    assert minus()
+    monkeypatch.setattr(style_control, "LARGEST_COEFFICIENT", largest * 0.999)
+    assert minus() == {}
+    monkeypatch.undo()
+    shares = [part.unexplained_share(k) for part in (data, people) for k in range(4)]
+    monkeypatch.setattr(style_control, "LEAST_OVERLAP", min(shares))
+    assert minus()
+    monkeypatch.setattr(style_control, "LEAST_OVERLAP", min(shares) + 1e-9)
+    assert minus() == {}
+    monkeypatch.undo()
+
+    def fail(*_, **__):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(style_control, "fit_style", fail)
+    assert minus() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ from metrics.twins.twin_effects import (
     INDIFFERENT,
     NOT_SHOWN,
     SHOWN,
+    TwinEffect,
+    _TwinVerdictsOfRater,
     paired_twin_totals,
     twin_effects,
 )
@@ -24,6 +27,7 @@ from metrics.twins.twin_sentence import (
     difference_with_interval_text,
     twin_headline,
 )
+from metrics.twins.twin_verdicts import DUEL, SINGLE
 from studies.domain import Estimate
 from studies.frames.twin_rows import select_twin_rows
 from studies.texts.twin_families import CONTROLS, twin_name
@@ -282,3 +286,33 @@ def test_the_interval_of_a_preference_moves_with_its_value():
     (found,) = [one for one in twin_effects(frame, frame) if one.family == "emoji"]
     assert found.change.value == pytest.approx(0.3)
     assert -0.5 < found.change.low < 0.3 < found.change.high < 0.5
+
+
+def test_the_range_of_scores_is_that_which_occurs_with_0_and_1() -> None:
+    """Points and passes are shares; of scores from 2 to 4 with −1 before, the range is −1 to 4."""
+
+    def measured(design: str, *levels: float) -> tuple[str, tuple[float, float]]:
+        rater = SimpleNamespace(design=design)
+        value, before = np.array(levels[:2]), np.array(levels[2:])
+        found = _TwinVerdictsOfRater._measure_of_levels(rater, value, before)
+        return found.kind, found.value_range
+
+    share = measured(SINGLE, 0.0, 1.0, np.nan, 1.0)
+    assert share == measured(SINGLE, np.nan, np.nan) == measured(DUEL, 2.0, 4.0, -1.0)
+    assert measured(SINGLE, 2.0, 4.0, -1.0) == ("mean", (-1.0, 4.0))
+    assert measured(SINGLE, 0.5, 3.0, np.nan) == ("mean", (0.0, 3.0))
+    assert measured(SINGLE, -0.5, 0.5) == ("mean", (-0.5, 1.0)) != share
+
+
+def test_controls_that_were_not_shown_to_lose_are_named() -> None:
+    def effect(family: str, value: float) -> TwinEffect:
+        ends = Estimate(value, value - 0.01, value + 0.01)
+        return TwinEffect("j", "p", family, DUEL, ends, ends, ends, ends, 0)
+
+    one, two = CONTROLS[:2]
+    assert says(control_sentence([]), "no controls")
+    assert says(control_sentence([effect("longer-3", -0.4)]), "no controls")
+    assert says(control_sentence([effect(one, -0.4), effect(two, -0.4)]), "controls lose")
+    some = control_sentence([effect(one, -0.4), effect(two, 0.4)])
+    assert says(some, f"that lose: {one};", f"to lose: {two}.")
+    assert says(control_sentence([effect(one, 0.4)]), "lose: none;", f"to lose: {one}.")

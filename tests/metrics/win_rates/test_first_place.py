@@ -4,6 +4,7 @@ sets of changes, halves by law, and places under other choices by hand."""
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,3 +208,25 @@ def test_a_half_of_the_items_is_rounded_up(items: int, expected: float) -> None:
     lost item is not among them, with probability 1/3 and 1/2."""
     found = first_place(pair_verdicts(duels([("a", "b", items - 1, 1)])), halves=900)
     assert found is not None and found.halves_first / 900 == pytest.approx(expected, abs=0.06)
+
+
+def test_no_first_place_without_two_models_that_have_verdicts() -> None:
+    one = pair_verdicts(duels([("a", "b", 3, 1)]))
+    assert first_place(one).leader == "a"
+    none = pair_verdicts(build([]))
+    for data in (none, replace(none, names=["a"]), replace(one, names=["a", "b", "unseen"])):
+        assert first_place(data) is None
+    assert place_ranges(()) == {}
+
+
+def test_the_places_of_two_analyses_by_hand() -> None:
+    """In the default order; a is first in one of two analyses, and so is b."""
+    frame = duels([("a", "b", 3, 1), ("b", "c", 3, 1), ("a", "c", 3, 1)])
+    default = rank_multiverse(frame)[0]
+    assert default.places == {"a": 1, "b": 2, "c": 3}
+    other = replace(default, places={"a": 3, "b": 1, "c": 2})
+    assert list(place_ranges([default, other]).items()) == [
+        ("a", {"place": 1, "best": 1, "worst": 3, "first_in": 1, "analyses": 2}),
+        ("b", {"place": 2, "best": 1, "worst": 2, "first_in": 1, "analyses": 2}),
+        ("c", {"place": 3, "best": 2, "worst": 3, "first_in": 0, "analyses": 2}),
+    ]

@@ -248,3 +248,17 @@ def test_items_that_cancel_give_no_certain_win_rate_at_equal_length(pick, interv
     assert got.value == pytest.approx(0.5)
     assert (got.low is not None and got.low < 0.45) is interval
     assert interval or (got.low is None and "no interval" in got.note)
+
+
+def test_a_family_whose_answer_is_always_first_is_not_told_from_position() -> None:
+    """The only judge with own answers always sees its family first: its own-family term is its
+    position term."""
+    rows = [
+        {"item": f"q{k}", "shown": ("m", "k"), "judge": judge, "orders": 1, "pick": k % 2,
+         "family": family, "families": ("f", "g")}
+        for k in range(8) for judge, family in (("a", "f"), ("b", "z"))
+    ]  # fmt: skip
+    got = self_preference.own_family_term(build(rows))
+    assert (got.value, got.unit) == (None, "logit") and says(got.note, "cannot be separated")
+    turned = [{**row, "shown": ("k", "m"), "families": ("g", "f")} for row in rows]
+    assert self_preference.own_family_term(build([*rows, *turned])).value is not None

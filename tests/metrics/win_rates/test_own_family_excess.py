@@ -222,3 +222,9 @@ def test_only_what_was_measured_more_than_once_is_doubled() -> None:
     assert found["repeat"] == 0
     prompts = VarianceComponents({**counts, "judge": 1, "prompt": 2}, {item: 0.1}, 0.0, 2.0)
     assert list(_narrowing_by_doubling(prompts)) == ["item", "prompt", "repeat"]
+
+
+def test_without_families_there_is_no_excess() -> None:
+    frame = panel(1, items=8)
+    assert set(own_family_excess(frame)) == {"jG", "jC"}
+    assert own_family_excess(frame.drop(columns="family_1")) == {}

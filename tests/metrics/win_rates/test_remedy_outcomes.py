@@ -7,7 +7,7 @@ import pytest
 
 from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates import counting_rules, win_rates
-from metrics.win_rates.remedy_outcomes import applicable_rule
+from metrics.win_rates.remedy_outcomes import _sum_of_orders, applicable_rule
 from studies.frames.frame import SEP
 from tests.metrics.frames import build, pair
 from tests.metrics.remedies.known_judges import GradedJudge, HardJudge, simulate
@@ -97,3 +97,19 @@ def test_missing_replies_fall_back_to_the_stored_ones():
 def test_an_unknown_rule_is_refused():
     with pytest.raises(ValueError, match="No rule named"):
         counting_rules.outcome_rows(build(pair("q", 0, 1)), "coin")
+
+
+def test_votes_of_people_and_single_orders_are_left_as_they_are():
+    """A person's vote has no judge to correct; a comparison without both orders keeps the one."""
+    vote = {"item": "q0", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "prompt": "vote"}
+    judged = [row for k in range(3) for row in pair(f"q{k}", 0, 1)]
+    with_people, alone = (counting_rules.outcome_rows(build(rows), "repeats(2)-both")
+                          for rows in ([*judged, vote], judged))  # fmt: skip
+    assert sorted(alone["item"].astype(str)) == ["q0", "q1", "q2"]
+    assert points_by_comparison(with_people) == points_by_comparison(alone)
+    assert set(points_by_comparison(alone).values()) == {1.0}
+    none = np.nan
+    one = _sum_of_orders(np.array([[1.0, none, -1.0], [none, none, none]], np.float32))
+    assert one.tolist()[::2] == [1.0, -1.0]
+    both = _sum_of_orders(np.array([[1.0, none, -1.0], [1.0, 1.0, none]], np.float32))
+    assert both[0] == 2 and np.isnan(both[1:]).all()

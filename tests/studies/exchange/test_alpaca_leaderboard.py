@@ -13,7 +13,7 @@ import pytest
 
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.errors import StudyError
-from studies.exchange.alpaca_leaderboard import LEADERBOARD_COLUMNS
+from studies.exchange.alpaca_leaderboard import LEADERBOARD_COLUMNS, leaderboard_rows
 from studies.exchange.export import write_export
 from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import Study
@@ -91,3 +91,11 @@ def test_without_a_baseline_it_says_what_to_do(store: Store, tmp_path: Path) -> 
     with pytest.raises(StudyError, match=r"no baseline.*baseline: …"):
         rows(store, [judged(1, "m", 1)], tmp_path / "board.csv")  # either of the two could be it
     assert not (tmp_path / "board.csv").exists()
+
+
+def test_pairs_without_the_baseline_and_answers_without_a_text_count_nowhere() -> None:
+    between = replace(judged(1, "m", 1).ask, shown=("m", "n"))
+    made = [judged(1, "m", 1), judged(2, "m", 0), Judgement(between, "ok", Verdict(0))]
+    (row,) = leaderboard_rows(Study("b", baseline="base"), {"q1": ITEMS[0]}, made)
+    assert (row[""], row["n_total"], row["win_rate"]) == ("m", 2, 50.0)
+    assert row["avg_length"] == 4, "the text of q2 is unknown"

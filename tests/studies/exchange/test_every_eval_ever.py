@@ -13,13 +13,16 @@ import pytest
 from studies.domain import Ask, Judgement, Verdict
 from studies.errors import StudyError
 from studies.exchange.every_eval_ever import (
+    _build_evaluation_result,
+    _build_source_data,
     _list_results_by_model,
     _make_archive_path,
+    _Scores,
     find_schema_faults,
 )
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
-from studies.spec.study import Study
+from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.page_words import pattern
 
@@ -122,3 +125,32 @@ def test_a_path_in_the_archive_has_three_safe_folders(study: str, model: str, fo
     assert path.startswith("data/") and path.endswith(".json")
     assert path.removeprefix("data/").rpartition("/")[0] == folders
     assert path != _make_archive_path(Study(study), model), "each record has a name of its own"
+
+
+def test_the_error_of_a_mean_has_questions_as_clusters() -> None:
+    """Values 1, 1, 0, 0 of two questions: deviations ½ + ½ and −½ − ½, so √(2/1 · 2) / 4 = ½. One
+    question has no error, and neither has its record."""
+    two = _Scores([1.0, 1.0, 0.0, 0.0], ["a", "a", "b", "b"])
+    assert (two.mean, two.standard_error) == (0.5, 0.5)
+    one = _Scores([1.0, 0.0, 1.0, 1.0], ["a"] * 4)
+    assert (one.mean, one.standard_error) == (0.75, None)
+    for scores, error in ((two, 0.5), (one, None)):
+        result = _build_evaluation_result(Study("s"), ("j", "p", "win rate"), scores)
+        found = result["score_details"]["uncertainty"]
+        assert found["num_samples"] == 4
+        assert found.get("standard_error", {}).get("value") == error
+        assert result["score_details"]["details"] == {"questions": "2" if error else "1"}
+
+
+def test_a_hub_dataset_is_named_without_config_and_revision() -> None:
+    for source, found in (
+        ("hub:owner/name:config@main", {"dataset_name": "owner/name", "source_type": "hf_dataset",
+                                        "hf_repo": "owner/name"}),
+        ("folder/items.jsonl", {"dataset_name": "items.jsonl", "source_type": "other"}),
+    ):  # fmt: skip
+        assert _build_source_data(Study("s", data=DataSpec(source))) == found
+
+
+def test_a_judgement_without_a_verdict_has_no_points() -> None:
+    asked = Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"))
+    assert _list_results_by_model(Judgement(asked, "unreadable")) == []

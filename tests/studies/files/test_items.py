@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.domain import AnswerCheck, Item, Preference
+from studies.domain import AnswerCheck, AnswerLabel, Item, Preference
 from studies.errors import SourceError
+from studies.files.answer_labels import parse_label
 from studies.files.items import (
     dump_item,
     normalise_parquet_value,
@@ -267,3 +268,37 @@ def test_a_stored_item_may_lack_its_question_or_its_answers():
             Preference("human:b", None, "tie", 0),
         )
         assert [label.value for label in item.labels] == ["pass"] * ("labels" in values)
+
+
+@pytest.mark.parametrize(
+    ("label", "pieces"),
+    [
+        ("x", ("expected a list", "found 'x'")),
+        ({"contestant": "x", "vlaue": 1}, ("unknown field 'vlaue'", "value")),
+        ({"contestant": "z", "value": 1}, ("contestant", "found 'z'")),
+        ({"contestant": "x", "value": 1, "source": " "}, ("source", "labeller")),
+        ({"contestant": "x", "value": 1, "policy": 3}, ("policy", "found 3")),
+        ({"contestant": "x", "value": True}, ("value", "found True")),
+        ({"contestant": "x", "value": 1, "time": "now"}, ("time", "since 1970")),
+        ({"contestant": "x", "value": {}}, ("value", "each criterion")),
+        ({"contestant": "x", "value": {"a": 1, "b": "two"}}, ("value", "each criterion")),
+    ],
+)
+def test_a_wrong_field_of_a_label_is_named(label: Any, pieces: tuple[str, ...]) -> None:
+    with pytest.raises(SourceError) as error:
+        parse_label(label, "f:1", {"x", "y"})
+    assert says(str(error.value), "f:1", *pieces)
+
+
+def test_a_label_is_read_with_its_defaults_and_a_rubric_as_its_mean() -> None:
+    assert parse_label({"contestant": "x", "value": "pass"}, "") == AnswerLabel("x", "pass", "gold")
+    rubric = parse_label(
+        {"contestant": "z", "value": {"a": 1, "b": 4}, "source": "ann", "time": 7, "policy": "p"},
+        "",
+    )
+    assert rubric == AnswerLabel("z", 2.5, "ann", 7.0, "p", (("a", 1.0), ("b", 4.0)))
+
+
+def test_the_fault_of_a_check_is_text(tmp_path: Path) -> None:
+    check = {"judge": "ann", "contestant": "x", "follows": True, "fault": 3}
+    assert says(refused(line("q1", checks=[check]), folder=tmp_path), "fault", "found 3")

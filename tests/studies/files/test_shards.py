@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from judges.planning.plan import make_plan, save_plan
@@ -19,10 +20,14 @@ from studies.errors import SourceError, StoreUnusable
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import import_shards, save_shards_as_study
 from studies.files.shards import (
+    JOURNAL_SUFFIX,
     AskOutcome,
     CallAttempt,
+    _shard_row,
     find_shards,
     finished_keys,
+    read_batches,
+    recover_journals,
     summarise_shards,
     why_matches_shards,
     write_shard,
@@ -292,3 +297,45 @@ def test_scores_and_probabilities_survive(planned: Store, done: Store, tmp_path:
     write_shard(tmp_path / "a.parquet", [replace(one, judgement=judgement)])
     import_shards(planned, [tmp_path / "a.parquet"])
     assert rows(planned) == [judgement]
+
+
+def test_a_folder_without_final_results_is_refused(done: Store, tmp_path: Path) -> None:
+    one = outcomes(done)[0]
+    write_shard(tmp_path / "small" / "a.parquet", [replace(one, settled=False)])
+    with pytest.raises(SourceError, match=r"^small: no judgements"):
+        summarise_shards(tmp_path / "small")
+    write_shard(tmp_path / "small" / "b.parquet", [one])
+    assert summarise_shards(tmp_path / "small").rows == 1
+
+
+def test_an_exported_file_is_read_as_a_shard_of_final_results(done: Store, tmp_path: Path) -> None:
+    """It lacks the columns that only shards have: they are empty, and every row counts."""
+    write_shard(tmp_path / "own.parquet", outcomes(done))
+    table = pq.read_table(tmp_path / "own.parquet")
+    bare = table.drop_columns(["position", "settled", "attempts"])
+    (tmp_path / "bare").mkdir()
+    pq.write_table(bare, tmp_path / "bare" / "a.parquet")
+    (batch,) = read_batches(tmp_path / "bare" / "a.parquet")
+    assert batch.schema.names == [*bare.schema.names, "position", "settled", "attempts"]
+    for name in ("position", "settled", "attempts"):
+        assert batch.column(name).null_count == len(batch) == len(rows(done))
+    assert summarise_shards(tmp_path / "bare").rows == len(rows(done))
+    keys = finished_keys([tmp_path / "bare" / "a.parquet"])
+    assert keys == {one.ask.key for one in rows(done)}
+
+
+def test_a_journal_becomes_a_shard_unless_it_has_one_or_no_whole_line(
+    done: Store, tmp_path: Path
+) -> None:
+    row = json.dumps(_shard_row(outcomes(done)[0]))
+    journals = {"b1-new": f"{row}\n{row[:40]}", "b1-kept": row, "b1-cut": row[:40], "b2-other": row}
+    for name, text in journals.items():
+        (tmp_path / f"{name}{JOURNAL_SUFFIX}").write_text(text, encoding="utf-8")
+    (tmp_path / "b1-kept.parquet").write_bytes(b"as it was")
+    recover_journals(tmp_path, "b1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "b1-kept.parquet", "b1-new.parquet", f"b2-other{JOURNAL_SUFFIX}",
+    ]  # fmt: skip
+    assert (tmp_path / "b1-kept.parquet").read_bytes() == b"as it was"
+    (batch,) = read_batches(tmp_path / "b1-new.parquet")
+    assert [one["ask"]["key"] for one in batch.to_pylist()] == [rows(done)[0].ask.key]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import math
+import os
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import openpyxl  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from studies.errors import SourceError
+from studies.files.archives import ZSTANDARD, ZipArchive
+from studies.files.partial_files import assign_name_if_free, delete_abandoned_files
 from studies.files.read_limits import LOCAL_LIMITS, MEGABYTE, PUBLIC_LIMITS, current_limits
 from studies.files.table_formats.nested_columns import (
     expand_nested_paths,
@@ -20,8 +28,18 @@ from studies.files.table_formats.nested_columns import (
     list_nested_paths,
     value_at_path,
 )
-from studies.files.table_formats.parquet import BYTES_PER_VALUE, unpacked_size
+from studies.files.table_formats.parquet import (
+    BYTES_PER_VALUE,
+    _skip_rows,
+    check_footer,
+    check_row_groups,
+    column_paths,
+    read_arrow,
+    read_bounded_batches,
+    unpacked_size,
+)
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns, text_of
+from tests.page_words import says
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -330,3 +348,145 @@ def test_the_unpacked_size_counts_every_repeated_text():
     struct = pa.StructArray.from_arrays([numbers, numbers], ["a", "b"])
     assert unpacked_size(struct) == 2 * plain
     assert unpacked_size(pa.array([], pa.int64())) == 0
+
+
+# --- Parquet and Arrow within limits --------------------------------------------------------------
+
+
+def test_an_arrow_file_with_an_index_is_read_like_a_stream(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
+    for name, writer in (("s.arrow", pa.ipc.new_stream), ("f.arrow", pa.ipc.new_file)):
+        with writer(tmp_path / name, table.schema) as out:
+            out.write_table(table, max_chunksize=2)
+        names, rows = read_arrow(tmp_path / name, LOCAL_LIMITS)
+        assert (names, rows) == (("a", "b"), table.to_pylist())
+    read_arrow(tmp_path / "f.arrow", replace(LOCAL_LIMITS, rows=3))
+    with pytest.raises(SourceError):
+        read_arrow(tmp_path / "f.arrow", replace(LOCAL_LIMITS, rows=2))
+
+
+def test_a_footer_is_held_to_each_limit_exactly(tmp_path: Path) -> None:
+    """Two row groups of three rows and two columns: 12 values, at most 3 in a column."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": [1] * 6, "b": ["x"] * 6}), path, row_group_size=3)
+    footer = pq.read_metadata(path)
+    sizes = [footer.row_group(g).column(c).total_uncompressed_size for g in (0, 1) for c in (0, 1)]
+    whole = {"columns": 2, "rows": 6, "values": 12, "unpacked_bytes": sum(sizes)}
+    part = {"columns": 2, "values": 3, "unpacked_bytes": max(sizes)}
+    for check, limits in ((check_footer, whole), (check_row_groups, part)):
+        check(footer, "a", replace(LOCAL_LIMITS, **limits))
+        for name, value in limits.items():
+            with pytest.raises(SourceError):
+                check(footer, "a", replace(LOCAL_LIMITS, **limits | {name: value - 1}))
+    assert column_paths(footer) == ["a", "b"]
+
+
+def test_rows_are_read_once_where_the_reader_gives_a_dictionary_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader that keeps dictionaries fails after the first batch of each row group: the plain
+    reader goes on with the next row. Texts in lists are then counted: 20 in a group."""
+    rows = [{"n": k, "l": [f"a{k}", f"b{k}"]} for k in range(25)]
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=10)
+
+    class Failing(pq.ParquetFile):  # type: ignore[misc]
+        def __init__(self, file: Any, **options: Any) -> None:
+            super().__init__(file, **options)
+            self.fails = bool(options.get("read_dictionary"))
+
+        def iter_batches(self, **options: Any) -> Any:
+            found = super().iter_batches(**options)
+            yield next(found)
+            if self.fails:
+                raise pa.ArrowNotImplementedError("mixed")
+            yield from found
+
+    monkeypatch.setattr(pq, "ParquetFile", Failing)
+    footer = pq.read_metadata(path)
+
+    def read(texts: int) -> list[Any]:
+        limits = replace(LOCAL_LIMITS, nested_texts=texts)
+        with path.open("rb") as file:
+            batches = read_bounded_batches(file, footer, "a", limits, rows=4)
+            return [row for batch in batches for row in batch.to_pylist()]
+
+    assert read(20) == rows
+    with pytest.raises(SourceError) as error:
+        read(19)
+    assert says(str(error.value), "a: one row", "20 texts", "at most 19")
+    batches = [pa.record_batch({"n": list(range(3 * k, 3 * k + 3))}) for k in range(3)]
+    for skipped in range(10):
+        left = [n for batch in _skip_rows(skipped, iter(batches)) for n in batch["n"].to_pylist()]
+        assert left == list(range(skipped, 9))
+
+
+# --- entries of archives, and finished files ------------------------------------------------------
+
+
+def test_an_entry_is_held_to_its_limit_and_to_its_stated_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("x", b"0" * 1000)
+    for most, stated, passes in ((1000, 1000, True), (999, 1000, False), (1000, 999, False)):
+        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+            own = ZipArchive(archive, file, replace(LOCAL_LIMITS, entry_bytes=most))
+            own.entries["x"].file_size = 1000
+            if passes:
+                assert own.read("x") == b"0" * 1000
+            entry = own.entries["x"]
+            entry.file_size = stated
+            if not passes:
+                with pytest.raises(SourceError):
+                    own.read("x")
+            entry.compress_type, entry.header_offset = ZSTANDARD, 5
+            entry.file_size = 1
+            with pytest.raises(SourceError) as error:
+                own.read("x")
+            assert says(str(error.value), "'x' is damaged", "no local header")
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV])
+def test_a_disk_without_hard_links_reserves_the_name_first(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(code, "no")
+
+    monkeypatch.setattr(os, "link", refuse)
+    partial, wanted = write(tmp_path, "part", "new"), tmp_path / "wanted"
+    assert assign_name_if_free(partial, wanted) is True
+    assert wanted.read_text() == "new" and not partial.exists()
+    assert assign_name_if_free(write(tmp_path, "part", "later"), wanted) is False
+    assert wanted.read_text() == "new"
+
+
+def test_another_fault_of_the_disk_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    partial = write(tmp_path, "part", "new")
+    assert assign_name_if_free(partial, tmp_path / "linked") is True
+    assert assign_name_if_free(partial, tmp_path / "linked") is False
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(OSError, match="full"):
+        assign_name_if_free(partial, tmp_path / "wanted")
+    assert not (tmp_path / "wanted").exists()
+
+
+def test_a_partial_file_of_another_user_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of another user cannot be signalled: its file may still be written."""
+    faults: dict[int, type[OSError]] = {1: PermissionError, 2: ProcessLookupError}
+
+    def refuse(process: int, _: int) -> None:
+        raise faults[process]
+
+    monkeypatch.setattr(os, "kill", refuse)
+    for process in faults:
+        write(tmp_path, f"a.db.00.{process}.part", "")
+    delete_abandoned_files(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db.00.1.part"]

@@ -204,3 +204,17 @@ def test_studies_made_from_a_study_are_renamed_with_it(store: Store) -> None:
     assert {line.name for line in store.studies()} == {"new", *follow, *others, made[0]}
     assert [store.study(name).name for name in follow] == follow
     assert find_prompt_to_improve(store, follow[0]) == PromptToImprove("new", "j", "p")
+
+
+def test_a_study_of_rules_or_of_another_prompt_is_told_from_a_candidate(store: Store) -> None:
+    store.save_study(Study("s"), [], ())
+    looks = tuple(Look("j", prompt, ()) for prompt in ("p", "other"))
+    write_label_split_text(store, "s", json.dumps(asdict(LabelSplit(1, (), (), looks))))
+    for name, found in (
+        (candidate_study_name("s", "j", "other"), PromptToImprove("s", "j", "other")),
+        (writer_study_name("s", "p by q", "w"), PromptToImprove("s", "w", "p by q")),
+        (candidate_study_name("s", "j", "none"), None),
+        ("s: own", None),
+        ("s", None),
+    ):
+        assert find_prompt_to_improve(store, name) == found

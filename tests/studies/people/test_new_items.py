@@ -23,6 +23,8 @@ from studies.people.new_items import (
     MAX_CAPTION_CHARS,
     MAX_INSTRUCTION_CHARS,
     NewItem,
+    _merge_caption,
+    _new_item_id,
     add_item,
     write_caption,
 )
@@ -274,3 +276,44 @@ def test_whatever_is_typed_comes_back_as_it_was(tmp_path_factory, words, answer)
         return
     item = loaded(saved, folder)[-1]
     assert (item.instruction, item.responses["m"]) == (words.strip(), answer)
+
+
+@pytest.mark.parametrize(
+    ("images", "context", "image", "found"),
+    [
+        (1, "old", 1, "new"),
+        (2, "old", 0, "new"),
+        (2, "old", 1, ("new", "")),
+        (2, "old", 2, ("old", "new")),
+        (3, ("a", "b", "c"), 2, ("a", "new", "c")),
+    ],
+)
+def test_a_caption_takes_the_place_of_that_of_its_image(images, context, image, found):
+    item = Item("q", "?", {}, images=("i",) * images, context=context)
+    assert _merge_caption(item, "new", image) == found
+    for beyond in (-1, images + 1):
+        with pytest.raises(SourceError, match="choose another image"):
+            _merge_caption(item, "new", beyond)
+
+
+def test_a_new_id_is_free(monkeypatch):
+    drawn = iter(["aaaa", "bbbb", "cccc"])
+    monkeypatch.setattr("secrets.token_hex", lambda _: next(drawn))
+    taken = [Item("new-aaaa", "?", {}), Item("new-bbbb", "?", {})]
+    assert _new_item_id(taken) == "new-cccc"
+
+
+def test_an_image_is_stored_once_and_a_full_disk_leaves_no_version(tmp_path, monkeypatch):
+    one = copy_image_to_uploads(picture(tmp_path), tmp_path / "uploads")
+    stored = tmp_path / "uploads" / one
+    stored.write_bytes(b"as it was")
+    assert copy_image_to_uploads(picture(tmp_path), tmp_path / "uploads") == one
+    assert stored.read_bytes() == b"as it was" and len(list(stored.parent.iterdir())) == 1
+
+    def fail(*_: object) -> bool:
+        raise OSError(28, "No space left")
+
+    monkeypatch.setattr("studies.files.partial_files.assign_name_if_free", fail)
+    with pytest.raises(SourceError, match=r"x: No space"):
+        add_item(ITEMS, NewItem("one?"), "uploads/x.jsonl", tmp_path)
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == ["images"]

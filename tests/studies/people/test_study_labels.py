@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from studies.domain import AnswerLabel, Ask, Item, Judgement, Preference, Verdict
+from studies.frames.arrangement import Arrangement
 from studies.people.study_labels import (
     PASS_FAIL,
     case_key,
@@ -103,3 +104,30 @@ def test_only_labelled_answers_are_kept_with_their_labels():
     one = keep_only_labelled_answers(item(), graded)
     assert set(one.responses) == {"y"}
     assert [(label.contestant, label.value) for label in one.labels] == [("y", "fail")]
+
+
+def test_a_filled_in_rubric_gives_the_mean_of_each_criterion():
+    """Two people in two orders of the criteria: a has 1 and 2, b has 5 and 4; the mean is 3."""
+
+    def filled(who: str, names: str, *levels: float) -> Judgement:
+        labels = Arrangement(("1", "2", "3", "4", "5"), (), tuple(names)).labels
+        ask = Ask(f"{who}{names}", "q", who, "vote", ("x",), labels)
+        return Judgement(ask, "ok", Verdict(scores=(sum(levels) / len(levels), *levels)))
+
+    votes = [filled("human:a", "ab", 1.0, 5.0), filled("human:b", "ba", 4.0, 2.0)]
+    (one,) = label_answers({"q": item()}, [], votes, "score").answers
+    assert (one.value, one.votes) == (3.0, 2)
+    assert dict(one.levels) == {"a": 1.5, "b": 4.5}
+
+
+def test_only_usable_votes_with_a_verdict_of_the_kind_count():
+    lost = Judgement(grade("human:b", 0.0).ask, "unreadable")
+    pair = Judgement(vote("human:c", 0).ask, "unreadable")
+    found = label_answers({"q": item()}, [], [lost, grade("human:a", 1.0)], PASS_FAIL)
+    assert [(one.value, one.votes) for one in found.answers] == [(1.0, 1)]
+    assert label_answers({"q": item()}, [], [grade("human:a", 1.0)], "score").answers == ()
+    found = label_comparisons({"q": item()}, [], [pair, vote("human:a", 1)])
+    assert [(one.winner, one.votes) for one in found.comparisons] == [("y", 1)]
+    skipped = Judgement(vote("human:b", 0).ask, "ok", Verdict(scores=(1.0,)))
+    found = label_comparisons({"q": item()}, [], [skipped, vote("human:a", 1)])
+    assert [(one.winner, one.votes) for one in found.comparisons] == [("y", 1)]

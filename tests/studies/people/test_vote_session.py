@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from studies.domain import AnswerCheck, Ask, Item, Judgement, Preference, Verdict
 from studies.errors import StudyError
 from studies.people.next_ballot import MIN_REPEAT_GAP, rotate_order
-from studies.people.votable import disagreement_weights, votable_comparisons
+from studies.people.votable import _single_answers, disagreement_weights, votable_comparisons
 from studies.people.vote_session import StaleBallot, VoteSession, list_voters, open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import (
@@ -592,3 +592,32 @@ def test_votes_stay_with_a_study_that_is_renamed_and_saved_again(store: Store) -
     assert after[columns].astype(str).values.tolist() == before[columns].astype(str).values.tolist()
     at = open_vote_session(store, "new", voter_id("ann"), "pair")
     assert at.next_ballot() is None or at.next_ballot().item == "q0"
+
+
+def test_a_vote_on_an_item_that_has_changed_is_refused_and_a_skip_keeps_a_vote(store):
+    items = study_of(store, 2)
+    at = enter(store)
+    first = at.next_ballot()
+    done = at.vote(first.position, first.done, Verdict(0))
+    at.skip(done.position, done.done)
+    assert [ballot.state for ballot in read_ballots(store.read_connection, "s", at.voter)] == [
+        "voted"
+    ]
+    second = at.next_ballot()
+    with pytest.raises(StudyError, match="no answer 3"):
+        at.vote(second.position, second.done, Verdict(2))
+    changed = [replace(item, responses={"x": "only"}) for item in items]
+    store.save_study(Study("s"), changed, ())
+    with pytest.raises(StudyError, match="has changed"):
+        at.vote(second.position, second.done, Verdict(0))
+    at.skip(second.position, second.done)
+    states = [ballot.state for ballot in read_ballots(store.read_connection, "s", at.voter)]
+    assert sorted(states) == ["skipped", "voted"]
+
+
+def test_only_answers_of_the_study_s_contestants_are_voted_on():
+    answered = {"q": {"y", "x", "@reference"}, "r": {"z"}}
+    assert [(one.item, one.names) for one in _single_answers(answered, set())] == [
+        ("q", ("x",)), ("q", ("y",)), ("r", ("z",)),
+    ]  # fmt: skip
+    assert [(one.item, one.names) for one in _single_answers(answered, {"y"})] == [("q", ("y",))]

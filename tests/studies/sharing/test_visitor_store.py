@@ -534,3 +534,20 @@ def test_studies_made_from_a_study_have_its_visitors_mark_once(guarded: VisitorS
             assert guarded.name_saved_by_visitor(made) == made
     with as_visitor(A):
         assert guarded.name_saved_by_visitor(mine) == f"{mine} ({A.owner[:6]})"
+
+
+def test_prompts_of_a_visitor_s_study_and_writes_of_runs_are_not_given(
+    guarded: VisitorStore,
+) -> None:
+    def fail(_: sqlite3.Connection) -> None:
+        raise sqlite3.IntegrityError("another")
+
+    with as_visitor(A):
+        assert guarded.unrestricted.recorded_prompt("a's", "brief-letters") is not None
+        assert guarded.recorded_prompt("a's", "brief-letters") is None
+        text = guarded.unrestricted.recorded_prompt("house", "brief-letters")
+        assert text is not None and guarded.recorded_prompt("house", "brief-letters") == text
+        with pytest.raises(AccessDenied, match="without visitor limits"):
+            guarded.writer.submit_from(None, None)
+        with pytest.raises(sqlite3.IntegrityError, match="another"):
+            guarded.writer.run(fail)

@@ -12,6 +12,7 @@ import pytest
 from studies.store import database
 from studies.store.queries.adapted_requests import (
     REFUSABLE_SETS,
+    _store_adapted_request,
     adapt_plan_keys,
     find_adapted_key,
     is_key_of_call,
@@ -101,3 +102,16 @@ def test_a_new_plan_finds_the_reply_under_its_adapted_key(connection):
     connection.execute("UPDATE plan SET key='key' WHERE key=?", (new,))
     judge(connection, "key", "ok")
     assert adapt_plan_keys(connection, 1) == ["key", "other"], "the planned call has a reply"
+
+
+def test_a_call_without_a_stored_request_gets_its_key_alone(connection: sqlite3.Connection) -> None:
+    for planned, requests in (("unknown", []), ("key", ["new-key"])):
+        _store_adapted_request(connection, planned, f"new-{planned}", {"temperature", "seed"})
+        found = connection.execute(
+            "SELECT adapted, without FROM adapted_requests WHERE key=?", (planned,)
+        ).fetchall()
+        assert found == [(f"new-{planned}", "seed,temperature")]
+        made = connection.execute("SELECT key FROM requests WHERE key LIKE 'new%'").fetchall()
+        assert [key for (key,) in made] == requests
+    (sent,) = connection.execute("SELECT parameters FROM requests WHERE key='new-key'").fetchone()
+    assert json.loads(sent) == {"max_tokens": 9}

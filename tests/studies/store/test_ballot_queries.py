@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from studies.domain import Item, Verdict
+from studies.domain import REFERENCE, Item, Verdict
 from studies.errors import StudyError
 from studies.frames.frame import SEP
 from studies.people.vote_session import open_vote_session
@@ -18,6 +18,7 @@ from studies.store.ballot_queries import (
     VotingRules,
     append_vote_ask,
     ballot_from_row,
+    make_vote_ask,
     orders_seen,
     put_ballot,
     update_order_counts,
@@ -123,3 +124,26 @@ def test_verdicts_on_pairs_on_more_answers_and_with_a_margin_are_counted(store: 
 
     store.writer.run(write)
     assert count_pair_multi_and_strong_verdicts(store, "s") == (3, 1, 2)
+
+
+def test_a_vote_has_no_ask_without_the_answers_that_were_shown() -> None:
+    """The key depends on the texts; a reference counts as an answer if it has a text."""
+    texts = {"x": "one", "y": "two"}
+    whole = make_vote_ask("s", BALLOT, Item("q1", "?", texts), 2)
+    assert whole is not None
+    assert (whole.item, whole.judge, whole.shown, whole.orders) == (
+        "q1",
+        BALLOT.voter,
+        ("x", "y"),
+        2,
+    )
+    same, other = (
+        make_vote_ask("s", BALLOT, Item("q1", "?", {**texts, "y": y})) for y in ("two", "2")
+    )
+    assert same is not None and same.key == whole.key and same.orders == 1
+    assert other is not None and other.key != whole.key
+    assert make_vote_ask("s", BALLOT, Item("q1", "?", {"x": "one"})) is None
+    beside = replace(BALLOT, shown=("x", REFERENCE))
+    for reference, found in (("  ", False), ("three", True)):
+        made = make_vote_ask("s", beside, Item("q1", "?", texts, reference=reference))
+        assert (made is not None) is found

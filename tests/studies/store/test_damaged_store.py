@@ -10,6 +10,7 @@ import secrets
 import shutil
 import sqlite3
 import time
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 
@@ -21,11 +22,12 @@ from metrics.__main__ import main as metrics
 from studies.__main__ import main as studies
 from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.database import connect
-from studies.store.recovery import damage, wal_check
+from studies.store.recovery import damage, store_connection, wal_check
 from studies.store.recovery.file_header import FileHeader, read_header
 from studies.store.recovery.wal_check import read_wal, wal_path, why_wal_is_foreign
 from studies.store.store import Store
 from tests.other_user import let_others_enter, without_rights
+from tests.page_words import says
 from tests.studies.store.damaged_stores import (
     DAMAGE,
     add_foreign_log,
@@ -370,3 +372,89 @@ def test_all_four_kinds_of_pages_are_told_apart() -> None:
     kinds = [wal_check._btree_page_kind(bytes([first])) for first in (2, 10, 5, 13)]
     assert len(set(kinds)) == 4 and 0 not in kinds
     assert [wal_check._btree_page_kind(text) for text in (b"", b"\0", b"\1", b"\x0b")] == [0] * 4
+
+
+def test_a_log_of_other_pages_is_another_store_s(tmp_path: Path) -> None:
+    """The own log fits; it does not with pages of another size, of another kind, or with a first
+    page that has no header. It ends at a page of number 0."""
+    store = fill_store(tmp_path / "evenhand.db", asks=300)
+    copy = crashed_copy(store, tmp_path / "copy.db")
+    store.close()
+    header, log = read_header(copy), read_wal(wal_path(copy))
+    assert header is not None and log is not None
+    assert wal_check._compare_log_with_store(copy, header, log) == ""
+    other = header._replace(page_size=512)
+    said = wal_check._compare_log_with_store(copy, other, log)
+    assert says(said, f"{log.page_size} bytes", "not 512")
+    assert says(wal_check._compare_first_pages(header, [header, None]), "without a header")
+
+    page = next(frame.page for frame in log.frames if frame.page > 1)
+    content = bytearray(copy.read_bytes())
+    place = (page - 1) * header.page_size
+    content += bytes(max(0, place + header.page_size - len(content)))
+    end = log.latest_offsets_by_page()[page]
+    content[place] = wal_path(copy).read_bytes()[end]
+    with wal_path(copy).open("rb") as opened:
+        for first, said in ((content[place], ""), (content[place] ^ 8 ^ 7, "another kind")):
+            content[place] = first
+            (tmp_path / "file").write_bytes(content[: place + 1])
+            with (tmp_path / "file").open("rb") as file:
+                only = replace(log, frames=tuple(f for f in log.frames if f.page == page))
+                found = wal_check._compare_page_kinds(only, opened, file)
+            assert found.endswith(said) and bool(found) == bool(said)
+    frames = len(log.frames)
+    text = bytearray(wal_path(copy).read_bytes())
+    half = log.frames[frames // 2].offset - wal_check.FRAME_HEADER_BYTES
+    text[half : half + 4] = bytes(4)
+    wal_path(copy).write_bytes(text)
+    with wal_path(copy).open("rb") as opened:
+        salts = bytes(text[16:24])
+        assert len(list(wal_check._read_frames(opened, log.page_size, salts))) == frames // 2
+
+
+def test_every_query_names_the_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each way of reading rows meets an error in the third row; it is raised as it is, or with the
+    path of the store if the file is damaged."""
+    connection = connect(tmp_path / "a.db", create=True)
+    connection.execute("CREATE TABLE n (k INTEGER PRIMARY KEY)")
+    rows = [(1,), (2,)]
+    assert connection.executemany("INSERT INTO n VALUES (?)", rows).rowcount == 2
+
+    def cursor() -> sqlite3.Cursor:
+        return connection.execute(
+            "SELECT k FROM n UNION ALL SELECT abs(-9223372036854775807 - k) FROM n"
+        )
+
+    reads = {
+        "executemany": lambda: connection.executemany("INSERT INTO n VALUES (?)", rows),
+        "fetchone": lambda: [cursor_.fetchone() for cursor_ in [cursor()] for _ in range(3)],
+        "fetchmany": lambda: cursor().fetchmany(3),
+        "fetchall": lambda: cursor().fetchall(),
+        "loop": lambda: list(cursor()),
+    }
+    for name, read in reads.items():
+        with pytest.raises(sqlite3.DatabaseError) as plain:
+            read()
+        assert not isinstance(plain.value, StoreDamaged), name
+        with monkeypatch.context() as inside:
+            inside.setattr(store_connection, "is_damage", lambda _: True)
+            with pytest.raises(StoreDamaged, match=r"a\.db"):
+                read()
+    assert cursor().fetchmany(1) == rows[:1] and cursor().fetchone() == (1,)
+    connection.close()
+
+
+def test_a_file_that_cannot_be_looked_at_is_a_message(tmp_path: Path) -> None:
+    found = damage._find_fault_in_closed_file(tmp_path / "none.db")
+    assert type(found) is StoreUnusable and says(str(found), "cannot open", "none.db")
+
+
+def test_a_store_that_lacks_a_table_is_damaged(place: Path) -> None:
+    path = place / "evenhand.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE leases")
+        connection.execute("DROP TABLE attempts")
+    with pytest.raises(StoreDamaged, match="tables attempts, leases"):
+        Store(path)

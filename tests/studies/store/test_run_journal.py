@@ -1,6 +1,7 @@
 """Run journal: lease and intent before each call, result after; dead owners lose their leases."""
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from typing import TypeVar
 import pytest
 
 from studies.domain import NO_USAGE, Ask, Judgement, Usage, Verdict
+from studies.errors import StoreUnusable
+from studies.store import run_owners
 from studies.store.database import MIGRATIONS, SCHEMA_FILE, SCHEMA_VERSION, connect
 from studies.store.run_journal import RunJournal, list_possibly_paid_calls
 from studies.store.run_owners import LeaseOwner, is_owner_alive
@@ -354,3 +357,44 @@ def test_a_kill_inside_a_migration_changes_nothing(step, tmp_path):
     assert opened.read("SELECT id FROM runs").fetchall() == [("r",)]
     opened.close()
     assert schema(old) == schema(new)
+
+
+def test_a_call_over_the_budget_or_of_a_run_that_asks_elsewhere_is_not_started(store):
+    """A call that does not fit takes no lease; an attempt that is undone keeps it if told to."""
+
+    async def act() -> None:
+        one, two = RunJournal(store), RunJournal(store)
+        one.fits_budget = lambda _: False
+        assert await one.begin_attempt("k") == "too dear"
+        assert two.find_leased_keys(["k"]) == set() and open_attempts(store) == []
+        one.fits_budget = lambda _: True
+        first = await begun(one, "k")
+        hedge = await begun(one, "k", leased=True)
+        await one.undo_attempt("k", hedge, keep_lease=True)
+        assert open_attempts(store) == [first] and one.attempts_in_flight == {first}
+        assert await two.begin_attempt("k") == "elsewhere"
+        await one.undo_attempt("k", first)
+        assert open_attempts(store) == [] and one.attempts_in_flight == set()
+        await begun(two, "k")
+        one.close()
+        two.close()
+
+    do(act)
+
+
+def test_a_folder_without_locks_is_refused_and_an_unknown_owner_is_alive(
+    store, tmp_path, monkeypatch
+):
+    folder = tmp_path / "owners"
+    owner = LeaseOwner(folder)
+    assert is_owner_alive(folder, owner.id) is True
+    (folder / "other.lock").mkdir()
+    assert is_owner_alive(folder, "other") is True, "it cannot be checked"
+    assert is_owner_alive(folder, "none") is False
+    owner.close()
+    monkeypatch.setattr(run_owners, "try_lock", lambda _: False)
+    with pytest.raises(OSError, match="file locks") as error:
+        LeaseOwner(folder)
+    assert error.value.errno == errno.ENOLCK
+    with pytest.raises(StoreUnusable, match="support file locks"):
+        RunJournal(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import re
@@ -22,7 +23,7 @@ from studies.errors import StoreUnusable
 from studies.files.partial_files import delete_abandoned_files, replace_when_written
 from studies.spec.study import Study
 from studies.store import database
-from studies.store.recovery import damage, rolling_backups
+from studies.store.recovery import damage, rolling_backups, salvage
 from studies.store.recovery.backup import find_damage
 from studies.store.recovery.rolling_backups import (
     DailyBackupThread,
@@ -482,3 +483,114 @@ def test_a_full_disk_during_a_repair_is_named_with_the_way_out(
     assert says(told, "cannot write", "evenhand-repaired.db", "full", "make room", "--out")
     assert "--store" not in told and "resume" not in told
     assert [path.name for path in damaged.parent.iterdir()] == ["evenhand.db"]
+
+
+# --- counts, notes and refusals -------------------------------------------------------------------
+
+
+def test_lost_rows_are_counted_exactly_by_a_whole_index(whole: Path, damaged: Path) -> None:
+    """Two leaf pages of two tables are noise; their indexes over the keys are whole and have an
+    entry for each row."""
+    leaves = "SELECT pageno FROM dbstat WHERE name=? AND pagetype='leaf' ORDER BY pageno"
+    content = bytearray(damaged.read_bytes())
+    with closing(sqlite3.connect(damaged)) as connection:
+        for table in ("plan", "judgements"):
+            for (page,) in connection.execute(leaves, (table,)).fetchall()[2:4]:
+                content[(page - 1) * PAGE : page * PAGE] = random.Random(page).randbytes(PAGE)
+    damaged.write_bytes(content)
+    report = repaired(damaged)
+    found = {table.name: table for table in report.tables}
+    for one in (found["plan"], found["judgements"]):
+        assert one.exact and one.lost == ASKS - one.kept > 0
+    assert report.lost_rows == sum(table.lost for table in report.tables)
+
+
+def test_a_table_that_a_later_version_added_is_not_lost(damaged: Path) -> None:
+    flip_bytes(damaged)
+    with closing(sqlite3.connect(damaged)) as connection:
+        connection.execute(f"PRAGMA user_version={database.SCHEMA_VERSION - 1}")
+        connection.execute("DROP TABLE allowance")
+    (one,) = [table for table in repaired(damaged).tables if table.name == "allowance"]
+    assert (one.kept, one.lost) == (0, 0)
+
+
+def test_a_log_that_breaks_a_whole_file_is_not_used(
+    whole: Path, damaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the log a page is damaged; it is left out only if the file alone is whole."""
+    add_foreign_log(damaged)
+    monkeypatch.setattr(salvage, "why_wal_is_foreign", lambda *_: "")
+    faults = {True: "a page", False: ""}
+    monkeypatch.setattr(salvage, "find_page_fault", lambda _, use_log=True: faults[use_log])
+    log, note = salvage.find_usable_log(damaged)
+    assert log is None and says(note, "evenhand.db-wal was not used", "whole without it")
+    faults[False] = "a page"
+    assert salvage.find_usable_log(damaged)[0] is not None
+    faults[True] = ""
+    log, note = salvage.find_usable_log(damaged)
+    assert log is not None and note == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(errno.EIO, OSError), (errno.ENOSPC, StoreUnusable), (errno.EDQUOT, StoreUnusable)],
+)
+def test_only_a_full_disk_is_a_fault_of_the_new_file(
+    code: int, kind: type[Exception], damaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(code, "no")
+
+    monkeypatch.setattr(salvage, "PageFile", fail)
+    with pytest.raises(kind) as error:
+        repair_store(damaged, damaged.with_name("new.db"))
+    assert isinstance(error.value, StoreUnusable) == (kind is StoreUnusable)
+    assert [path.name for path in damaged.parent.iterdir()] == ["evenhand.db"]
+
+
+def test_a_new_store_with_a_row_of_no_study_fails_its_check(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "new.db", asks=3)
+    salvage._check_new_store(store.path, store.path)
+    store.close()
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("UPDATE plan SET study=99")
+        connection.commit()
+    with pytest.raises(StoreUnusable, match="failed its check"):
+        salvage._check_new_store(store.path, store.path)
+
+
+def test_a_damaged_copy_is_no_backup_and_a_large_store_is_announced(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = Path(shutil.copyfile(whole, tmp_path / "evenhand.db"))
+    size = rolling_backups.store_size_bytes(path)
+    for most, said in ((size, 0), (size - 1, 1)):
+        monkeypatch.setattr(rolling_backups, "MAX_DAILY_BYTES", most)
+        rolling_backups.backup_before_migration(path, most)
+        assert len(caplog.records) == said
+    assert len(list(backup_folder(path).iterdir())) == 2
+    monkeypatch.setattr(rolling_backups, "find_damage", lambda _: "a page")
+    with pytest.raises(StoreUnusable, match="is damaged") as error:
+        rolling_backups.write_backup(path, tmp_path / "copy.db")
+    assert "a page" in str(error.value) and not (tmp_path / "copy.db").exists()
+
+
+def test_the_commands_print_notes_and_name_a_backup_in_a_folder(
+    damaged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil_header(damaged)
+    assert studies(["repair", str(damaged)]) == 0
+    assert says(capsys.readouterr().out, "note: ", "list of tables")
+    missing = tmp_path / "none.db"
+    assert studies(["backup", "--store", str(missing)]) == 2
+    assert says(capsys.readouterr().err, "no store at", "none.db")
+    whole, folder = tmp_path / "whole.db", tmp_path / "kept"
+    fill_store(whole, asks=3).close()
+    folder.mkdir()
+    assert studies(["backup", str(folder), "--store", str(whole)]) == 0
+    (made,) = folder.iterdir()
+    assert re.fullmatch(r"whole-\d{4}-\d\d-\d\d-\d{6}\.db", made.name)
+    before = made.read_bytes()
+    assert studies(["backup", str(made), "--store", str(whole)]) == 2
+    assert made.read_bytes() == before

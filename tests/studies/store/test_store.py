@@ -20,6 +20,7 @@ from studies.errors import SourceError, StoreTooNew, StoreUnusable, StudyError
 from studies.frames.frame import SEP, frame_from_rows
 from studies.spec.study import Study, study_from_mapping
 from studies.store import database, parallel_reads
+from studies.store.queries import prompt_queries
 from studies.store.rows import PromptText, put_judgement
 from studies.store.store import PlanChange, Store
 from studies.texts.twin_families import TWIN_SIGN
@@ -532,3 +533,58 @@ def test_calls_without_twins_are_live_ones_if_there_are_any(store: Store) -> Non
     rows = [*recorded, judged(ask("k5"))]
     store.save_study(Study("r"), [item()], (), recorded=rows, plan_sha="b", only_recorded=True)
     assert store.count_calls_without_twins("r") == 1
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "folder"),
+    [
+        ("linux", "XDG_DATA_HOME", ".local/share"),
+        ("win32", "LOCALAPPDATA", "AppData/Local"),
+        ("darwin", "", "Library/Application Support"),
+    ],
+)
+def test_without_a_name_the_store_is_in_the_user_s_data_folder(
+    platform: str, variable: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("EVENHAND_STORE", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(database.sys, "platform", platform)
+    assert database.default_store_path() == tmp_path / folder / "evenhand" / "evenhand.db"
+    if variable:
+        monkeypatch.setenv(variable, "/elsewhere")
+        assert database.default_store_path() == Path("/elsewhere/evenhand/evenhand.db")
+
+
+def test_a_file_that_cannot_be_migrated_is_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise sqlite3.DatabaseError("no such step")
+
+    monkeypatch.setattr(database, "_migrate", fail)
+    with pytest.raises(StoreUnusable, match=r"a\.db .*no such step"):
+        database.prepare_store(tmp_path / "a.db")
+
+
+def test_the_scale_of_a_prompt_is_a_list() -> None:
+    for text, scale in (
+        ("scale: [1, two]", ("1", "two")), ("scale: 12", ()), ("scale: [", ()), ("- scale", ()),
+    ):  # fmt: skip
+        assert prompt_queries.declared_scale(text) == scale
+
+
+def test_a_failed_query_of_a_reader_is_a_fault_of_the_store(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise sqlite3.DatabaseError("disk I/O error")
+
+    with monkeypatch.context() as inside:
+        inside.setattr(parallel_reads, "read_blocks", fail)
+        with pytest.raises(StoreUnusable, match="disk I/O"):
+            list(store.read_blocks("s", "SELECT 1"))
+    store.close()
+    monkeypatch.setattr(store, "_open_reader", fail)
+    with pytest.raises(StoreUnusable, match="disk I/O"):
+        _ = store.read_connection

@@ -5,6 +5,7 @@ import contextlib
 import sqlite3
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ from studies.errors import StoreUnusable
 from studies.store.database import connect
 from studies.store.recovery.wal_check import read_wal, wal_path
 from studies.store.store import Store
-from studies.store.writer import StoreWriter
+from studies.store.writer import StoreWriter, _resolve_future
 
 
 @pytest.fixture
@@ -222,3 +223,18 @@ def test_every_commit_has_the_page_with_the_store_s_identity_in_the_log(store: S
     store.writer.run(lambda c: c.execute("UPDATE studies SET updated=1"))
     log = read_wal(wal_path(store.path))
     assert log is not None and 1 in log.latest_offsets_by_page()
+
+
+def test_a_write_that_nobody_waits_for_has_no_result():
+    async def act() -> None:
+        loop = asyncio.get_running_loop()
+        for error in (None, ValueError("no")):
+            kept, gone = loop.create_future(), loop.create_future()
+            gone.cancel()
+            for waiting in (kept, gone):
+                job = SimpleNamespace(waiting=waiting)
+                _resolve_future(SimpleNamespace(job=job, error=error, result=7))
+            assert gone.cancelled()
+            assert (kept.exception() if error else kept.result()) == (error or 7)
+
+    asyncio.run(act())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from judges.engine.limits import pace_file
 from judges.engine.limits.pace_file import SLOTS, VALUES, RateRecord, open_rate_record
 
 
@@ -61,3 +62,35 @@ def test_a_short_file_is_filled_up_and_no_folder_means_no_sharing(tmp_path, cont
     slot.write([3.0])
     assert slot.read()[0] == 3.0
     assert open_rate_record(tmp_path, "key") is None
+
+
+def test_a_file_that_cannot_be_shared_or_locked_is_no_record(tmp_path, monkeypatch):
+    opened: list[object] = []
+    real = pace_file.Path.open if hasattr(pace_file, "Path") else type(tmp_path).open
+
+    def keep(path, *given, **named):
+        opened.append(real(path, *given, **named))
+        return opened[-1]
+
+    monkeypatch.setattr(type(tmp_path), "open", keep)
+
+    def fail(*_):
+        raise OSError("no memory")
+
+    with monkeypatch.context() as inside:
+        inside.setattr(pace_file.mmap, "mmap", fail)
+        assert open_rate_record(tmp_path / "pace", "key") is None
+        assert opened[-1].closed
+    assert open_rate_record(tmp_path / "none" / "pace", "key") is None
+    record = open_rate_record(tmp_path / "pace", "key")
+    assert record is not None
+    with monkeypatch.context() as inside:
+        inside.setattr(pace_file.fcntl, "flock", fail)
+        with record.lock() as locked:
+            assert locked is False
+    with record.lock() as locked:
+        assert locked is True
+    record.close()
+    with monkeypatch.context() as inside:
+        inside.setattr(pace_file.sys, "platform", "win32")
+        assert open_rate_record(tmp_path / "pace", "key") is None

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from judges.engine.limits.pace_file import RateRecord, open_rate_record
 from judges.engine.limits.paced_starts import STALE_SECONDS, PacedStarts
 from judges.engine.limits.rate_limit import EndpointLimiter
+from judges.engine.limits.slow_call import SlowCallWatch
 from judges.engine.limits.turn_queue import TurnQueue
 from tests.judge_server import Limiter
 from tests.judges.engine.virtual_time import (
@@ -102,6 +104,7 @@ def test_a_cancelled_call_in_the_queue_is_skipped():
 REFUSED = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from judges.engine.limits.pace_file import RateRecord
 from judges.engine.limits.paced_starts import PacedStarts
 pace = PacedStarts(RateRecord(Path(sys.argv[1]), "endpoint key"))
@@ -144,3 +147,33 @@ def test_without_a_writable_folder_each_process_limits_itself(tmp_path):
     limited = SimulatedEndpoint(limiter=Limiter(1, burst=1))
     limiter = run_virtual(lambda: use_endpoint(limited, workers=4, seconds=60))
     assert limiter.rate_estimate.rate is not None
+
+
+def test_a_refusal_renews_the_own_reservation_in_its_place():
+    """At two calls a second; the start reserved first is replaced, not joined by a second one."""
+    starts = PacedStarts()
+    assert starts.reserve_next_start(10.0) == 0.0, "no rate is known"
+    starts.record_refusal(10.0, 4.0, wait=1.0)
+    assert starts.estimate.rate is not None and starts.cooldown_end == 11.0
+    gap = 1 / starts.estimate.rate
+    assert starts._next_start == 10.0 + gap
+    reserved = starts.reserve_next_start(10.0)
+    assert reserved == max(10.0 + gap, 11.0) and starts.reserve_next_start(10.5) == reserved
+    assert starts._next_start == reserved + gap
+    starts.cooldown_end = reserved + 0.25
+    again = starts.reserve_next_start(10.5)
+    assert again == reserved + 0.25 and starts._next_start == again + gap
+    starts.record_start(again + 1)
+    assert starts._reserved is None and starts._next_start == again + 1 + gap
+
+
+def test_a_call_that_cannot_be_left_out_of_the_count_starts_no_worker():
+    replaced: list[int] = []
+    for stops, times in ((True, 2), (False, 1)):
+        limiter = SimpleNamespace(stop_counting_slow_call=lambda stops=stops: stops)
+        watch = SlowCallWatch(limiter, None, {}, "a", replace_worker=lambda: replaced.append(1))
+        for _ in range(times):
+            watch._mark_as_slow(7.0)
+        assert watch.slow_event.is_set() and watch.slow_calls == ({"a": 7.0} if stops else {})
+        assert watch.replaced is stops and len(replaced) == 1
+        assert watch.stop_timer() is stops and watch.slow_calls == {}
