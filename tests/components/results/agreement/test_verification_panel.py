@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection
-from components.results.agreement import tab
+from components.results.agreement import tab, verification_panel
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.verification_panel import (
     load_verification,
@@ -203,3 +203,30 @@ def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
     assert found
     value = json.loads(found[1])["verification"]["judges"]["first"]["p"]["prefers_following"]
     assert value["value"] == pytest.approx(0.5) and value["n"] == 6
+
+
+def test_votes_on_pairs_with_one_good_answer_stand_below_the_judges(store: Store) -> None:
+    """ann votes x on q0 and q2, where x passes and fails; bob's tie on q1 is not decisive."""
+    scene = study_of(store, "voted")
+    votes = [
+        Judgement(
+            Ask(f"v{item}{who}", item, f"human:{who}", "vote", ("x", "y"), ("A", "B")),
+            "ok", Verdict(pick), reply="so",
+        )
+        for item, who, pick in (("q0", "ann", 0), ("q2", "ann", 0), ("q1", "bob", "tie"))
+    ]  # fmt: skip
+    items = list(store.items("voted").values())
+    recorded = [*store.judgements("voted"), *votes]
+    store.save_study(Study("voted"), items, (), recorded=recorded, only_recorded=True)
+    text = text_of(shown(scene))
+    assert re.search(r"good .*first .*people .*50 \[.*33", text)
+    assert "data-select" not in re.findall(r"<tr[^>]*who.*?</tr>", shown(scene), re.DOTALL)[-1]
+
+
+def test_of_many_misjudged_pairs_the_rest_is_counted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = study_of(store)
+    assert "and 1 more" not in text_of(shown(scene))
+    monkeypatch.setattr(verification_panel, "MAX_MISJUDGED", 2)
+    assert "and 1 more" in text_of(shown(scene)) and "question q2" not in text_of(shown(scene))

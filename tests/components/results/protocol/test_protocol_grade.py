@@ -11,6 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
 from components.results.bias.tab import render_unrelated_option
+from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import grade_panel as protocol_grade
 from components.results.protocol import reading_rules as protocol_reading
@@ -203,6 +204,13 @@ def test_a_filter_on_the_judge_leaves_the_adjusted_intervals_as_they_are(graded,
     every, some = intervals(Filter()), intervals(Filter(judge="chance first"))
     assert [len(found) for found in (*every, *some)] == [6, 6, 2, 2]
     assert all(set(mine) < set(all_of) for mine, all_of in zip(some, every, strict=True))
+
+
+def test_position_says_why_the_second_study_is_not_comparable(graded):
+    """No choice of either study remains, so neither shows an unrelated option."""
+    nothing = FilteredStudy(graded, N3, Filter(category="nowhere"))
+    assert says(show_unrelated_contrast(nothing), "Not comparable", "neither does")
+    assert show_unrelated_contrast(FilteredStudy(graded, ADDED)) is None
 
 
 def test_with_one_more_option_nothing_is_compared(scene):
