@@ -324,15 +324,13 @@ def test_without_a_second_study_the_shares_stand_beside_what_to_do(graded):
     assert says(shown(REPLACED), "replaces the worst-ranked", "unrelated: none")
     none = shown(N3)
     assert says(none, "no unrelated option", "unrelated: replace") and "at random" not in none
-    nobody = FilteredStudy(graded, N3, Filter(judge="nobody"))
-    assert says(protocol_view.render_unrelated_option(nobody, None), "No item", "rotated")
-    beside = protocol_unrelated.ComparisonStudy(
-        "other", "replace", protocol_grade.load_choice_rows(nobody)
-    )
-    cells = protocol_grade.study_grade_cells(FilteredStudy(graded, N3))
-    drawn = protocol_unrelated.show_unrelated(FilteredStudy(graded, N3), cells, beside)
+    scene = FilteredStudy(graded, N3)
+    assert says(protocol_unrelated.show_unrelated(scene, [], None), "No item", "rotated")
+    rows = protocol_grade.load_choice_rows(scene)
+    beside = protocol_unrelated.ComparisonStudy("other", "replace", rows.iloc[:0])
+    cells = protocol_grade.study_grade_cells(scene)
+    drawn = protocol_unrelated.show_unrelated(scene, cells, beside)
     assert says(drawn, "other has no", "rotations")
-    rows = protocol_grade.load_choice_rows(FilteredStudy(graded, N3))
     assert protocol_unrelated.unrelated_grade_contrasts(rows, rows) == []
     assert "–" in protocol_unrelated._effect_cell(None)
 
