@@ -332,24 +332,19 @@ def test_rows_that_lean_to_both_sides_are_counted_by_side():
         return lean(name=name, judge=name, flips=10, first=first, second=second, p=0.01)
 
     rows = [row("a", 9, 1), row("b", 8, 2), row("c", 1, 9), lean(name="d", judge="d")]
-    assert sentences._direction_clause(rows, "judge") == (
-        "two of the four judges lean to the first, one to the second"
-    )
-    assert sentences._direction_clause(rows[2:], "judge") == (
-        "one of the two judges leans to the second"
-    )
-    assert sentences._direction_clause(rows[2:3], "judge") == (
-        "9 of 10 flips go toward the answer shown second"
-    )
+    told = sentences._direction_clause
+    assert says(told(rows, "judge"), "two of the four", "lean to the first,", "one to the second")
+    assert says(told(rows[2:], "judge"), "one of the two", "leans to the second")
+    assert says(told(rows[2:3], "judge"), "9 of 10 flips", "shown second")
 
 
 def test_up_to_two_rows_that_the_order_decides_are_named_and_more_are_counted():
     sure = [lean(name=n, judge=n, order_effect=Estimate(0.7, 0.6, 0.8)) for n in "abc"]
     noisy = lean(name="d", judge="d", consistency=Estimate(0.3, 0.2, 0.4))
-    assert sentences._order_decides_sentence([*sure[:2], noisy], "judge").startswith("For a and b,")
+    assert says(sentences._order_decides_sentence([*sure[:2], noisy], "judge"), "For a and b,")
     three = sentences._order_decides_sentence([*sure, *[noisy] * 3], "judge")
-    assert says(three, "three of the six", "order decides", "Three more judges flip")
-    assert sentences._order_decides_sentence(sure, "judge").startswith("For all three judges,")
+    assert says(three, "three of the six", "order decides", "Three more judges", "flip")
+    assert says(sentences._order_decides_sentence(sure, "judge"), "For all", "three judges,")
 
 
 def test_opposite_preferences_in_two_categories_are_told_where_there_is_none_overall():

@@ -339,9 +339,8 @@ def test_replies_that_both_rules_read_alike_are_counted(graded, monkeypatch):
     simple = FilteredStudy(graded, N3, Filter(prompt="grade-simple"))
     found = protocol_reading.load_reading_differences(simple)
     sentence = protocol_reading.reading_differences_sentence
-    assert sentence(found, "default", "gradelab") == (
-        "All 108 replies give the same verdict under `default` and `gradelab`."
-    )
+    told = sentence(found, "default", "gradelab")
+    assert says(told, "All 108 replies", "same verdict", "`default` and `gradelab`.")
     monkeypatch.setattr(protocol_reading, "MAX_REREAD", 108)
     assert says(sentence(found, "a", "b"), "first 108")
     monkeypatch.setattr(protocol_reading, "MAX_REREAD", 109)
