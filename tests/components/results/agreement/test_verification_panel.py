@@ -23,7 +23,7 @@ from components.results.agreement.verification_panel import (
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.view_drawing import render_view
 from components.share.report import ReportFigures, report_html, report_sections
-from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
+from studies.domain import REFERENCE, AnswerCheck, Ask, Estimate, Item, Judgement, Verdict
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
@@ -230,3 +230,9 @@ def test_of_many_misjudged_pairs_the_rest_is_counted(
     assert "and 1 more" not in text_of(shown(scene))
     monkeypatch.setattr(verification_panel, "MAX_MISJUDGED", 2)
     assert "and 1 more" in text_of(shown(scene)) and "question q2" not in text_of(shown(scene))
+
+
+def test_an_unknown_agreement_of_people_gives_its_reason() -> None:
+    told = verification_panel._estimate_text
+    assert told(Estimate(None, note="one person")) == "unknown (one person)"
+    assert says(told(Estimate(0.456, 0.3, 0.6, 9, 9)), "0.46", "[0.30, 0.60]")

@@ -396,3 +396,10 @@ def test_a_measure_that_the_study_does_not_offer_gives_way_to_the_first(judged):
     heading = bias_tab.render_matrix(fair, "?", BY_CATEGORY).heading
     assert says(heading, f"{first} by prompt", "category")
     assert f"{first} by prompt<" in bias_tab.render_matrix(fair, "?", BY_PROMPT).heading
+
+
+def test_items_are_counted_once_whatever_the_number_of_judges(judged):
+    whole = load_bias(FilteredStudy(judged, NAME))
+    part = load_bias(FilteredStudy(judged, NAME, Filter(category="coding", judge="fair")))
+    assert (whole.item_count, part.item_count) == (40, 5)
+    assert says(bias_matrix_html(whole, "Consistency"), "40 items")

@@ -23,6 +23,7 @@ from components.results.bias.panels import (
     slot_figure,
     slot_or_label_sentence,
 )
+from components.results.bias.tab import slots_heading
 from components.results.bias.unrelated_contrast import unrelated_effects
 from metrics.position.position_measures import consistency
 from studies.domain import Estimate
@@ -270,3 +271,11 @@ def test_the_unrelated_option_is_compared_at_equal_n_only():
     assert says(told, "different numbers", "options")
     assert "neither does" in unrelated_effects(build(without("j", 0)), build(without("j", 0)))
     assert "in common" in unrelated_effects(build(without("i", 0)), build(with_unrelated("j", 0)))
+
+
+def test_the_legend_of_positions_names_all_positions_and_the_even_share(frame):
+    pairs = build([row for k in range(6) for row in pair(f"p{k}", 0, 1)])
+    three = build([row for k in range(6) for row in rotated(f"q{k}", [0, 1, 2])])
+    told = [slots_heading(bias_from_frame(rows)) for rows in (pairs, three, frame)]
+    assert says(told[0], "2nd", "even") and "3rd" not in told[0] and "1/" not in told[0]
+    assert says(told[1], "2nd", "3rd<", "1/3") and says(told[2], "2nd", "3rd to 4th", "1/4")

@@ -20,7 +20,7 @@ from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
 from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
-from metrics.catalogue.position_records import CHANCE_CONSISTENCY
+from metrics.catalogue.position_records import CHANCE_CONSISTENCY, TERM
 from studies.domain import Estimate, Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -289,3 +289,13 @@ def test_the_head_of_a_card_names_the_category_that_is_chosen(store):
     part = FilteredStudy(store, "sliced", Filter(category="a"))
     assert says(text(show_card(Raters(part), "good")), "category a")
     assert not says(text(show_card(Raters(FilteredStudy(store, "sliced")), "good")), "category a")
+
+
+def test_measures_of_one_judge_alone_are_those_of_the_card(store):
+    six_items("kin").save(
+        store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
+    )
+    one = card(store, "kin", "good")
+    own = one.measure_by_rater(nudge_records.OWN_FAMILY)
+    assert own == {"good": one.own_family_win_rates[0]} and own["good"].value > 0.9
+    assert one.measure_by_rater(TERM) == {"good": one.position_term[0]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -357,3 +358,13 @@ def test_without_grades_in_replies_no_model_has_a_mean_grade(scene, unranked):
     assert protocol_reading.mean_option_grades(rows.iloc[:0]) == {}
     bare = FilteredStudy(unranked, "unranked", Filter(judge="nobody"))
     assert protocol_reading.rows_with_option_grades(bare).empty
+
+
+def test_a_judge_without_a_grade_ranks_below_one_with_a_grade_of_zero():
+    """Mean over prompts: a (−1 + 0.9)/2, b 0, c (0.2 + 0.4)/2."""
+
+    def made(judge: str, grade: float | None) -> SimpleNamespace:
+        return SimpleNamespace(judge=judge, grade=Estimate(grade))
+
+    cells = [made("a", None), made("a", 0.9), made("b", 0.0), made("c", 0.2), made("c", 0.4)]
+    assert protocol_grade.rank_judges(cells) == ["c", "b", "a"]

@@ -689,3 +689,19 @@ def test_a_rule_of_a_pilot_is_drawn_at_its_calls_and_in_dollars_if_its_price_is_
                     for by_dollars in (False, True))  # fmt: skip
     assert calls == [("P1", 6, "repeats"), ("P2", 6, "repeats")]
     assert money == [("P2", 0.5, "repeats")]
+
+
+def test_the_box_around_a_mark_has_it_in_the_middle():
+    box = box_around((10.0, 20.0), 3.0)
+    assert (box.left, box.top, box.right, box.bottom) == (7.0, 17.0, 13.0, 23.0)
+
+
+@pytest.mark.parametrize(("beyond", "anchor"), [(0.0, "start"), (0.5, "end")])
+def test_a_name_that_would_leave_the_drawing_ends_at_its_mark(beyond, anchor):
+    """The drawing ends at 340 − 16; a name starts one radius to the left of its mark."""
+    text, canvas = "75.8 One call", Canvas(340, 300)
+    x = 340 - 16 + charts_svg.RADIUS - CHARACTER_WIDTH * len(text) + beyond
+    place = reserve_room_for_name(text, (x, 100.0), (80.0, 120.0), [], canvas)
+    side = charts_svg.RADIUS * (1 if beyond else -1)
+    assert place is not None and place.anchor == anchor
+    assert (place.x, place.y) == (pytest.approx(x + side), 72.0)
