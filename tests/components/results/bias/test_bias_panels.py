@@ -333,17 +333,17 @@ def test_rows_that_lean_to_both_sides_are_counted_by_side():
 
     rows = [row("a", 9, 1), row("b", 8, 2), row("c", 1, 9), lean(name="d", judge="d")]
     told = sentences._direction_clause
-    assert says(told(rows, "judge"), "two of the four", "lean to the first,", "one to the second")
-    assert says(told(rows[2:], "judge"), "one of the two", "leans to the second")
+    assert says(told(rows, "judge"), "two of", "four", "to the first,", "one", "the second")
+    assert says(told(rows[2:], "judge"), "one of", "two", "leans", "the second")
     assert says(told(rows[2:3], "judge"), "9 of 10 flips", "shown second")
 
 
 def test_up_to_two_rows_that_the_order_decides_are_named_and_more_are_counted():
     sure = [lean(name=n, judge=n, order_effect=Estimate(0.7, 0.6, 0.8)) for n in "abc"]
     noisy = lean(name="d", judge="d", consistency=Estimate(0.3, 0.2, 0.4))
-    assert says(sentences._order_decides_sentence([*sure[:2], noisy], "judge"), "For a and b,")
+    assert says(sentences._order_decides_sentence([*sure[:2], noisy], "judge"), "a and b,")
     three = sentences._order_decides_sentence([*sure, *[noisy] * 3], "judge")
-    assert says(three, "three of the six", "order decides", "Three more judges", "flip")
+    assert says(three, "three of", "six", "order decides", "Three more judges", "flip")
     assert says(sentences._order_decides_sentence(sure, "judge"), "For all", "three judges,")
 
 

@@ -166,7 +166,7 @@ def test_ratings_alone_have_a_headline_and_no_key_figures(games):
     (single,) = protocol_games.ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
     free = replace(single, scale=replace(single.scale, high=math.inf))
     two = protocol_games._ratings_title({"p": single, "q": free})
-    assert says(two, "rating by p: 8.00 of 10.", "rating by q: 8.00.")
+    assert says(two, "by p: 8.00", "of 10.", "by q: 8.00.")
     many = protocol_games._ratings_title(dict.fromkeys("pqrstuv", single))
     assert many.count("highest") == protocol_games.MAX_TITLE_RATINGS
     one = FilteredStudy(games, NAME, Filter(prompt="mt-bench-single", category="maths"))
@@ -187,7 +187,7 @@ def test_the_scores_that_are_compared_with_benchmarks_follow_from_the_prompts(
     with monkeypatch.context() as patch:
         patch.setattr(redundancy_panel, "ratings_by_prompt", lambda rows: rated)
         found = redundancy_panel.study_scores_by_model(alone)
-        assert found == ("mean rating by q", {"x": 2, "y": 3})
+        assert says(found[0], "mean rating", "by q") and found[1] == {"x": 2, "y": 3}
         rated.clear()
         assert redundancy_panel.study_scores_by_model(alone) == ("mean rating", {})
     nobody = FilteredStudy(games, NAME, Filter(judge="nobody"))

@@ -299,8 +299,8 @@ def test_one_combination_alone_is_named_in_the_headline(graded):
         chosen = Filter(judge=judge, prompt="grade-simple")
         return protocol_view.protocol_headline(FilteredStudy(graded, N3, chosen))[0]
 
-    assert says(title("steady"), "of steady with grade-simple", "is significantly")
-    assert says(title("first"), "of first with grade-simple", "is not significantly")
+    assert says(title("steady"), "of steady", "grade-simple", "is significantly")
+    assert says(title("first"), "of first", "grade-simple", "is not significantly")
 
 
 def test_the_rule_of_reading_is_that_of_the_study(unranked, scene):

@@ -129,8 +129,8 @@ def test_pairs_shown_once_each_are_not_an_effect_of_the_order():
 
 
 def test_without_usable_or_common_comparisons_the_reason_is_named():
-    assert says(sentence(Board("ab"), Board("cd"), Board("abcd")), "fewer than two models")
-    assert says(sentence(Board("ab"), Board("bc"), Board("abc")), "fewer than two models")
+    assert says(sentence(Board("ab"), Board("cd"), Board("abcd")), "fewer than two")
+    assert says(sentence(Board("ab"), Board("bc"), Board("abc")), "fewer than two")
     assert says(sentence(Board("abd"), Board("abc"), Board("abcd", "ab")), "Yes")
     unread = build([row for n in range(6) for row in pair(f"q{n}", None, None)])
     found = compute_ranking(unread, unread)

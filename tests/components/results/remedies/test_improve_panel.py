@@ -275,7 +275,7 @@ def test_rules_are_those_of_the_writers_first_reply(weak_store: Store) -> None:
         judgements=lambda _: [failed],
     )  # fmt: skip
     rules, problem = improve_actions.written_rules(stub, "small", judge, prompt)
-    assert rules == () and says(problem, f"{judge} wrote no rules: timeout")
+    assert rules == () and says(problem, judge, "wrote no rules:", "timeout")
     failed.detail = ""
     assert improve_actions.written_rules(stub, "small", judge, prompt)[1].endswith(": error")
 
