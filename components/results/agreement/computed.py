@@ -49,11 +49,6 @@ class Agreement:
         return agreement_matrix(self.raters.frame)
 
     @property
-    def chance(self) -> float:
-        """Expected agreement with a rater that chooses at random among all options and a tie."""
-        return 1 / (int(self.raters.rows["options"].max()) + 1)
-
-    @property
     def judges(self) -> list[str]:
         return [name for name in self.agreement_by_rater_pair if name != PEOPLE]
 
@@ -114,8 +109,8 @@ class Agreement:
     @cached_property
     def merged_agreement_with_people(self) -> dict[str, PairAgreement]:
         """Rater -> agreement coefficients of its merged verdicts with the people's majority; empty
-        without votes, or if no pair was judged in both orders."""
-        if not self.raters.has_people or self.merged_order_verdicts.empty:
+        if no pair was judged in both orders."""
+        if self.merged_order_verdicts.empty:
             return {}
         parts = {BOTH_ORDERS: self.merged_order_verdicts, PEOPLE: self.people_rows}
         grid = build_verdict_grid(stack_frames(parts, "merging"))
@@ -139,9 +134,7 @@ class Agreement:
 
     @cached_property
     def judges_replacing_a_voter(self) -> list[JudgeAsAnnotator]:
-        """For each judge, how well it could replace a voter; empty without votes."""
-        if not self.raters.has_people:
-            return []
+        """For each judge, how well it could replace a voter."""
         return judges_as_annotators(self.raters.frame, np.random.default_rng(SEED))
 
     @cached_property

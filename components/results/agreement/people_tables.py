@@ -54,9 +54,7 @@ def show_coefficients(data: Agreement) -> Markup:
     rows = []
     for name in data.ranked_judges:
         if (got := data.coefficients_with_people(name)) is not None:
-            opens = None
-            if name in data.raters.names:  # the verdicts that differ from the people's majority
-                opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
+            opens = rater_filters(data.raters, name) | {"unlike": PEOPLE}
             distance = data.distance_from_people_scores(name, False)
             rows.append(_coefficient_row(link(name, opens), got, distance))
         if (both := data.merged_agreement_with_people.get(name)) is not None:

@@ -83,20 +83,15 @@ def _filter_checks(filtered: FilteredStudy, checks: ChecksByItem) -> ChecksByIte
 
 
 def verification_subtitle(verification: VerificationData) -> str:
-    """Subtitle of the panel: numbers of verifications, answers and people; "" without
-    verifications."""
-    if not verification.has_checks:
-        return ""
+    """Subtitle of the panel: numbers of verifications, answers and people."""
     got = verification.verified.verifier_agreement
     checked = count(len(verification.verified), "verification")
     return f"{checked} of {count(got.answers, 'answer')} by {count(got.people, 'person')}"
 
 
 def show_verification(verification: VerificationData) -> Markup:
-    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudged pairs;
-    empty without verifications."""
-    if not verification.has_checks:
-        return EMPTY
+    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudged
+    pairs."""
     return (
         _verification_by_model_table(verification)
         + _verifier_agreement_sentence(verification)

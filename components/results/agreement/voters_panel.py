@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from components.filtering.raters import NO_VOTES
 from components.html.format import DASH, count, duration, number, share
 from components.html.markup import EMPTY, Markup, fill, join, link
-from components.html.panel import empty_state, notice_html, paragraph, wrap
+from components.html.panel import notice_html, paragraph, wrap
 from components.html.tables.range_table import range_row, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
@@ -39,10 +38,8 @@ FLAG_LABELS: Final = {
 
 
 def voters_subtitle(data: Agreement) -> str:
-    """Subtitle of the panel: numbers of people, votes and flagged voters; "" without votes."""
+    """Subtitle of the panel: numbers of people, votes and flagged voters."""
     people = data.voters
-    if not people:
-        return ""
     flagged = len(data.flagged_voters)
     who, flags = f"{count(flagged, 'person')} {'is' if flagged == 1 else 'are'}", "none is flagged"
     if flagged:
@@ -53,11 +50,8 @@ def voters_subtitle(data: Agreement) -> str:
 
 def show_voters(data: Agreement) -> Markup:
     """HTML table of the voters: flagged voters first, then by number of votes; each name links to
-    the person's votes. Below, the reasons of the flags, and agreement by subset of votes. A message
-    without votes."""
+    the person's votes. Below, the reasons of the flags, and agreement by subset of votes."""
     people = data.voters
-    if not people:
-        return empty_state(NO_VOTES, "No votes yet. Each person who votes gets a row here.")
     made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
     if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
         more = _voter_table(rest, "More people who voted")

@@ -44,19 +44,13 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
 
 def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float]) -> str:
     """Sentence on the highest share that a judge and prompt in `significant` (name -> p-value) give
-    to one position; "" if no share is known."""
-    best = max(
-        (
-            (one.value, row, slot)
-            for slot in range(bias.max_options)
-            for row, one in bias.by_rater(f"slot {slot}").items()
-            if one.value is not None and bias.names[row[0], row[1]] in significant
-        ),
-        default=None,
+    to one position."""
+    value, row, slot = max(
+        (one.value, row, slot)
+        for slot in range(bias.max_options)
+        for row, one in bias.by_rater(f"slot {slot}").items()
+        if one.value is not None and bias.names[row[0], row[1]] in significant
     )
-    if best is None:
-        return ""
-    value, row, slot = best
     nth = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
     p = format_p_value(significant[who])

@@ -6,7 +6,6 @@ from typing import Final
 from components.html.format import (
     MIN_COLOURED_ITEMS,
     NARROW_SPACE,
-    ORDINALS,
     count,
     join_names,
     lean_text,
@@ -14,7 +13,6 @@ from components.html.format import (
     number_word,
     points,
     share,
-    slot_name,
     spaced_ci,
 )
 from components.results.bias.computed import Bias
@@ -125,12 +123,9 @@ def low_consistency_warning(bias: Bias) -> str:
 
 def bias_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it: the share of comparisons that a swap flips, and how many
-    judges prefer a position; for more than two options, the position chosen most often. A message
-    if there is nothing to measure."""
+    judges prefer a position; a message if there is nothing to measure."""
     if not bias.call_count:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
-    if bias.max_options > 2:
-        return _most_chosen_position_headline(bias)
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
         return _unmeasured_flips_headline(bias)
@@ -178,7 +173,7 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
     for a row, such as "judge"."""
     leaning = [row for row in rows if row.is_significant]
     if not leaning:
-        told = _preference_sentence(rows)
+        told = _no_preference_sentence(rows)
         return told[0].lower() + told[1:]
     if len(rows) == 1:
         most, flips = count(max(rows[0].first, rows[0].second)), count(rows[0].flips)
@@ -271,11 +266,8 @@ def preferring_rows_clause(significant: int, total: int, noun: str) -> str:
     return f"{some} of {number_word(total)} {noun}s {verb} a position"
 
 
-def _preference_sentence(rows: Sequence[FlipLean]) -> str:
+def _no_preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
-    significant = sum(row.is_significant for row in rows)
-    if significant:
-        return preferring_rows_clause(significant, len(rows), what)
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"
@@ -292,24 +284,3 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
-
-
-def _most_chosen_position_headline(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below for N options: the position chosen most often, without a
-    test; a message if no item has verdicts in all rotations."""
-    options = bias.max_options
-    shares = [bias.overall(f"slot {slot}") for slot in range(options)]
-    known = [one.value for one in shares if one.value is not None]
-    if not known:
-        return (
-            "No item has been judged in all rotations yet.",
-            "Positions can be compared once an item has a verdict in every rotation.",
-        )
-    best = max(range(options), key=lambda slot: shares[slot].value or 0.0)
-    ordinal = ORDINALS[best] if best < len(ORDINALS) else slot_name(best)
-    lead = (
-        f"Without a preference, each position wins {share(1 / options, 0)} of choices; each "
-        "answer was shown in each position once."
-    )
-    title = f"Of {options} positions, the {ordinal} wins {share(max(known), 0)} of choices."
-    return title, lead

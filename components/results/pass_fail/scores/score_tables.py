@@ -9,7 +9,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
 from components.html.format import NARROW_SPACE, number
 from components.html.markup import EMPTY, Markup
-from components.html.panel import notice_html, value_html, wrap
+from components.html.panel import value_html, wrap
 from components.html.tables import typed_columns
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
@@ -77,11 +77,9 @@ CRITERIA_ORDER_COLUMNS: Final = (
 def agreement_table(results: ScoreResults) -> Markup:
     """HTML tables of the agreement with labels: of the judge's scores and, in a second column, of
     expected scores (means by the judge's probabilities); below, by criterion, and the mean label by
-    score. A notice without labels."""
+    score."""
     rater = results.rater or ("", "")
-    found, expected = results.agreement.get(rater), results.expected.get(rater)
-    if found is None:
-        return notice_html("calm", NO_LABELS)
+    found, expected = results.agreement[rater], results.expected.get(rater)
     given = f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"
     weighted = "Computed from expected scores (means weighted by the judge's probabilities)"
     columns = [

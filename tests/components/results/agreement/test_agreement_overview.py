@@ -367,3 +367,62 @@ def test_a_category_named_like_the_total_stands_beside_it(store):
     heat = json.loads(unescape(re.search(r'data-heat="([^"]*)"', drawn)[1]))
     found = [(column, value) for _, column, value, *_ in heat["cells"]]
     assert found == [("All (total)", 0.5), ("All", 1.0), ("b", 0.0)]
+
+
+def test_of_judges_as_close_as_the_first_their_number_is_named(store):
+    """The judges `a`, `b` and `c` say what people say on other 6 of 8 pairs each."""
+    sheet = Sheet("close")
+    for n in range(8):
+        sheet.votes(f"q{n}", ann="x", bob="x")
+        for k, judge in enumerate("abc"):
+            sheet.both(f"q{n}", judge, "yy" if n in (2 * k, 2 * k + 1) else "xx")
+    sheet.save(store)
+    title, _ = agreement_headline(agreement(store, "close"))
+    assert says(title.replace("\u202f", " "), "a agrees", "75 %", "than 2 other judges")
+
+
+def test_judges_of_different_items_are_not_compared(store):
+    sheet = Sheet("strangers")
+    sheet.both("q0", "a", "xx").both("q1", "b", "xx").save(store)
+    data = agreement(store, "strangers")
+    assert data.closest_two_judges is None
+    assert says(agreement_headline(data)[0], "No two judges", "same answers")
+
+
+def test_of_three_judges_the_two_with_the_highest_kappa_are_named(store):
+    """b and c agree in all of 8 verdicts, half of them for each position; a agrees in half."""
+    sheet = Sheet("three")
+    for n in range(4):
+        said = "xx" if n % 2 else "yy"
+        sheet.both(f"q{n}", "a", "xy").both(f"q{n}", "b", said).both(f"q{n}", "c", said)
+    sheet.save(store)
+    title = agreement_headline(agreement(store, "three"))[0]
+    assert says(title, "Of 3 judges", "b and c", "κ, 1.00")
+
+
+def test_a_judge_that_saw_one_order_has_one_line_of_coefficients(store):
+    """`once` agrees with both votes on q0; the pair of `mute` has no readable reply."""
+    sheet = Sheet("once").votes("q0", ann="x", bob="x").once("q0", "once", "x")
+    sheet.both("q0", "mute", "??").save(store)
+    data = agreement(store, "once")
+    assert data.merged_agreement_with_people == {} and data.ranked_judges == ["once"]
+    said = text(show_coefficients(data))
+    assert "both orders" not in said and "mute" not in said
+    assert re.search(r"once Same\D*100\.0 .* people Same\D*100\.0 ", said)
+    # The pairs of the judge have no votes: its line has no value and counts 0 pairs.
+    apart = Sheet("apart").votes("q1", ann="x", bob="y").both("q2", "j", "xx")
+    apart.save(store)
+    said = text(show_coefficients(agreement(store, "apart")))
+    assert "– 0 j, both" in said
+
+
+def test_the_list_of_disputes_says_whether_votes_or_disputes_are_missing(store):
+    Sheet("unvoted").both("q0", "a", "xx").both("q0", "b", "yy").save(store)
+    Sheet("agreed").both("q0", "a", "xx").votes("q0", ann="x").save(store)
+    Sheet("mute").both("q0", "a", "??").save(store)
+    unvoted, agreed, mute = (agreement(store, name) for name in ("unvoted", "agreed", "mute"))
+    for kind in (AGAINST_PEOPLE, PEOPLE_SPLIT):
+        assert says(disputes_subtitle_and_html(unvoted, kind)[1], "no votes yet")
+        assert says(disputes_subtitle_and_html(agreed, kind)[1], "filters leave no")
+    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "filters leave no")
+    assert list_disputes(mute.raters, JUDGES_SPLIT) == []

@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection
-from components.results.agreement import tab
+from components.results.agreement import tab, verification_panel
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.verification_panel import (
     load_verification,
@@ -23,7 +23,7 @@ from components.results.agreement.verification_panel import (
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.view_drawing import render_view
 from components.share.report import ReportFigures, report_html, report_sections
-from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
+from studies.domain import REFERENCE, AnswerCheck, Ask, Estimate, Item, Judgement, Verdict
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
@@ -203,3 +203,36 @@ def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
     assert found
     value = json.loads(found[1])["verification"]["judges"]["first"]["p"]["prefers_following"]
     assert value["value"] == pytest.approx(0.5) and value["n"] == 6
+
+
+def test_votes_on_pairs_with_one_good_answer_stand_below_the_judges(store: Store) -> None:
+    """ann votes x on q0 and q2, where x passes and fails; bob's tie on q1 is not decisive."""
+    scene = study_of(store, "voted")
+    votes = [
+        Judgement(
+            Ask(f"v{item}{who}", item, f"human:{who}", "vote", ("x", "y"), ("A", "B")),
+            "ok", Verdict(pick), reply="so",
+        )
+        for item, who, pick in (("q0", "ann", 0), ("q2", "ann", 0), ("q1", "bob", "tie"))
+    ]  # fmt: skip
+    items = list(store.items("voted").values())
+    recorded = [*store.judgements("voted"), *votes]
+    store.save_study(Study("voted"), items, (), recorded=recorded, only_recorded=True)
+    text = text_of(shown(scene))
+    assert re.search(r"good .*first .*people .*50 \[.*33", text)
+    assert "data-select" not in re.findall(r"<tr[^>]*who.*?</tr>", shown(scene), re.DOTALL)[-1]
+
+
+def test_of_many_misjudged_pairs_the_rest_is_counted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = study_of(store)
+    assert "and 1 more" not in text_of(shown(scene))
+    monkeypatch.setattr(verification_panel, "MAX_MISJUDGED", 2)
+    assert "and 1 more" in text_of(shown(scene)) and "question q2" not in text_of(shown(scene))
+
+
+def test_an_unknown_agreement_of_people_gives_its_reason() -> None:
+    told = verification_panel._estimate_text
+    assert told(Estimate(None, note="one person")) == "unknown (one person)"
+    assert says(told(Estimate(0.456, 0.3, 0.6, 9, 9)), "0.46", "[0.30, 0.60]")

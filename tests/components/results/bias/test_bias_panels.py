@@ -320,6 +320,60 @@ def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
     assert lead in told[1]
 
 
+def test_with_ties_alone_the_headline_gives_no_share_of_the_first_position():
+    ties = [{**row, "orders": 1} for k in range(3) for row in pair(f"q{k}", "tie", "tie")[:1]]
+    title, lead = bias_headline(bias_from_frame(build(ties)))
+    assert says(title, "one order only") and lead.endswith("with `orders: both`.")
+    assert "%" not in lead
+
+
+def test_rows_that_lean_to_both_sides_are_counted_by_side():
+    def row(name: str, first: int, second: int) -> FlipLean:
+        return lean(name=name, judge=name, flips=10, first=first, second=second, p=0.01)
+
+    rows = [row("a", 9, 1), row("b", 8, 2), row("c", 1, 9), lean(name="d", judge="d")]
+    told = sentences._direction_clause
+    assert says(told(rows, "judge"), "two of", "four", "to the first,", "one", "the second")
+    assert says(told(rows[2:], "judge"), "one of", "two", "leans", "the second")
+    assert says(told(rows[2:3], "judge"), "9 of 10 flips", "shown second")
+
+
+def test_up_to_two_rows_that_the_order_decides_are_named_and_more_are_counted():
+    sure = [lean(name=n, judge=n, order_effect=Estimate(0.7, 0.6, 0.8)) for n in "abc"]
+    noisy = lean(name="d", judge="d", consistency=Estimate(0.3, 0.2, 0.4))
+    assert says(sentences._order_decides_sentence([*sure[:2], noisy], "judge"), "a and b,")
+    three = sentences._order_decides_sentence([*sure, *[noisy] * 3], "judge")
+    assert says(three, "three of", "six", "order decides", "Three more judges", "flip")
+    assert says(sentences._order_decides_sentence(sure, "judge"), "For all", "three judges,")
+
+
+def test_opposite_preferences_in_two_categories_are_told_where_there_is_none_overall():
+    """All 40 pairs of one category flip to the first, all 40 of the other to the second. Holm over
+    2 cells, 0.1 of the error rate: p = 2/2^40 · 2 · 10, far below .05."""
+
+    def rows(judge: str) -> list[dict[str, object]]:
+        return [
+            row
+            for slot, category in enumerate(("letters", "maths"))
+            for k in range(40)
+            for row in pair(f"{category}{k}", slot, slot, category=category, judge=judge)
+        ]
+
+    one, both = (bias_from_frame(build(made)) for made in (rows("a"), [*rows("a"), *rows("b")]))
+    (row,) = flip_leans(one)
+    assert (row.pairs, row.first, row.second, row.p) == (80, 40, 40, 1.0)
+    found = (LeaningCategory("letters", "first"), LeaningCategory("maths", "second"))
+    assert row.leaning_categories == found
+    title, lead = bias_headline(one)
+    assert says(title, "no judge prefers", "overall", "one does", "some categories")
+    assert says(lead, "first in letters", "second in maths")
+    assert says(bias_headline(both)[0], "no judge prefers", "overall", "two do")
+    # Without categories there are no preferences in categories.
+    whole = [{**row, "category": ""} for row in rows("a")]
+    (plain,) = flip_leans(bias_from_frame(build(whole)))
+    assert plain.leaning_categories == ()
+
+
 def test_a_part_of_the_judges_is_named_in_words():
     assert sentences._some_of_total_text(2, 2, "judge") == "both judges"
     assert sentences._some_of_total_text(3, 3, "prompt") == "all three prompts"
@@ -342,3 +396,10 @@ def test_a_measure_that_the_study_does_not_offer_gives_way_to_the_first(judged):
     heading = bias_tab.render_matrix(fair, "?", BY_CATEGORY).heading
     assert says(heading, f"{first} by prompt", "category")
     assert f"{first} by prompt<" in bias_tab.render_matrix(fair, "?", BY_PROMPT).heading
+
+
+def test_items_are_counted_once_whatever_the_number_of_judges(judged):
+    whole = load_bias(FilteredStudy(judged, NAME))
+    part = load_bias(FilteredStudy(judged, NAME, Filter(category="coding", judge="fair")))
+    assert (whole.item_count, part.item_count) == (40, 5)
+    assert says(bias_matrix_html(whole, "Consistency"), "40 items")

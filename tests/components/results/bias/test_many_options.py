@@ -8,6 +8,7 @@ import pytest
 from components.html.scales import CONSISTENCY_SCALE, scale_for_many_options
 from components.results.bias.bias_matrix import LAYOUTS, bias_matrix_html
 from components.results.bias.computed import bias_from_frame
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import position_preference_headline, show_slot_effects
 from components.results.bias.option_tests import fit_option_models
 from components.results.bias.pair_tests import (
@@ -22,6 +23,7 @@ from components.results.bias.panels import (
     slot_figure,
     slot_or_label_sentence,
 )
+from components.results.bias.tab import slots_heading
 from components.results.bias.unrelated_contrast import unrelated_effects
 from metrics.position.position_measures import consistency
 from studies.domain import Estimate
@@ -109,6 +111,7 @@ def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
         [*chosen("first", lambda *_: 0), *(row for k in range(6) for row in pair(f"p{k}", 0, 1))]
     )
     assert says(default_kpis_html(bias_from_frame(mixed)), "First-position", "even 25 to 50\u202f%")
+    assert all(row.lean is None for row in flip_leans(bias_from_frame(mixed)))
 
 
 def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
@@ -165,6 +168,47 @@ def test_what_a_place_is_worth_is_a_share_among_equals():
     assert "logits" in html
 
 
+def test_a_label_that_is_chosen_more_often_has_an_effect_of_its_own():
+    """Labels crossed with positions: `names` takes the label B with odds 7 to 1 against each other
+    label, which is 3/4 of log 7 = 1.46 logits above the mean of the four; `any` takes any."""
+    rng = np.random.default_rng(3)
+
+    def rows(judge: str, odds: float) -> list[dict[str, object]]:
+        made = []
+        for item in range(60):
+            for turn, row in enumerate(rotated(f"q{item}", range(4), judge=judge)):
+                labels = [*"ABCD"[(item + turn) % 4 :], *"ABCD"[: (item + turn) % 4]]
+                weights = np.array([odds if label == "B" else 1.0 for label in labels])
+                pick = int(rng.choice(4, p=weights / weights.sum()))
+                made.append({**row, "labels": labels, "pick": pick})
+        return made
+
+    crossed = build([*rows("names", 7.0), *rows("any", 1.0)])
+    fitted = {row.judge: row for row in fit_option_models(crossed)}
+    best = fitted["names"].model.labels["B"]
+    assert best.low < 0.75 * np.log(7) < best.high
+    html = show_slot_effects(list(fitted.values()), bias_from_frame(crossed))
+    assert says(html, "names prefers", "label “B”", f"(+{best.value:.2f}")
+    assert says(html, "any does not", "significantly prefer")
+    assert not says(html, "cannot be separated")
+
+
+def test_without_rotations_or_choices_nothing_is_said_on_positions():
+    once = build([rotated(f"q{k}", [0] * 4)[0] for k in range(6)])
+    title, lead = position_preference_headline(bias_from_frame(once), fit_option_models(once))
+    assert says(title, "No item", "all rotations") and "%" not in lead
+    unread = build([row for k in range(6) for row in rotated(f"q{k}", [None] * 4)])
+    html = show_slot_effects(fit_option_models(unread), bias_from_frame(unread))
+    assert says(html, "cannot be estimated")
+    assert fit_option_models(unread)[0].model.note[1:] in html
+    assert says(show_slot_effects((), bias_from_frame(unread)), "No stored reply")
+
+
+def test_a_matrix_of_few_items_names_the_chance_score_at_its_end():
+    few = build(chosen("first", lambda *_: 0, items=2))
+    assert says(bias_matrix_html(bias_from_frame(few), "Grade"), "chance at N = 4:", "0.57")
+
+
 def test_slots_of_many_rows_are_pooled_by_judge():
     rows = []
     for prompt in range(7):
@@ -191,6 +235,9 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
         Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"]
     )
     assert says(some, "No", "10 points")
+    known = Estimate(0.7, 0.6, 0.8)
+    assert slot_or_label_sentence(known, Estimate(None), ["A", "B"]) == ""
+    assert slot_or_label_sentence(Estimate(None), known, ["A", "B"]) == ""
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
     assert show_slot_and_label_shares(bias_from_frame(plain)) is None
 
@@ -224,3 +271,11 @@ def test_the_unrelated_option_is_compared_at_equal_n_only():
     assert says(told, "different numbers", "options")
     assert "neither does" in unrelated_effects(build(without("j", 0)), build(without("j", 0)))
     assert "in common" in unrelated_effects(build(without("i", 0)), build(with_unrelated("j", 0)))
+
+
+def test_the_legend_of_positions_names_all_positions_and_the_even_share(frame):
+    pairs = build([row for k in range(6) for row in pair(f"p{k}", 0, 1)])
+    three = build([row for k in range(6) for row in rotated(f"q{k}", [0, 1, 2])])
+    told = [slots_heading(bias_from_frame(rows)) for rows in (pairs, three, frame)]
+    assert says(told[0], "2nd", "even") and "3rd" not in told[0] and "1/" not in told[0]
+    assert says(told[1], "2nd", "3rd<", "1/3") and says(told[2], "2nd", "3rd to 4th", "1/4")

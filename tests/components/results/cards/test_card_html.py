@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.cards import card_html, point_card
+from components.results.cards import card_html, measure_table, point_card
+from components.results.cards import card_measures as card_measures_module
 from components.results.cards.card_html import _cost_html, report_cards, show_card
+from components.results.cards.card_measures import CardMeasures, own_family_rate
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
+from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
-from metrics.catalogue.position_records import CHANCE_CONSISTENCY
+from metrics.catalogue.position_records import CHANCE_CONSISTENCY, TERM
 from studies.domain import Estimate, Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -218,3 +222,80 @@ def test_agreement_is_told_beside_that_of_a_judge_that_always_passes():
     always = point_card._agreement_description(Estimate(0.75))
     assert says(always, "always passes: 75")
     assert "always" not in point_card._agreement_description(Estimate(None))
+
+
+def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
+    """`good` gives x 11 of 12, people give it 15.5 of 18, and `first`, of the other family, half:
+    its excess is 11/12 − 1/2."""
+    six_items("kin").save(
+        store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
+    )
+    one = card(store, "kin", "good")
+    assert one.own_family_rate_excess.value == pytest.approx(11 / 12 - 1 / 2)
+    note = measure_table._own_family_note(one)
+    assert says(note, "family: x", "people give 86.1", "+41.7 points")
+    term = one.self_preference_term
+    assert ("log-odds" in note) is (term.value is not None)
+    own, people, _ = one.own_family_win_rates
+    values = measure_table._card_fields_for_measure(one, nudge_records.OWN_FAMILY.key, own)
+    assert values == {"people": people.value, "note": note}
+    alone = six_items("strangers")
+    alone.save(store)
+    other = card(store, "strangers", "good")
+    none = (other.own_family_rate_excess, other.self_preference_term, other.own_family_win_rates[0])
+    assert [one.value for one in none] == [None] * 3
+    assert own_family_rate(other.rows, []).value is None
+    assert own_family_rate(other.rows, ["x", "y"]).value is None
+
+
+def test_a_judge_agrees_with_people_as_often_as_the_grid_says(store):
+    six_items("votes").save(store)
+    one = card(store, "votes", "good")
+    # x on q0 to q4 and a tie on q5, in both orders, as the majority says.
+    assert one.agreement_share_with_people("good").value == 1.0
+    assert one.agreement_share_with_people("first").value == pytest.approx(5 / 12)
+    assert one.agreement_share_with_people("nobody").value is None
+
+
+def test_without_position_terms_the_note_says_why():
+    def term(note):
+        model = SimpleNamespace(slots={}, note=note)
+        stub = SimpleNamespace(compares_pairs=False, fitted_choice_model=model, max_options=3)
+        return vars(CardMeasures)["position_term"].func(stub)
+
+    effect, equal, name = term("one order only")
+    assert effect == equal and (effect.value, effect.note, name) == (
+        None,
+        "one order only",
+        "first",
+    )
+    assert says(term("")[0].note, "cannot be separated")
+
+
+def test_too_many_verdicts_get_no_recommendation(monkeypatch, store):
+    six_items("many").save(store)
+    one = card(store, "many", "good")
+    rows = len(one.raters.filtered.whole_frame_by_person)
+    monkeypatch.setattr(card_measures_module, "MAX_ADVICE_ROWS", rows)
+    assert vars(CardMeasures)["recommendation"].func(one) is not None
+    assert not one.has_too_many_rows_for_remedies
+    monkeypatch.setattr(card_measures_module, "MAX_ADVICE_ROWS", rows - 1)
+    assert vars(CardMeasures)["recommendation"].func(one) is None
+    assert one.has_too_many_rows_for_remedies
+
+
+def test_the_head_of_a_card_names_the_category_that_is_chosen(store):
+    six_items("sliced").save(store, categories={f"q{k}": "ab"[k % 2] for k in range(6)})
+    part = FilteredStudy(store, "sliced", Filter(category="a"))
+    assert says(text(show_card(Raters(part), "good")), "category a")
+    assert not says(text(show_card(Raters(FilteredStudy(store, "sliced")), "good")), "category a")
+
+
+def test_measures_of_one_judge_alone_are_those_of_the_card(store):
+    six_items("kin").save(
+        store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
+    )
+    one = card(store, "kin", "good")
+    own = one.measure_by_rater(nudge_records.OWN_FAMILY)
+    assert own == {"good": one.own_family_win_rates[0]} and own["good"].value > 0.9
+    assert one.measure_by_rater(TERM) == {"good": one.position_term[0]}

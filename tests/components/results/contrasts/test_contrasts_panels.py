@@ -14,7 +14,7 @@ from components.html.panel import no_difference_badge
 from components.results.contrasts import comparison, panels, sides
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.computed import is_significant, known_differences
-from components.results.contrasts.item_differences import item_differences
+from components.results.contrasts.item_differences import item_differences, show_item_differences
 from components.results.contrasts.panels import (
     contrast_headline,
     show_contrasts_by_category,
@@ -389,3 +389,37 @@ def test_a_difference_has_one_interval_in_all_views(store):
     assert len(seen["consistency"]) == 4
     assert all(len(set(ends)) == 1 for ends in seen.values())
     assert {one.key for one, _ in pair.family_contrasts("Win rates")} == {"win_rate"}
+
+
+def test_sides_that_cannot_be_compared_give_the_reason_in_every_panel(scene):
+    stub = SimpleNamespace(problem="No second judge.")
+    assert contrast_headline(stub, "Behaviour") == ("Nothing to compare.", stub.problem)
+    assert panels.family_subtitle(stub) == ""
+    for html in (
+        show_measure_family(stub, "Behaviour"),
+        show_contrasts_by_category(stub, "Consistency"),
+        show_item_differences(stub, CONSISTENCY),
+    ):
+        assert says(html, "Nothing to compare", stub.problem) and "<table" not in html
+    same = replace(scene, filter=Filter(judge="steady"))
+    assert comparison.comparison_html(same, "steady", "Position") == ""
+    assert comparison.comparison_html(same, "shaky", "Position") != ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "opposite", "told"),
+    [
+        (0.3, 0.7, False, ("a is 50 points", "than b.")),
+        (-0.7, -0.3, True, ("b is 50 points", "than a;", "opposite positions.")),
+        (-0.1, 0.9, True, ("No significant difference", "a and b;", "opposite positions.")),
+        (-0.1, 0.9, False, ("No significant difference", "a and b.")),
+    ],
+)
+def test_the_more_consistent_side_is_named_if_the_difference_is_significant(
+    low, high, opposite, told
+):
+    gap = Estimate(0.5 if low > -0.2 else -0.5, low, high, 40, 20)
+    contrast = Contrast("consistency", ("a",), ("b",), gap, gap, 0.9, 0.4)
+    pair = SimpleNamespace(left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"))
+    said = panels._consistency_sentence(pair, contrast, opposite)
+    assert says(said, *told) and ("opposite" in said) is opposite

@@ -17,8 +17,14 @@ from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.results.bias.computed import load_bias
 from components.results.controls.mark_selection import inspect_filters_for_mark
-from components.results.nudges.injection_effect import injection_effect, suspects_notice
+from components.results.nudges import injection_effect as injection_effect_module
+from components.results.nudges.injection_effect import (
+    WinRateShift,
+    injection_effect,
+    suspects_notice,
+)
 from components.study.form.data_step.slice_profile import profile_html
+from studies.domain import Estimate
 from studies.texts.slice_statistics import profile_slice
 from tests.components.results.injection.injected_study import ITEMS, suspected, words
 from tests.page_words import says
@@ -119,3 +125,41 @@ def test_a_notice_says_whether_the_verdict_stands_in_repeated_words(
     opened: Any = SimpleNamespace(item=None, line=SimpleNamespace(model_names=()), orders=range(3))
     text = str(injection_marks.suspect_notice(opened))
     assert says(text, "An answer asks", *said)
+
+
+@pytest.mark.parametrize(
+    ("rates", "left_out", "told"),
+    [
+        ((0.5, 0.25), False, ("Without", "of x is 25", "instead of 50")),
+        ((0.5, 0.25), True, ("With ", "of x is 50", "instead of 25")),
+        ((0.5, 0.481), False, ("48.1", "instead of 50.0")),
+        ((0.5, 0.48), False, ("48", "instead of 50")),
+        ((0.5, 0.5), False, ("all win rates", "the same")),
+        ((0.5, 0.4999), True, ("all win rates", "the same")),
+    ],
+)
+def test_the_shift_of_a_win_rate_has_a_decimal_below_two_points(rates, left_out, told):
+    shift = WinRateShift("x", *rates)
+    said = injection_effect_module._shift_sentence(shift, left_out).replace("\u202f%", "")
+    assert says(said, *told)
+    assert "instead" not in injection_effect_module._shift_sentence(None, left_out)
+
+
+def test_measures_without_an_estimate_have_no_line_in_the_report(scene, monkeypatch):
+    one = injection_effect_module.SuspectComparison
+    known, none = Estimate(0.5, n=4), Estimate(None)
+    lines = [one("Win rate", "x", known, None), one("Accuracy", "mute", none, None)]
+    assert [line.has_estimate for line in (*lines, one("a", "b", None, known))] == [
+        True, False, True,
+    ]  # fmt: skip
+    monkeypatch.setattr(injection_effect_module, "compare_without_suspects", lambda _: lines)
+    told = words(injection_effect_module.injection_report_section(scene))
+    assert "Win rate" in told and "mute" not in told
+
+
+def test_a_filter_for_one_model_goes_along_to_inspect(scene):
+    def sent(*names: str) -> str:
+        chosen = FilteredStudy(scene.store, scene.name, Filter(contestants=names))
+        return inspect_filters_for_mark(chosen, {}).contestant
+
+    assert sent("x") == "x" and sent() == sent("x", "y") == Selection().contestant

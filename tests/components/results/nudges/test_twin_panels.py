@@ -208,3 +208,10 @@ def test_the_verdicts_on_a_twin_are_told_in_the_order_of_the_calls() -> None:
     count = twin_pairs._count_verdicts_for
     rows = [twin, twin, twin, original, tie]
     assert (count(rows, True), count(rows, False), count([], True)) == (3, 1, 0)
+
+
+def test_an_axis_of_scores_is_in_scale_points_and_one_of_shares_in_percent() -> None:
+    score = Estimate(0.35, 0.22, 0.48, 40, 20, unit="score")
+    axes = [twin_panels._fit_effect_axis([effect(adjusted=one)]) for one in (score, KNOWN)]
+    assert [[*axis.labels.values()][-1] for axis in axes] == ["0.6", "+30"]
+    assert [axis.ticks[-1] for axis in axes] == pytest.approx([0.6, 0.3])

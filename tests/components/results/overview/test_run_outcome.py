@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from pathlib import Path
 from types import SimpleNamespace
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import flip_leans
 from components.results.overview import run_outcome
+from components.results.overview.panels import flip_direction_chart
 from components.results.overview.run_outcome import next_steps, repetition_text, run_outcome_html
 from components.results.view_drawing import VIEWS
 from components.study.plan import demo_studies
+from judges.planning.plan import make_plan, save_plan
 from metrics.position.order_effect import order_effect
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
+from studies.spec.study import parse_study
 from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.voted_studies import six_items
@@ -118,3 +122,27 @@ def test_an_effect_of_the_order_is_said_with_its_significance():
     assert "no significant" not in text(0.1, 0.3) and "no significant" not in text(-0.3, -0.1)
     assert "no significant" in text(-0.1, 0.3) and "no significant" in text(0.0, 0.3)
     assert "points" not in text(None, 0.3) and "n 30" in text(None, 0.3)
+
+
+def test_the_card_of_an_improved_prompt_names_what_the_study_has_several_of():
+    def address(judges: str, prompts: str, judge: str = "a") -> dict[str, str]:
+        study = SimpleNamespace(
+            judges=[SimpleNamespace(name=name) for name in judges], prompts=tuple(prompts)
+        )
+        shown = SimpleNamespace(store=SimpleNamespace(study=lambda name: study))
+        found = SimpleNamespace(study="s", judge=judge, prompt="p")
+        made = run_outcome._improved_prompt_address(shown, found)
+        assert made.pop("study") == "s" and made.pop("view") == "Remedies"
+        return made
+
+    assert address("a", "p") == {}
+    assert address("ab", "p") == {"judge": "a"} and address("bc", "p") == {}
+    assert address("a", "pq") == {"prompt": "p"}
+    assert address("ab", "pq") == {"judge": "a", "prompt": "p"}
+
+
+def test_before_the_first_reply_there_is_no_outcome(store):
+    plan = make_plan(parse_study(ONE_REPLY_EACH, "test", Path()))
+    save_plan(plan, store)
+    assert run_outcome_html(store, "once") == ""
+    assert flip_direction_chart(load_bias(FilteredStudy(store, "once"))) == ""

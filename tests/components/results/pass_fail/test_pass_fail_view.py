@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.html.format import MIN_COLOURED_ITEMS
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection
 from components.results.bias import tab as bias_tab
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.overview import tab as overview_tab
+from components.results.pass_fail import panels
 from components.results.pass_fail import pass_fail_panels as pass_fail_tab
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.panels import (
@@ -33,7 +37,8 @@ from components.results.pass_fail.panels import (
     option_order_panel,
     pass_order_headline,
 )
-from components.results.pass_fail.rate_tables import rates_table
+from components.results.pass_fail.pass_fail_panels import render_confusion_areas
+from components.results.pass_fail.rate_tables import pass_rates_paper_table, rates_table
 from components.results.pass_fail.scores import score_panels
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
@@ -41,6 +46,7 @@ from metrics.labels.pass_by_order import pass_by_order
 from metrics.labels.pass_fail import Confusion
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
+from studies.frames.point_columns import EXPECTED_COLUMN
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.page_words import says
@@ -320,3 +326,70 @@ def test_the_areas_of_the_diagram_are_as_large_as_their_numbers() -> None:
     assert [one.count('class="b16"') for one in columns] == [1, 1]
     shown.rates.confusion = Confusion(0, 3, 0, 0)
     assert confusion_areas(results).count('class="col"') == 1, "no good answer"
+
+
+def test_filters_that_leave_no_verdict_leave_no_number(store: Store) -> None:
+    nothing = FilteredStudy(store, "checks", Filter(judge="nobody"))
+    results = load_pass_fail(nothing)
+    assert (results.rater, results.shown_result, results.shift) == (None, None, None)
+    for text in (panels.pass_fail_headline(results)[0], render_confusion_areas(nothing).bodies):
+        assert says(str(text), "o pass/fail verdicts") and not re.search(r"\d", str(text))
+    assert panels.pass_fail_kpis(results) == "" and not panels.is_pass_rate_wrong(results)
+    assert pass_fail_tab.render_rates(nothing).bodies == {"rates": ""}
+    assert pass_fail_tab.report_rates(nothing) is panels.wrong_verdicts_html(nothing, "") is None
+    assert pass_order_headline(results) is option_order_panel(results) is None
+    assert pass_rates_paper_table(nothing) is None
+
+
+def test_the_surest_wrong_verdicts_come_first_and_each_item_once() -> None:
+    """Probability of a pass, by item; of items judged twice the surer verdict counts."""
+    pass_probability = {"a": 0.6, "b": 0.9, "c": 0.7, "d": 0.8, "e": 0.55, "f": 0.65}
+    rows = pd.DataFrame([*pass_probability.items(), ("a", 0.95)], columns=["item", EXPECTED_COLUMN])
+    passes = panels._select_surest_rows(rows, passed=True)
+    assert [*passes["item"]] == ["a", "b", "d", "c", "f"] and MAX_ROWS == 5
+    fails = panels._select_surest_rows(rows, passed=False)
+    assert [*fails["item"]] == ["e", "a", "f", "c", "d"]
+    plain = panels._select_surest_rows(rows[["item"]], passed=True)
+    assert [*plain["item"]] == ["a", "b", "c", "d", "e"]
+
+
+def test_without_false_fails_the_list_of_them_says_so(store: Store) -> None:
+    lines = [
+        "question,answer,verdict,label",
+        "Is 2 odd?,Yes.,pass,fail",
+        "Is 3 odd?,Yes.,pass,pass",
+    ]
+    path = store.path.with_name("lenient.csv")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    import_verdicts(store, path, "lenient")
+    lenient = FilteredStudy(store, "lenient")
+    passes, fails = (panels.wrong_verdicts_html(lenient, errors) for errors in ERRORS)
+    assert says(passes, "1 answer", "false pass") and says(fails, "no false fail")
+    assert panels.wrong_verdicts_html(lenient, "another") == passes
+
+
+def test_letters_and_orders_of_options_have_a_sentence_each(store: Store) -> None:
+    """Orders and letters crossed: 4 arrangements; two orders alone: the table pools them."""
+    run_text(store, ORDERED.replace("name: ordered", "name: lettered").replace(
+        "options: rotations", "options: crossed"))  # fmt: skip
+    results = load_pass_fail(FilteredStudy(store, "lettered"))
+    found = results.order[results.rater]
+    texts = panels._option_order_sentences(found)
+    letter, expected = found.letter.share.value, found.letter.expected.value
+    assert says(texts[3], "letter A", f"{100 * letter:.1f}", f"{100 * expected:.1f}")
+    assert len(found.shift) == 4 and len(texts) == 4 + 4
+    for told, (name, shift) in zip(texts[4:], found.shift.items(), strict=True):
+        assert name.replace(" ", ", ") in told and f"{shift.value:.3f}".lstrip("-0") in told
+    two = replace(found, shift=dict([*found.shift.items()][:2]), letter=None)
+    assert panels._option_order_sentences(two) == texts[:3]
+
+
+def test_a_group_without_a_difference_has_a_dash_and_no_button(store: Store) -> None:
+    made = panels._pass_rate_shift_cell("coding", Estimate(None, note="no"), {}, 1)
+    assert "–" in made and "<button" not in made
+    many = Estimate(0.5, 0.4, 0.6, 40, MIN_COLOURED_ITEMS)
+    few = replace(many, items=MIN_COLOURED_ITEMS - 1)
+    assert '"few' in str(panels._pass_rate_shift_cell("coding", few, {}, 1)).replace(" few", '"few')
+    assert "few" not in panels._pass_rate_shift_cell("coding", many, {}, 1)
+    unsure = panels._pass_rate_shift_cell("coding", Estimate(0.5, -0.1, 0.9, 40, 40), {}, 1)
+    assert "≈ same" in unsure and "≈ same" not in panels._pass_rate_shift_cell("c", many, {}, 1)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
@@ -25,6 +26,7 @@ from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
+from metrics.labels.scores.intransitive_triples import IntransitiveTriples
 from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Ask, Estimate, Item, Judgement, Verdict
 from studies.exchange.export import write_export
@@ -259,3 +261,74 @@ def test_order_effects_are_drawn_where_there_are_scores(monkeypatch: pytest.Monk
     assert scores_tab.render_order_effects(shown) == ""
     shown.distribution = "j"
     assert scores_tab.render_order_effects(shown) == "tables of j"
+
+
+def test_filters_that_leave_no_score_leave_no_number(store: Store) -> None:
+    nothing = FilteredStudy(store, "rubrics", Filter(judge="nobody"))
+    results = load_scores(nothing)
+    assert results.rater is results.distribution is None
+    assert says(panels.scores_headline(results)[0], "no scores")
+    assert says(scores_tab.render_matrix(nothing).bodies["score_matrix"], "No scores")
+    assert panels.scores_kpis(results) == panels.arrangement_matrix(results) == ""
+    assert panels.expected_levels_table(results) == scores_tab.render_order_effects(nothing) == ""
+    assert scores_tab.report_matrix(nothing) is None
+    assert score_tables.score_agreement_paper_table(nothing) is None
+
+
+def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> None:
+    whole = load_scores(FilteredStudy(store, "rubrics"))
+    rater = whole.rater
+    order, criteria = whole.order[rater], whole.criteria[rater]
+    noisy = replace(order, noise_floor=Estimate(0.25, n=8))
+    title, lead = panels.scores_headline(replace(whole, order={rater: noisy}))
+    assert says(title, f"{100 * order.changed.value:.0f}", "options.")
+    assert says(lead, "; 25", "when repeated")
+    by_criteria = replace(whole, order={})
+    title, lead = panels.scores_headline(by_criteria)
+    assert says(title, f"{100 * criteria.overall.changed.value:.0f}", "criteria.")
+    assert "repeated" not in lead and "scale points" in lead
+    unknown = replace(criteria, overall=replace(criteria.overall, changed=Estimate(None)))
+    title, _ = panels.scores_headline(replace(by_criteria, criteria={rater: unknown}))
+    assert title == panels.labels_headline(whole)[0] and "ρ" in title
+    title, lead = panels.scores_headline(replace(by_criteria, criteria={}, agreement={}))
+    assert says(title, "mean score", f"{whole.distribution.mean.value:.2f}")
+    assert lead.startswith("Mean score") and "label" not in lead
+
+
+def test_repeats_count_answers_or_combinations_of_answer_and_order(store: Store) -> None:
+    repeated = load_scores(FilteredStudy(store, "repeated"))
+    rubrics = load_scores(FilteredStudy(store, "rubrics"))
+    found = repeated.repeats[repeated.rater]
+    cases = found.several.n
+    assert says(str(panels.order_effects_html(repeated)), f"of {cases} answers get")
+    both = replace(rubrics, repeats={rubrics.rater: found})
+    for shown in (both, replace(both, criteria={}), replace(both, order={})):
+        html = str(panels.order_effects_html(shown))
+        assert says(html, f"of {cases} combinations of", "answer and order")
+    bare = replace(rubrics, order={}, criteria={})
+    assert panels.ONE_ORDER.split(".")[0] in panels.order_effects_html(bare)
+    order = replace(rubrics.order[rubrics.rater], places=(), place_entropy=None)
+    html = str(panels.order_effects_html(replace(rubrics, order={rubrics.rater: order})))
+    assert "Entropy" not in html and "Position of" not in html
+
+
+def test_the_paper_table_has_a_row_for_scores_expected_scores_and_criteria(store: Store) -> None:
+    levels = FilteredStudy(store, "levels")
+    table = score_tables.score_agreement_paper_table(levels)
+    assert [row[0] for row in table.rows] == ["sim", "sim, expected score"]
+    found = load_scores(levels)
+    one = replace(found.agreement[found.rater], mae=Estimate(0.125, n=8))
+    split = replace(found, by_criterion={found.rater: {"Clarity": one}}, expected={})
+    assert [*score_tables._agreement_rows(levels, split)] == [
+        ("sim", found.agreement[found.rater]), ("sim, Clarity", one),
+    ]  # fmt: skip
+
+
+def test_circular_triples_stand_beside_their_share_by_chance(store: Store) -> None:
+    found = load_scores(FilteredStudy(store, "mixed")).contradictions["sim"]
+    triples = IntransitiveTriples(Estimate(0.1, 0.05, 0.2, 40), 0.25, 0.125, 0.375, 1.0, 0)
+    told = score_tables._circular_share_by_chance(replace(found, triples=triples))
+    assert says(text_of(told), "25.0", "[12.5, 37.5]")
+    assert score_tables._circular_triple_share(replace(found, triples=triples)).value == 0.1
+    none = replace(found, triples=None)
+    assert score_tables._circular_share_by_chance(none).value is None

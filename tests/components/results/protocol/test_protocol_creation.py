@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from components.results.protocol import creation_panels as protocol_creation
 from components.results.protocol import game_panels as protocol_ratings
 from components.results.protocol import redundancy_panel as protocol_redundancy
 from components.results.wins import panels as wins_view
+from studies.domain import Estimate
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 READ, SEEN = "descriptions", "images"
 LEVEL = {"good": 1, "bad": -2}
@@ -195,3 +197,57 @@ def test_a_bad_table_says_what_is_wrong_and_where(tmp_path, text, said):
 def test_no_upload_yet_says_what_to_bring(scene):
     assert "Upload a CSV" in protocol_redundancy.show_correlations(scene, None, "Spearman")
     assert protocol_redundancy.show_scatter(scene, None) is None
+
+
+def test_a_study_of_factuality_alone_has_a_table_of_scores_alone(creation):
+    alone = FilteredStudy(creation, READ, Filter(judge="firm", prompt="creation-factuality"))
+    html = protocol_creation.show_creation_table(alone, "Models", "Reward", ("factuality",))
+    assert 'class="eh-stack"' not in html
+    rows = re.findall(r"(good|bad) ([\d.]+) \S+ \S+ ([\d.]+) \S+ \S+ (\d)", text_of(html))
+    # good 9, bad 4, and the baseline 8 beside both; every reply is usable.
+    assert rows == [("bad", "4.00", "8.00", "0"), ("good", "9.00", "8.00", "0")]
+    # Without verdicts on levels the section on levels draws no stacks either.
+    levels = protocol_creation.show_creation_table(alone, "Models", "Reward", ("creation-table",))
+    assert levels == html
+    nobody = FilteredStudy(creation, READ, Filter(category="nowhere"))
+    none = protocol_creation.show_creation_table(nobody, "Models", "Reward", ("creation-table",))
+    assert says(none, "No five-level verdicts")
+
+
+def test_the_note_on_the_baseline_counts_unusable_factuality_replies(scene):
+    good, bad = protocol_creation.creation_rows(scene)
+    note = protocol_creation._baseline_note
+    assert says(note(scene, [good, bad]), "baseline base", "(VFS) is 8.00.")
+    other = replace(bad, baseline_vfs=Estimate(6.5), vfs_fail=2)
+    told = note(scene, [replace(good, vfs_fail=1), other])
+    assert says(told, "6.50 to 8.00") and says(told, "3 factuality replies")
+    none = replace(good, baseline_vfs=Estimate(None))
+    assert not re.search(r"\d", text_of(note(scene, [none])))
+
+
+def test_without_both_orders_people_are_compared_with_no_key_figure(creation):
+    found = protocol_creation.compute_distance_from_people(FilteredStudy(creation, READ), None)
+    (kpi,) = protocol_creation.distance_from_people_kpis(found)
+    # waverer: good within one level on 8 of 16, bad never; firm the same; always tie: all.
+    assert says(kpi.value, "50.0") and says(kpi.note, "100")
+    single = replace(found, rows=[row for row in found.rows if row.run != "dual"], contrasts=[])
+    assert protocol_creation.distance_from_people_kpis(single) == []
+    assert protocol_creation._paired_differences_table(single) == ""
+    assert "<table" in protocol_creation._paired_differences_table(found)
+
+
+def test_a_study_that_sees_the_same_is_not_put_beside(creation):
+    """The studies differ in the unrelated option alone: only this study's judges are compared."""
+    scene = FilteredStudy(creation, READ)
+    own = protocol_view.load_distance_from_people(scene, None)
+    assert {row.sees for row in own.rows} == {"context"}
+    assert protocol_view.load_distance_from_people(scene, "nobody") == own
+
+
+def test_a_file_of_scores_may_have_two_million_bytes(tmp_path, monkeypatch):
+    text = "model,benchmark,score\nx,B,1\n"
+    monkeypatch.setattr(protocol_redundancy, "MAX_BYTES", len(text))
+    assert scores(tmp_path, text) == {"B": {"x": 1.0}}
+    monkeypatch.setattr(protocol_redundancy, "MAX_BYTES", len(text) - 1)
+    with pytest.raises(protocol_redundancy.InvalidScores, match=f"than {len(text) - 1} bytes"):
+        scores(tmp_path, text)

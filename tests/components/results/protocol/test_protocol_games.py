@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import game_panels as protocol_games
+from components.results.protocol import redundancy_panel
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_replies as protocol_cost
 from components.results.protocol.tab import VIEW
@@ -15,6 +20,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.presets import PRESETS
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
+from tests.metrics.frames import build
 from tests.page_words import says
 
 NAME = "games"
@@ -137,3 +143,108 @@ def test_every_preset_names_panels_that_the_page_draws() -> None:
     drawn = {value for name, value in vars(protocol_sections).items() if name.endswith("_SECTION")}
     for preset in PRESETS.values():
         assert preset.panels and set(preset.panels) <= drawn
+
+
+def test_the_headline_and_the_key_figures_of_the_games(scene):
+    """x: one win and four ties of five pairs, (1 + 2)/5; three pairs with different results."""
+    title, lead = protocol_view.protocol_headline(scene)
+    assert says(title, "x has", "60.0") and says(lead, "3 of 5 pairs", "different results")
+    kpis = {one.label: one for one in protocol_games.game_kpis(scene)}
+    assert says(kpis["Adjusted win rate"].value, "60.0")
+    assert kpis["Adjusted win rate"].note.startswith("x ")
+    assert kpis["Adjusted win rate"].note.endswith("n 5")
+    both = [kpis[f"{place} position won both games"] for place in ("First", "Second")]
+    assert [(one.value, one.unit) for one in both] == [("1", "of 5")] * 2
+    assert len(kpis) == 3 and says(protocol_view.show_kpis(scene), "Adjusted win rate")
+
+
+def test_ratings_alone_have_a_headline_and_no_key_figures(games):
+    alone = FilteredStudy(games, NAME, Filter(prompt="mt-bench-single"))
+    title, lead = protocol_games.games_headline(alone)
+    assert says(title, "x has", ": 8.00 of 10.") and "averaged" in lead
+    assert protocol_games.game_kpis(alone) == [] and protocol_view.show_kpis(alone) == ""
+    (single,) = protocol_games.ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
+    free = replace(single, scale=replace(single.scale, high=math.inf))
+    two = protocol_games._ratings_title({"p": single, "q": free})
+    assert says(two, "by p: 8.00", "of 10.", "by q: 8.00.")
+    many = protocol_games._ratings_title(dict.fromkeys("pqrstuv", single))
+    assert many.count("highest") == protocol_games.MAX_TITLE_RATINGS
+    one = FilteredStudy(games, NAME, Filter(prompt="mt-bench-single", category="maths"))
+    assert "data-heat" not in protocol_games.show_ratings(one)
+    assert "data-heat" in protocol_games.show_ratings(alone)
+
+
+def test_the_scores_that_are_compared_with_benchmarks_follow_from_the_prompts(
+    games, scene, judged, monkeypatch
+):
+    score, boards = redundancy_panel.study_scores_by_model(scene)
+    assert score == "rating" and boards["x"].value > boards["y"].value
+    alone = FilteredStudy(games, NAME, Filter(prompt="mt-bench-single"))
+    score, means = redundancy_panel.study_scores_by_model(alone)
+    assert (score, {n: e.value for n, e in means.items()}) == ("mean rating", {"x": 8, "y": 5})
+    # Of two prompts that rate, the one with more models counts, and is named.
+    rated = {"p": SimpleNamespace(means={"x": 1}), "q": SimpleNamespace(means={"x": 2, "y": 3})}
+    with monkeypatch.context() as patch:
+        patch.setattr(redundancy_panel, "ratings_by_prompt", lambda rows: rated)
+        found = redundancy_panel.study_scores_by_model(alone)
+        assert says(found[0], "mean rating", "by q") and found[1] == {"x": 2, "y": 3}
+        rated.clear()
+        assert redundancy_panel.study_scores_by_model(alone) == ("mean rating", {})
+    nobody = FilteredStudy(games, NAME, Filter(judge="nobody"))
+    assert redundancy_panel.study_scores_by_model(nobody) == ("", {})
+    uploaded = {"bench": {"x": 1.0, "y": 2.0}}
+    assert redundancy_panel.correlate_with_benchmarks(nobody, uploaded) is None
+    assert says(redundancy_panel.show_correlations(nobody, uploaded, "R²"), "no scores")
+    own, *_ = redundancy_panel.correlate_with_benchmarks(alone, uploaded).benchmarks
+    assert "mean rating" in own
+
+
+def test_without_labels_of_five_levels_no_counts_are_drawn(games, scene):
+    assert says(protocol_games.show_arena_verdict_counts(scene), "No five-level verdicts")
+    assert protocol_games._weighted_ratings_table(scene) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "status", "pick", "margin", "protocol"),
+    [
+        (("x",), "ok", None, 0, "single"),
+        (("x", "y", "z"), "ok", 1, 1, "choice"),
+        (("x", "y"), "ok", None, 0, "factuality"),
+        (("x", "y"), "unreadable", None, 0, "pairwise"),
+        (("x", "y"), "ok", 1, 2, "five-level"),
+        (("x", "y"), "ok", 1, 1, "pairwise"),
+    ],
+)
+def test_the_protocol_of_an_unknown_prompt_follows_from_its_verdicts(
+    shown, status, pick, margin, protocol
+):
+    row = {"item": "q", "shown": shown, "pick": pick, "margin": margin, "status": status}
+    assert protocol_sections._infer_protocol(build([row])) == protocol
+
+
+@pytest.mark.parametrize(
+    ("preset", "combine", "published", "words"),
+    [
+        ("arena-hard", "pooled", True, "counts separately"),
+        ("mt-bench", "pooled", False, "this app"),
+        ("arena-hard", "strict", True, "as a tie"),
+        ("mt-bench", "strict", True, "as a tie"),
+    ],
+)
+def test_the_rule_on_two_games_follows_from_preset_and_filter(preset, combine, published, words):
+    shown = SimpleNamespace(study=SimpleNamespace(preset=preset), rule=(combine, "tie"))
+    (rule,) = protocol_sections.rules_in_force(shown, [protocol_sections.WINS_SECTION])
+    assert rule.published is published and words in f"{rule.in_use} {rule.alternatives}"
+    both = [protocol_sections.WINS_SECTION, protocol_sections.VISIT_SECTION]
+    assert rule.subject not in {r.subject for r in protocol_sections.rules_in_force(shown, both)}
+
+
+def test_without_verdicts_and_preset_the_paper_has_no_panels(judged, scene):
+    nobody = FilteredStudy(judged, "two judges", Filter(judge="nobody"))
+    assert says(protocol_view.render_rules(nobody), "No protocol panels")
+    assert protocol_view.render_benchmark_correlations(nobody, None, "R²") is None
+    assert protocol_view.protocol_headline(nobody)[0] == "No verdicts yet."
+    assert protocol_view.show_kpis(nobody) == ""
+    # Published tables stand beside a study of the same preset, or of none.
+    assert protocol_view.render_published_creation(scene, "Five levels") == ""
+    assert "<table" in protocol_view.render_published_creation(nobody, "Five levels")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,15 +12,20 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
 from components.results.bias.tab import render_unrelated_option
+from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import grade_panel as protocol_grade
 from components.results.protocol import reading_rules as protocol_reading
+from components.results.protocol import sections as protocol_sections
 from components.results.protocol import unrelated_option as protocol_unrelated
 from metrics.protocols.grade_score import RANDOM_GRADE
-from studies.domain import Estimate
+from metrics.protocols.grade_table import grade_cells
+from studies.domain import Estimate, Verdict
+from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
-from tests.page_words import says
+from tests.metrics.frames import build, rotated
+from tests.page_words import says, text_of
 
 N3 = "three options"
 REPLACED = "one replaced"
@@ -205,6 +211,13 @@ def test_a_filter_on_the_judge_leaves_the_adjusted_intervals_as_they_are(graded,
     assert all(set(mine) < set(all_of) for mine, all_of in zip(some, every, strict=True))
 
 
+def test_position_says_why_the_second_study_is_not_comparable(graded):
+    """No choice of either study remains, so neither shows an unrelated option."""
+    nothing = FilteredStudy(graded, N3, Filter(category="nowhere"))
+    assert says(show_unrelated_contrast(nothing), "Not comparable", "neither does")
+    assert show_unrelated_contrast(FilteredStudy(graded, ADDED)) is None
+
+
 def test_with_one_more_option_nothing_is_compared(scene):
     beside = protocol_view.load_choices_of_other_study(scene, ADDED)
     html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
@@ -233,3 +246,125 @@ def test_a_filter_that_leaves_nothing_says_so(graded):
     assert protocol_view.show_kpis(nobody) == ""
     assert "No reply text" in protocol_reading.show_reading_differences(nobody)
     assert "No reply contains" in protocol_reading.show_grades_given_in_replies(nobody)
+
+
+@pytest.fixture(scope="module")
+def unranked(graded: Store) -> Store:
+    """Six items that nobody ranked, read by the rule of the authors' code."""
+    items = [
+        {"id": f"q{n}", "instruction": f"Question {n}?",
+         "responses": {f"rank-{k}": f"answer {k} to {n}" for k in (1, 2, 3)}}
+        for n in range(6)
+    ]  # fmt: skip
+    path = write_items(graded.path.with_name("unranked.jsonl"), items)
+    values = {
+        "name": "unranked", "preset": "grade-score", "reading": "gradelab",
+        "data": {"source": str(path)}, "judges": [endpoint(judge) for judge in JUDGES],
+        "prompts": ["grade-simple"],
+    }  # fmt: skip
+    answered(graded, values, write)
+    return graded
+
+
+def test_items_with_other_numbers_of_options_have_grades_of_their_own(scene, monkeypatch):
+    """Six items with three options and six with four; `few` saw those with three. Rotated right,
+    option 0 stands at the places 1, 2, … and 0."""
+    rows = []
+    for n in range(12):
+        size = 4 if n < 6 else 3
+        steady = [(turn + 1) % size for turn in range(size)]
+        rows += rotated(f"q{n}", steady, judge="steady") + rotated(
+            f"q{n}", [0] * size, judge="first"
+        )
+        rows += rotated(f"q{n}", steady, judge="few") if size == 3 else []
+    frame = build(rows)
+    monkeypatch.setattr(protocol_grade, "load_choice_rows", lambda _: frame)
+    cells = grade_cells(frame)
+    assert protocol_grade.list_option_numbers(cells) == [3, 4]
+    said = text_of(protocol_grade.show_grades_by_option_number(scene, cells))
+    # Always the same option: 1 at both N. Always the first place: 0. By chance 0.58 and 0.57.
+    assert re.search(r"steady \D*1\.00 \[\S+ \S+ 1\.00 \[", said)
+    assert re.search(r"first \D*0\.00 \[\S+ \S+ 0\.00 \[", said)
+    assert re.search(r"few \D*1\.00 \[\S+ \S+ – ", said) and said.endswith("chance 0.58 0.57")
+    monkeypatch.undo()
+    alone = protocol_grade.study_grade_cells(scene)
+    assert protocol_grade.show_grades_by_option_number(scene, alone) == ""
+    # Without a common N the key figure names no chance; without ranks no accuracy is known.
+    best, _, accuracy = protocol_grade.grade_kpis(cells)
+    assert "chance" not in best.note and accuracy.value == "–" and "chance" not in accuracy.note
+
+
+def test_one_combination_alone_is_named_in_the_headline(graded):
+    def title(judge: str) -> str:
+        chosen = Filter(judge=judge, prompt="grade-simple")
+        return protocol_view.protocol_headline(FilteredStudy(graded, N3, chosen))[0]
+
+    assert says(title("steady"), "of steady", "grade-simple", "is significantly")
+    assert says(title("first"), "of first", "grade-simple", "is not significantly")
+
+
+def test_the_rule_of_reading_is_that_of_the_study(unranked, scene):
+    sections = [protocol_sections.GRADE_SECTION]
+    by_authors, own = (
+        protocol_sections.rules_in_force(one, sections)
+        for one in (FilteredStudy(unranked, "unranked"), scene)
+    )
+    assert by_authors[0] != own[0] and by_authors[1:3] == own[1:3]
+    assert by_authors[0] == protocol_sections._READING_GRADELAB
+    assert own[0] == protocol_sections._READING_DEFAULT
+
+
+def test_without_a_second_study_the_shares_stand_beside_what_to_do(graded):
+    def shown(name: str, beside: str | None = None) -> str:
+        return text_of(protocol_view.render_unrelated_option(FilteredStudy(graded, name), beside))
+
+    added = shown(ADDED)
+    # steady and worst never take it; first takes each of four places in turn.
+    assert re.search(r"first 25 \[", added) and re.search(r"steady 0 \[", added)
+    assert says(added, "not comparable") and says(added, "unrelated: none")
+    assert says(shown(REPLACED), "replaces the worst-ranked", "unrelated: none")
+    none = shown(N3)
+    assert says(none, "no unrelated option", "unrelated: replace") and "at random" not in none
+    scene = FilteredStudy(graded, N3)
+    assert says(protocol_unrelated.show_unrelated(scene, [], None), "No item", "rotated")
+    rows = protocol_grade.load_choice_rows(scene)
+    beside = protocol_unrelated.ComparisonStudy("other", "replace", rows.iloc[:0])
+    cells = protocol_grade.study_grade_cells(scene)
+    drawn = protocol_unrelated.show_unrelated(scene, cells, beside)
+    assert says(drawn, "other has no", "rotations")
+    assert protocol_unrelated.unrelated_grade_contrasts(rows, rows) == []
+    assert "–" in protocol_unrelated._effect_cell(None)
+
+
+def test_replies_that_both_rules_read_alike_are_counted(graded, monkeypatch):
+    simple = FilteredStudy(graded, N3, Filter(prompt="grade-simple"))
+    found = protocol_reading.load_reading_differences(simple)
+    sentence = protocol_reading.reading_differences_sentence
+    told = sentence(found, "default", "gradelab")
+    assert says(told, "All 108 replies", "same verdict", "`default` and `gradelab`.")
+    monkeypatch.setattr(protocol_reading, "MAX_REREAD", 108)
+    assert says(sentence(found, "a", "b"), "first 108")
+    monkeypatch.setattr(protocol_reading, "MAX_REREAD", 109)
+    assert not says(sentence(found, "a", "b"), "first 10")
+    monkeypatch.setattr(protocol_reading, "MAX_REREAD", 7)
+    reread = protocol_reading._compute_rereadings(graded, N3, "default", ("grade-simple",))
+    assert len(reread) == 7
+    slots = [protocol_reading._verdict_slot(Verdict(pick)) for pick in (None, "tie", 0, 2)]
+    assert slots == [NO_PICK, TIE, 0, 2]
+
+
+def test_without_grades_in_replies_no_model_has_a_mean_grade(scene, unranked):
+    rows = protocol_reading.rows_with_option_grades(scene)
+    assert protocol_reading.mean_option_grades(rows.iloc[:0]) == {}
+    bare = FilteredStudy(unranked, "unranked", Filter(judge="nobody"))
+    assert protocol_reading.rows_with_option_grades(bare).empty
+
+
+def test_a_judge_without_a_grade_ranks_below_one_with_a_grade_of_zero():
+    """Mean over prompts: a (−1 + 0.9)/2, b 0, c (0.2 + 0.4)/2."""
+
+    def made(judge: str, grade: float | None) -> SimpleNamespace:
+        return SimpleNamespace(judge=judge, grade=Estimate(grade))
+
+    cells = [made("a", None), made("a", 0.9), made("b", 0.0), made("c", 0.2), made("c", 0.4)]
+    assert protocol_grade.rank_judges(cells) == ["c", "b", "a"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
@@ -204,3 +207,76 @@ def test_the_row_of_a_cost_has_calls_tokens_and_dollars(dollars, shown):
     row = [text_of(str(cell)) for cell in protocol_cost._cost_row(spent)]
     assert row[1:4] == ["36", "2.5", "800"] and row[4] == "–" and row[5:] == shown
     assert text_of(str(protocol_cost._cost_row(replace(spent, head_to_heads=0))[2])) == "90.0"
+
+
+def test_filters_that_leave_no_pair_say_so_in_every_panel(pictures):
+    nobody = FilteredStudy(pictures, NAME, Filter(judge="nobody"))
+    assert protocol_visit.compute_leaderboard(nobody) == []
+    assert protocol_cost.head_to_head_spending(nobody) == protocol_cost.reply_counts(nobody) == []
+    assert protocol_cost.visit_kpis([], [], []) == []
+    for html in (
+        protocol_visit.show_elo_leaderboard([]),
+        protocol_visit.show_win_rates_by_skill(nobody),
+        protocol_cost.show_cost([]),
+        protocol_cost.show_reply_counts(nobody),
+    ):
+        assert says(html, "No pairs") and "<table" not in html
+    assert says(protocol_visit.leaderboard_headline([])[0], "no head-to-heads")
+
+
+def test_without_the_reference_and_without_prices_they_have_no_key_figure(pictures, scene):
+    models = FilteredStudy(pictures, NAME, Filter(contestants=("x", "y")))
+    rows = protocol_visit.compute_leaderboard(models)
+    assert protocol_visit.find_best_against_reference(rows) is None
+    title, lead = protocol_visit.leaderboard_headline(rows)
+    assert title.startswith("x has") and "reference" not in lead
+    assert "Win rate vs" not in protocol_visit.show_elo_leaderboard(rows)
+    names = [one.label for one in protocol_cost.visit_kpis(rows, [], [counts(extracted=3)])]
+    assert names == ["Highest Elo", "Verdicts by extraction"]
+    cost = HeadToHeadCost(Estimate(0.01), 1, 2, None, 0)
+    cheap = protocol_cost.HeadToHeadSpending("cheap", "p", cost, 1, 2, None, None)
+    dear = replace(cheap, judge="dear", cost=replace(cost, dollars=Estimate(0.02)))
+    free = replace(cheap, judge="free", cost=replace(cost, dollars=Estimate(0.0)))
+    *_, price, read = protocol_cost.visit_kpis(rows, [dear, cheap], [counts(extracted=3)] * 2)
+    assert price.value == "$0.0100" and says(price.note, "by cheap", "$7.00") and read.value == "6"
+    *_, price, _ = protocol_cost.visit_kpis(rows, [dear, free], [])
+    assert (price.value, price.note) == ("free", "free")
+
+
+def test_costs_that_were_not_recorded_are_unknown():
+    """Costs of the calls 3 and 5 are stored; 9 comes after the last of them."""
+    table = np.array([[3, 10.0, 1.0, 0.5], [5, 20.0, 2.0, 0.25]])
+    found = protocol_cost._costs_by_sequence(table, np.array([5, 4, 3, 9]))
+    unknown = [math.nan] * 3
+    expected = [[20, 2, 0.25], unknown, [10, 1, 0.5], unknown]
+    np.testing.assert_array_equal(found, expected)
+    none = protocol_cost._costs_by_sequence(np.empty((0, 4)), np.array([1, 2]))
+    np.testing.assert_array_equal(none, [unknown, unknown])
+
+
+def test_the_sentence_on_extraction_names_its_judge(scene):
+    judge = SimpleNamespace(name="reader")
+    study = SimpleNamespace(study=SimpleNamespace(extraction=judge), rule=("strict", "drop"))
+    said = protocol_cost.extraction_sentence(study, [counts(ok=7, extracted=2, unreadable=1)])
+    assert says(said, "judge reader found", "**2**") and says(said, "**1** of 10", "left out")
+    study.study.extraction = None
+    said = protocol_cost.extraction_sentence(study, [counts(ok=10)])
+    assert says(said, "No extraction judge", "All 10 replies")
+
+
+def test_many_skills_scroll_and_none_has_a_message(scene, store, tmp_path, monkeypatch):
+    drawn = protocol_visit.show_win_rates_by_skill(scene)
+    monkeypatch.setattr(protocol_visit, "MAX_SKILLS", 3)  # two skills, and all of them
+    assert protocol_visit.show_win_rates_by_skill(scene) == drawn
+    monkeypatch.setattr(protocol_visit, "MAX_SKILLS", 2)
+    scrolls = protocol_visit.show_win_rates_by_skill(scene)
+    assert drawn in scrolls and says(scrolls, "eh-scrolls") and says(text_of(scrolls), "2 skills")
+    path = write_items(
+        tmp_path / "items.jsonl",
+        [{"id": "q0", "instruction": "?", "responses": {"x": "1", "y": "2"}}],
+    )
+    values = {"name": "skilless", "data": {"source": str(path)}, "judges": [endpoint("gpt")],
+              "prompts": ["visit-reference-free"]}  # fmt: skip
+    answered(store, values, lambda p, r: "Overall, Response A is better.")
+    none = protocol_visit.show_win_rates_by_skill(FilteredStudy(store, "skilless"))
+    assert says(none, "No item names")

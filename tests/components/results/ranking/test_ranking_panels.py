@@ -13,14 +13,16 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.results.ranking import panels
+from components.results.ranking import analysis_places, panels, sentences
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking, load_ranking
+from components.results.ranking.point_ranking_panel import point_ranking_headline
 from components.results.ranking.sentences import options_headline, ranking_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
+from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.metrics.frames import build, pair, prd
@@ -336,3 +338,87 @@ def test_evidence_and_convergence_are_drawn_if_one_of_them_is_known(parts, monke
     monkeypatch.setattr(panels, "evidence_html", lambda *_: parts[0])
     monkeypatch.setattr(panels, "convergence_badge", lambda _: parts[1])
     assert ranking_tab.render_evidence_and_convergence(shown) == ("".join(parts) or None)
+
+
+SURE, UNSURE = (36, 4), (12, 8)
+
+
+@pytest.mark.parametrize(
+    ("order", "wins", "told"),
+    [
+        ("abc", SURE, ("votes give", "the same ranking")),
+        ("acb", SURE, ("the same model", "rank the others")),
+        ("acb", UNSURE, ("votes put a", "rank the others", "not significant")),
+        ("bac", SURE, ("people put b first",)),
+        ("bac", UNSURE, ("votes put b", "but not significantly")),
+    ],
+)
+def test_the_ranking_by_people_is_compared_with_that_of_the_judges(order, wins, told):
+    """Each model beats the later ones, by judges and by people, 36 to 4 or 12 to 8 times."""
+
+    def board(names, won, **more):
+        return build(battles(dict.fromkeys(itertools.combinations(names, 2), won), **more))
+
+    judged = board("abc", SURE)
+    ranking = compute_ranking(judged, judged, board(order, wins, judge="human:ann", orders=1))
+    assert ranking.people.names == tuple(order)
+    title = ranking_headline(ranking)[0]
+    assert says(title, "a leads b", *told)
+    assert ("significant" in title) is (wins == UNSURE)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "told"),
+    [
+        ([(1, 1), (2, 3), (2, 3)], "places 2 to 3"),
+        ([(1, 2), (1, 2), (3, 4), (3, 4)], "places 1 to 4"),
+        ([(1, 2), (1, 2), (3, 3), (4, 5), (4, 5)], "not all places"),
+        ([(1, 1), (2, 2)], "not all places"),
+    ],
+)
+def test_open_places_are_named_if_they_are_adjacent(ranks, told, monkeypatch):
+    monkeypatch.setattr(sentences, "are_all_gaps_significant", lambda _: False)
+    ranges = {str(n): SimpleNamespace(low=low, high=high) for n, (low, high) in enumerate(ranks)}
+    assert says(sentences._unsettled_places_clause(SimpleNamespace(ranks=ranges)), told)
+
+
+def test_without_pairs_there_is_no_leader_and_no_number_of_items():
+    assert ranking_headline(compute_ranking(build([])))[0] == "No ranking here."
+    assert sentences._items_needed_clause(Estimate(None)) == ""
+    assert sentences._items_needed_clause(Estimate(40.0, -20.0, 100.0, 80, 0)) == ""
+    assert says(sentences._items_needed_clause(Estimate(40.0, -20.0, 100.0, 80, 40)), "more items")
+
+
+def test_a_cycle_is_told_once_round_and_a_lead_that_no_verdict_changes():
+    rows = build(battles({("a", "b"): (5, 1), ("b", "c"): (5, 1), ("c", "a"): (5, 1)}))
+    told = analysis_places.first_place_and_cycles_text(SimpleNamespace(measured_judge_rows=rows))
+    assert says(told, "1 cycle among", "a &gt; b", "c &gt; a.")
+    won = build(battles({("a", "b"): (6, 0)}))
+    told = analysis_places.first_place_and_cycles_text(SimpleNamespace(measured_judge_rows=won))
+    assert "cycle" not in told and "<b>a</b>" in told
+    sure = SimpleNamespace(leader="a", halves_first=9, halves=10, verdicts=None)
+    assert says(analysis_places._first_place_sentence(sure), "in 9 of 10", "no change")
+
+
+def test_single_answers_name_a_leader_only_if_its_lead_excludes_zero(tmp_path):
+    """Of 12 answers by each model the judge passes all of x and none of y; of z as many as of x."""
+    passed = {"x": "pass", "y": "fail", "z": "pass"}
+    store = Store(tmp_path / "points.db")
+    for name, models in (("apart", "xy"), ("alike", "xz")):
+        lines = [
+            f"Is {n} odd?,{one},No.,{passed[one]},{passed[one]}"
+            for n in range(12)
+            for one in models
+        ]
+        path = tmp_path / f"{name}.csv"
+        path.write_text(
+            "\n".join(["question,model,answer,verdict,label", *lines]), encoding="utf-8"
+        )
+        import_verdicts(store, path, name)
+    title, lead = point_ranking_headline(FilteredStudy(store, "apart"))
+    assert says(title, "x is significantly", "of y.") and says(lead, "x 100", "y 0")
+    title, lead = point_ranking_headline(FilteredStudy(store, "alike"))
+    assert says(title, "No significant difference") and says(lead, "x 100", "z 100")
+    nobody = FilteredStudy(store, "apart", Filter(judge="nobody"))
+    assert point_ranking_headline(nobody)[0] == "No ranking yet."
+    store.close()

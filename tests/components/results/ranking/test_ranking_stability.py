@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,3 +126,14 @@ def test_pairs_shown_once_each_are_not_an_effect_of_the_order():
     assert ratings_by_order_table(build(rows)) == {}
     both = [one for n in range(40) for one in pair(f"q{n}", 0, 0, x="a", y="b")]
     assert set(ratings_by_order_table(build(both))) == {"first", "second"}
+
+
+def test_without_usable_or_common_comparisons_the_reason_is_named():
+    assert says(sentence(Board("ab"), Board("cd"), Board("abcd")), "fewer than two")
+    assert says(sentence(Board("ab"), Board("bc"), Board("abc")), "fewer than two")
+    assert says(sentence(Board("abd"), Board("abc"), Board("abcd", "ab")), "Yes")
+    unread = build([row for n in range(6) for row in pair(f"q{n}", None, None)])
+    found = compute_ranking(unread, unread)
+    assert says(compare_orders(found).sentence, "Not known", "pairwise comparisons")
+    found = compare_orders(replace(found, has_unusable_pairs=True))
+    assert says(found.sentence, "Not known", "no comparison", "usable")

@@ -18,6 +18,7 @@ from components.filtering.filters import Filter
 from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
+from components.results.remedies import improve_actions
 from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
@@ -33,6 +34,7 @@ from judges.rendering.prompt import load_prompt
 from metrics.estimation.intervals import proportion
 from metrics.summary.alignment.alignment_section import read_alignment_inputs
 from metrics.summary.alignment.prompt_advice import advice_for_few_labels
+from studies.errors import StudyError
 from studies.people.label_split import stored_split
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
@@ -240,3 +242,51 @@ def test_rules_are_written_only_from_mistakes(store: Store) -> None:
     found = build_improve_card(FilteredStudy(store, "unread"))
     assert found is not None and found[0].split.learn == card.split.learn
     assert found[0].mistaken == 0 and found[0].mistakes == []
+
+
+def test_only_the_owner_may_improve_and_only_with_labels(
+    weak_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = FilteredStudy(weak_store, "small")
+    before = set(weak_store.study_file_texts())
+    assert perform_card_action(shown, {"improve": "unknown"}) == ("", "")
+    assert perform_card_action(shown, {}) == ("", "")
+    assert set(weak_store.study_file_texts()) == before
+    with monkeypatch.context() as patch:
+        patch.setattr(improve_actions, "judge_and_prompt_to_improve", lambda _: None)
+        with pytest.raises(StudyError, match="no labels"):
+            perform_card_action(shown, {"improve": "write"})
+    for name, value in (("owns", lambda *_: False), ("read_only", True)):
+        with monkeypatch.context() as patch:
+            patch.setattr(type(weak_store), name, value)
+            with pytest.raises(StudyError, match="only the owner"):
+                perform_card_action(shown, {"improve": "write"})
+
+
+def test_rules_are_those_of_the_writers_first_reply(weak_store: Store) -> None:
+    shown = FilteredStudy(weak_store, "small")
+    judge, prompt = improve_actions.judge_and_prompt_to_improve(shown)
+    assert improve_actions.written_rules(weak_store, "small", judge, prompt) == ((), "")
+    perform_card_action(shown, {"improve": "write"})
+    assert improve_actions.written_rules(weak_store, "small", judge, prompt) == ((), "")
+    failed = SimpleNamespace(status="error", detail="timeout", reply="")
+    stub = SimpleNamespace(
+        study_file_texts=weak_store.study_file_texts, items=weak_store.items,
+        judgements=lambda _: [failed],
+    )  # fmt: skip
+    rules, problem = improve_actions.written_rules(stub, "small", judge, prompt)
+    assert rules == () and says(problem, judge, "wrote no rules:", "timeout")
+    failed.detail = ""
+    assert improve_actions.written_rules(stub, "small", judge, prompt)[1].endswith(": error")
+
+
+def test_a_look_whose_study_was_removed_has_no_reply(weak_store: Store) -> None:
+    shown = FilteredStudy(weak_store, "small")
+    judge, prompt = improve_actions.judge_and_prompt_to_improve(shown)
+    task = SimpleNamespace(judge=SimpleNamespace(name=judge), prompt=SimpleNamespace(name=prompt))
+    assert not improve_actions._no_candidate_has_reply(weak_store, "small", task)
+    perform_card_action(shown, {"improve": "try", "fields": {"rules": "- Be strict."}})
+    assert improve_actions._no_candidate_has_reply(weak_store, "small", task)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(weak_store), "study_file_texts", lambda _: {})
+        assert improve_actions._no_candidate_has_reply(weak_store, "small", task)

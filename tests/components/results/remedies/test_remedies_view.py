@@ -11,6 +11,7 @@ from dataclasses import replace
 from html import unescape
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +24,7 @@ from components.inspect.url_selection import Selection
 from components.results.cards.card_html import report_cards
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
-from components.results.remedies import charts_svg, tab
+from components.results.remedies import charts_svg, panels, tab
 from components.results.remedies.charts_svg import (
     RADIUS,
     Box,
@@ -57,7 +58,7 @@ from components.results.view_drawing import VIEWS, view_headline
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
-from studies.domain import Ask, Item, Judgement, JudgeSpec, Verdict
+from studies.domain import Ask, Estimate, Item, Judgement, JudgeSpec, Verdict
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
 from studies.sharing.read_only_store import ReadOnlyStore
@@ -640,3 +641,67 @@ def test_without_remedies_the_headline_says_what_is_missing(store, tmp_path, sou
         tmp_path,
     )
     assert said in remedy_headline(load_remedies(FilteredStudy(store, "bare")))[0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (0.01, 0.1, "gains agreement"),
+        (-0.1, -0.01, "loses agreement"),
+        (-0.1, 0.1, "shows no difference"),
+        (-0.1, 0.0, "shows no difference"),
+        (0.0, 0.1, "shows no difference"),
+    ],
+)
+def test_the_usual_rule_gains_or_loses_only_if_its_interval_excludes_zero(low, high, found):
+    def results(rule: str) -> SimpleNamespace:
+        line = SimpleNamespace(
+            adjusted=Estimate((low + high) / 2, low, high), rule=SimpleNamespace(id=rule)
+        )
+        return SimpleNamespace(rule_estimates=[line])
+
+    assert found in panels._usual_rule_text(results("agree"))
+    assert panels._usual_rule_text(results("pool")) == ""
+
+
+def test_without_a_judge_or_a_plan_nothing_is_drawn(prd):
+    nobody = load_remedies(shown(prd, "nobody"))
+    assert nobody.rater is None and nobody.risk_curve == ([], "")
+    assert nobody.advice is None and nobody.next_better_costlier_rule is None
+    assert panels.budget_html(SimpleNamespace(budget_plan=None), 1.0) == ""
+    assert panels.budget_html(SimpleNamespace(budget_plan=SimpleNamespace(steps=())), 1.0) == ""
+
+
+def test_a_rule_of_a_pilot_is_drawn_at_its_calls_and_in_dollars_if_its_price_is_known(monkeypatch):
+    rule = SimpleNamespace(calls_per_comparison=6)
+    pilots = [
+        SimpleNamespace(estimate=SimpleNamespace(rule=rule), inputs=price, kind="repeats")
+        for price in (None, 0.5)
+    ]
+    monkeypatch.setattr(
+        charts_svg, "dollars_per_thousand_comparisons", lambda estimate, inputs: inputs
+    )
+    results = SimpleNamespace(
+        rule_estimates=[], pilot_rules=pilots, pareto_frontier=lambda by_dollars: []
+    )
+    calls, money = ([(mark.number, mark.cost, mark.pilot)
+                     for mark in charts_svg._list_rule_marks(results, by_dollars)]
+                    for by_dollars in (False, True))  # fmt: skip
+    assert calls == [("P1", 6, "repeats"), ("P2", 6, "repeats")]
+    assert money == [("P2", 0.5, "repeats")]
+
+
+def test_the_box_around_a_mark_has_it_in_the_middle():
+    box = box_around((10.0, 20.0), 3.0)
+    assert (box.left, box.top, box.right, box.bottom) == (7.0, 17.0, 13.0, 23.0)
+
+
+@pytest.mark.parametrize(("beyond", "anchor"), [(0.0, "start"), (0.5, "end")])
+def test_a_name_that_would_leave_the_drawing_ends_at_its_mark(beyond, anchor):
+    """The drawing ends at 340 − 16; a name starts one radius to the left of its mark."""
+    text, canvas = "75.8 One call", Canvas(340, 300)
+    x = 340 - 16 + charts_svg.RADIUS - CHARACTER_WIDTH * len(text) + beyond
+    place = reserve_room_for_name(text, (x, 100.0), (80.0, 120.0), [], canvas)
+    side = charts_svg.RADIUS * (1 if beyond else -1)
+    assert place is not None and place.anchor == anchor
+    assert (place.x, place.y) == (pytest.approx(x + side), 72.0)

@@ -340,3 +340,23 @@ def test_a_category_named_like_the_total_has_a_column_of_its_own(store):
         assert {"contestant": "x"} in marks and {"contestant": "x", "category": "All"} in marks
         chosen = inspect_filters_for_mark(scene, {"contestant": "x", "category": "All"})
         assert chosen.category == "All"
+
+
+def test_the_jury_is_worth_as_many_judges_as_its_errors_say(monkeypatch):
+    def told(votes, correlation) -> str:
+        monkeypatch.setattr(precision_panel, "effective_judges", lambda rows: votes)
+        monkeypatch.setattr(precision_panel, "verdict_correlation", lambda rows: correlation)
+        return precision_panel._effective_judges_sentence(None)
+
+    assert says(told(Estimate(2.34, 1.5, 2.9), 0.5), "worth 2.3", "[1.5, 2.9]", "judges.")
+    assert says(told(Estimate(None), 0.456), "correlate 0.46.") and told(None, None) == ""
+
+
+def test_without_pairs_of_both_judges_and_people_have_no_difference(store):
+    sheet = Sheet("apart").both("q0", "j", "xx").votes("q1", ann="x")
+    sheet.both("q2", "mute", "??").save(store)
+    whole = FilteredStudy(store, "apart")
+    assert says(wins_view.show_matrix(whole, "Category", "Difference"), "No pair", "both")
+    assert "<table" in wins_view.show_matrix(whole, "Category", "People")
+    mute = FilteredStudy(store, "apart", Filter(judge="mute"))
+    assert wins_view.show_matrix(mute, "Category", "Judges") == wins_view.NOTHING_YET_HTML
