@@ -352,10 +352,9 @@ def creation_headline(filtered: FilteredStudy, found: Sequence[CreationRow]) -> 
     side = "is significantly behind" if (best.reward.high or 0) < 0 else side
     lead = (
         f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)}"
-        f"{spaced_ci(best.reward)}: its mean verdict against {against}, from −100 "
-        "(always much worse) to 100 (always much better). It wins "
-        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
-        "replies are left out."
+        f"{spaced_ci(best.reward)}: its mean verdict against {against}, from −100 (always much "
+        f"worse) to 100 (always much better). It wins {share(best.win_rate.value, 0)} of its "
+        "verdicts. Both orders are pooled; unusable replies are left out."
     )
     highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
     return f"{highest}; this model {side} {against}.", lead

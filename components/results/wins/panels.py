@@ -130,9 +130,8 @@ def _missing_verdicts_notice(
         excluded, tie = ("was excluded", "a tie") if one else ("were excluded", "ties")
         counted = excluded if ties else f"counted as {tie}"
         text += (
-            f"If {'it' if one else 'the missing verdicts'} {counted}, the win "
-            f"rate of {best} would be {number(100 * other.value, 1)} instead of "
-            f"{now}{NARROW_SPACE}%. "
+            f"If {'it' if one else 'the missing verdicts'} {counted}, the win rate of {best} would "
+            f"be {number(100 * other.value, 1)} instead of {now}{NARROW_SPACE}%. "
         )
     if span is not None:
         low, high = map(share, span)
