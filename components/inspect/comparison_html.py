@@ -6,7 +6,7 @@ from typing import Final
 
 from components.html.format import count, dollars, duration, share
 from components.html.markup import EMPTY, Markup, escape, fill, join, link_button
-from components.html.panel import notice_html, status_badge, wrap
+from components.html.pieces import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
 from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
 from components.inspect.html_parts import hidden_length_note, html, text_html, truncate_text

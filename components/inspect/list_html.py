@@ -5,7 +5,7 @@ from typing import Final
 
 from components.html.format import count, number, truncate
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
+from components.html.pieces import Action, empty_state, status_badge, verdict_chip, wrap
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
 from components.inspect.filter_bar import filter_bar

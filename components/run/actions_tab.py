@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import run_pill_html
 from components.run import failed_replies, live_figures, partial_results, status_html

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.panel import panel_heading
+from components.html.pieces import panel_heading
 from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, HiddenText, PlotlyView
 from components.run import actions_tab, live_figures, past_runs, status_html

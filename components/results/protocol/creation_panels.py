@@ -14,10 +14,10 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
 from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import Axis, Kpi, empty_state, paragraph, wrap
+from components.html.pieces import Kpi, empty_state, paragraph, wrap
 from components.html.tables import range_table
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.forest_cells import Axis, fit_share_axis
 from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_legend, level_table
 from components.results.protocol import sections as protocol_sections
 from metrics.estimation.row_selection import add_column_by_item, people_mask

@@ -16,9 +16,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
 from components.html.format import count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import Axis, Kpi, empty_state, paragraph
+from components.html.pieces import Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_axis, tick_steps_from
+from components.html.tables.forest_cells import Axis, fit_axis, tick_steps_from
 from components.results.protocol.sections import judge_rows_or_votes, rows_by_rater
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection

@@ -6,7 +6,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import Axis
+from components.html.tables.forest_cells import Axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import ROUND_PERCENT, SCORE, STYLES
 from components.html.templates import macros

@@ -5,7 +5,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count
-from components.html.panel import panel_heading
+from components.html.pieces import panel_heading
 from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import (
     PaperTable,

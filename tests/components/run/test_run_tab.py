@@ -15,7 +15,7 @@ import pytest
 
 from components.home.study_list import study_state
 from components.html.markup import Markup
-from components.html.panel import finding_html
+from components.html.pieces import finding_html
 from components.layout.header import run_pill_html
 from components.results.view_drawing import study_headline
 from components.run import actions_tab
