@@ -16,12 +16,7 @@ from components.results.bias.computed import CELL_COLUMNS, Bias, load_bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
-from metrics.position.order_tests import (
-    OrderTest,
-    entropy_null_band,
-    order_set_entropy,
-    permutation_test,
-)
+from metrics.position import order_tests
 from metrics.position.position_measures import slot_shares
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 
@@ -39,7 +34,7 @@ class OptionModelRow:
     judge: str
     prompt: str
     model: ChoiceModel
-    permutation: OrderTest
+    permutation: order_tests.OrderTest
     entropy: float | None = None
     """Entropy of the slots chosen, divided by log2 N, of the choices that the test permutes."""
     null_band: tuple[float, float] | None = None
@@ -75,10 +70,10 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     found = []
     for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
         rng = np.random.default_rng(SEED)
-        test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
+        test = order_tests.permutation_test(part, options, rng, PERMUTATION_ROUNDS)
         model = fit_choice_model(part, min_options=options)
-        band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-        chosen = order_set_entropy(part, options)
+        band = order_tests.entropy_null_band(part, rng, options, BAND_ROUNDS)
+        chosen = order_tests.order_set_entropy(part, options)
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
     return tuple(found)
 
@@ -215,6 +210,6 @@ def _compute_evenness_by_cell(
 
 def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
-    p = permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
-    band = entropy_null_band(rows, rng, options, BAND_ROUNDS)
-    return order_set_entropy(rows, options), band, p
+    p = order_tests.permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
+    band = order_tests.entropy_null_band(rows, rng, options, BAND_ROUNDS)
+    return order_tests.order_set_entropy(rows, options), band, p

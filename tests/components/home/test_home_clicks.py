@@ -14,7 +14,7 @@ from components.home import tab as home_tab
 from components.home.study_list import studies_html
 from components.home.tab import opens_home
 from components.layout import header
-from components.study import tab as study_tab
+from components.study import form_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import read_mapping
 from components.study.plan.example_files import example_names, example_text
@@ -33,7 +33,7 @@ class Clicks:
     def __init__(self, store: Store, engine: Engine) -> None:
         self.store, self.engine = store, engine
         with gr.Blocks() as blocks:
-            top, study = header.build(), study_tab.build()
+            top, study = header.build(), form_layout_tab.build()
             with gr.Tabs() as tabs, gr.Tab() as on_tab:
                 home = home_tab.build()
             home_tab.bind(home, study, top, tabs, on_tab, store, engine)

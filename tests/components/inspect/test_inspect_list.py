@@ -13,9 +13,11 @@ from html.parser import HTMLParser
 import pytest
 
 from components.inspect.comparison_html import _shared_words_note
+from components.inspect.filter_bar import filter_bar
 from components.inspect.html_parts import MAX_TEXT
-from components.inspect.list_html import Selection, detail_panel, filter_bar, list_html
+from components.inspect.list_html import detail_panel, list_html
 from components.inspect.load_comparison import NOT_RECORDED, load_image, load_inspect_page
+from components.inspect.url_selection import Selection
 from components.inspect.word_diff import MAX_WORDS, common_word_flags, word_difference
 from judges.engine.outcome import read_outcome
 from judges.models.simulation.simulated import SimulatedModel

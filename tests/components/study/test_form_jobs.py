@@ -11,6 +11,7 @@ import gradio as gr
 import pytest
 
 from components.layout import header
+from components.study import form_layout_tab
 from components.study import tab as study_tab
 from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState
@@ -33,7 +34,7 @@ def job(module_store: Store) -> Iterator[Job]:
     """A job by its request: results of tests, study file, notice, study menu and tabs."""
     engine = Engine()
     with gr.Blocks() as blocks:
-        top, study, tabs = header.build(), study_tab.build(), gr.Tabs()
+        top, study, tabs = header.build(), form_layout_tab.build(), gr.Tabs()
         study_tab._bind_jobs(study, top, tabs, module_store, engine)
     (handler,) = [
         one.fn for one in blocks.fns.values() if getattr(one.fn, "__name__", "") == "run_form_job"
