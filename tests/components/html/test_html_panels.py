@@ -143,8 +143,8 @@ def test_flips_share_one_scale_and_name_how_many_open():
         "19.00",
         "9.50",
     ]
-    assert ">Open 100<" in made
-    assert ">Open 75<" in made
+    assert ">Open 100 flips<" in made
+    assert ">Open 75 flips<" in made
     sent = html.unescape(re.findall(r'data-select="([^"]*)"', made)[1])
     assert json.loads(sent) == {"judge": "b", "flipped": True}
 
