@@ -417,20 +417,19 @@ def test_unread_messages_of_a_session_that_left_are_deleted_with_all_that_is_kno
 ):
     """ "gone" left messages unread, "here" is at work, "ended" has no messages any more."""
     monkeypatch.setattr(fair, "queue_limits", replace(fair.queue_limits, unread_total=0))
-    fair.active_jobs = [[event_of("here")]]
+    fair.active_jobs = [[event_of("here"), event_of("waits")]]
     for session in ("gone", "here"):
         fair.pending_messages_per_session[session] = asyncio.Queue()
         fair.pending_messages_per_session[session].put_nowait("message")
-    for session in ("gone", "here", "ended"):
+    for session in ("gone", "here", "waits", "ended"):
         fair.pending_event_ids_session[session] = {"id"}
         fair.last_message_times[session] = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: UNREAD_ANSWER_SECONDS + 1)
     assert [fair._count_unread_messages(one) for one in ("gone", "other", None)] == [1, 0, 0]
     fair._drop_unread_messages()
-    for kept in (
-        fair.pending_messages_per_session, fair.pending_event_ids_session, fair.last_message_times
-    ):  # fmt: skip
-        assert list(kept) == ["here"]
+    assert list(fair.pending_messages_per_session) == ["here"]
+    assert list(fair.pending_event_ids_session) == ["here", "waits"]
+    assert list(fair.last_message_times) == ["here"]
 
 
 def test_a_message_reaches_a_session_unless_its_messages_were_deleted(fair, monkeypatch):

@@ -111,9 +111,9 @@ def test_a_clean_up_that_fails_is_logged_and_leaves_the_numbers(tmp_path, monkey
     assert held.reserve(60)
 
     def fail(*_: object) -> int:
-        raise OSError("a disk of stone")
+        raise OSError("stone disk")
 
     monkeypatch.setattr(temp_files, "delete_old_and_sum_files", fail)
     held.clean_up()
-    assert "a disk of stone" in caplog.text and not held.reserve(41) and held.reserve(40)
+    assert "stone disk" in caplog.text and not held.reserve(41) and held.reserve(40)
     held.close()
