@@ -526,7 +526,7 @@ def test_a_changed_number_of_the_page_is_named_and_other_changes_by_their_line(b
     with pytest.raises(BoardError) as caught:
         board_files._require_equal_page(board, stored)
     assert str(caught.value).startswith("index.html, row leaning, brief")
-    assert "asked: the board says 1," in str(caught.value)
+    assert ", asked: " in str(caught.value) and " says 1," in str(caught.value)
     for broken in ("{", "[]", "{}"):
         page.write_text(text[:start] + broken + text[end:])
         with pytest.raises(BoardError, match=r"^index\.html, line \d"):
@@ -619,7 +619,7 @@ def test_a_record_that_is_missing_or_malformed_is_named_with_its_file(board: Pat
     record.write_text("{")
     assert read_fault(board) == f"{record}: not JSON"
     record.unlink()
-    assert says(read_fault(board), str(record), "folder of a board")
+    assert says(read_fault(board), str(record), "a board")
     record_tree.write_json(record, facts)
     text = study.read_text()
     study.write_text(text.replace("contestants:", "contestant:"))
