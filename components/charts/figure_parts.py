@@ -2,7 +2,13 @@
 labels.
 
 Charts have only a bottom and a left axis, with horizontal 14 px tick labels, and no title or legend
-inside the plot.
+inside the plot. They are plain dicts, built from computed numbers without importing gradio or
+Plotly.
+
+Colours are CSS variables ("var(--first)", "alpha(var(--c1), 0.13)"), which the page resolves again
+when the theme changes. `narrow` holds layout changes for narrow charts, `summary` the text for
+screen readers, `table` the numbers for CSV download. Texts from data pass through `escape_plot`;
+`customdata`, `meta` and `table` are not escaped, since they are never drawn.
 """
 
 from __future__ import annotations

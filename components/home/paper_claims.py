@@ -146,9 +146,8 @@ def _warning_claim(store: Store) -> PaperClaim:
         "With the paper's prompt 3, which warns of position bias, position entropy is higher (more "
         f"even) than with its prompt 1 for {sum(one > 0 for one in differences)} of "
         f"{len(differences)} models.",
-        f"When the answers are swapped, {SMALL_JUDGE} changes its verdict in "
-        f"{share(plain, 0)} of comparisons with a prompt without a warning, and in "
-        f"{share(warned, 0)} with a warning.",
+        f"When the answers are swapped, {SMALL_JUDGE} changes its verdict in {share(plain, 0)} of "
+        f"comparisons with a prompt without a warning, and in {share(warned, 0)} with a warning.",
         f"The authors report Grade Score differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} "
         f"between repeats. For {within} of {len(differences)} models, the position entropies with "
         "prompts 1 and 3 differ by no more than that.",
@@ -240,9 +239,8 @@ def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
         f"comparisons. In {share(larger.decided, 0)}, both orders choose the same answer; "
         f"{share(larger.right_when_decided, 0)} of these choices are right.",
         "Intervals of the paper's “Consistency” (% within 1 of people's scores), computed here, "
-        "overlap between one and both orders for "
-        f"{count_overlapping_intervals(pairs)} of {len(pairs)} settings. "
-        "Both orders need twice the calls.",
+        f"overlap between one and both orders for {count_overlapping_intervals(pairs)} of "
+        f"{len(pairs)} settings. Both orders need twice the calls.",
         "Open the recorded study",
         "open",
         demo_studies.LARGER_STUDY,

@@ -19,22 +19,16 @@ from components.html.pieces import finding_html, notice_html, panel_heading
 from components.layout.header import Header
 from components.layout.loading_screen import LEAD, TITLE
 from components.layout.widgets import ClickableHTML
-from components.run import tab as run_tab
+from components.run import actions_tab
 from components.server.gradio_private import click_data
 from components.study import jobs
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
-from components.study.files_tab import study_menu_update
+from components.study.files_tab import save_and_show_new_study, study_menu_update
 from components.study.form_layout_tab import QUIET, UPLOAD_SUFFIXES, StudyTab
 from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies, example_files
-from components.study.tab import (
-    MARK_ENDED,
-    MARK_STARTING,
-    open_study,
-    save_and_show_new_study,
-    study_names,
-)
+from components.study.tab import MARK_ENDED, MARK_STARTING, open_study, study_names
 from judges.engine.engine import Engine
 from judges.planning.plan import plan_for_current_visitor, save_plan
 from studies.exchange.recorded_studies import list_own_studies_of_source
@@ -155,14 +149,14 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
     def run_demo() -> list[Any]:
         plan = plan_for_current_visitor(demo_studies.live_demo_plan(store), store)
         save_plan(plan, store)
-        run_tab.start_run(store, engine, plan.study.name)
+        actions_tab.start_run(store, engine, plan.study.name)
         shown = study_menu_update(store, plan.study.name)
         return [shown, gr.Timer(active=True), *live_demo_html(store, engine)]
 
     def show_running_demo(study: str) -> list[Any]:
         parts = live_demo_html(store, engine)
         running = engine.active_run(live_demo_study_name(store)) is not None
-        pill = run_tab.show_latest_run_pill(engine, study) if study else gr.skip()
+        pill = actions_tab.show_latest_run_pill(engine, study) if study else gr.skip()
         return [gr.skip() if running else gr.Timer(active=False), *parts, pill]
 
     outputs = [tab.timer, tab.finding, tab.squares]

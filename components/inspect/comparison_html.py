@@ -6,15 +6,11 @@ from typing import Final
 
 from components.html.format import count, dollars, duration, share
 from components.html.markup import EMPTY, Markup, escape, fill, join, link_button
-from components.html.panel import notice_html, status_badge, wrap
+from components.html.pieces import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
+from components.inspect import injection_marks
 from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
 from components.inspect.html_parts import hidden_length_note, html, text_html, truncate_text
-from components.inspect.injection_marks import (
-    mark_suspects_or_empty,
-    suspect_notice,
-    untrusted_text_html,
-)
 from components.inspect.load_comparison import (
     NOT_RECORDED,
     ComparisonDetail,
@@ -38,7 +34,7 @@ def comparison_html(
     explanation = explain_comparison(opened)
     parts = (
         notice_html(explanation.kind, explanation.title, explanation.text),
-        suspect_notice(opened),
+        injection_marks.suspect_notice(opened),
         _question_section(opened),
         _answers_section(opened),
         replies_html(opened),
@@ -69,7 +65,7 @@ def _question_section(opened: ComparisonDetail) -> Markup:
         return html.section("Question") + html.missing(
             "The text was not recorded: this study contains verdicts without texts."
         )
-    question = untrusted_text_html(item.instruction)
+    question = injection_marks.untrusted_text_html(item.instruction)
     return html.question(question, opened.images, _context_drawers(opened, item))
 
 
@@ -120,7 +116,7 @@ def _shared_words_note(found: WordDifference) -> Markup:
 def _answer_card(
     opened: ComparisonDetail, model: str, text: str | None, marked: str | None
 ) -> Markup:
-    flagged = mark_suspects_or_empty(text or "")
+    flagged = injection_marks.mark_suspects_or_empty(text or "")
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
         body = html.missing(NOT_RECORDED if text is None else "The answer is empty.")

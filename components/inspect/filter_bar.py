@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import wrap
+from components.html.pieces import wrap
 from components.inspect.html_parts import html
 from components.inspect.load_comparison import InspectedStudy
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection

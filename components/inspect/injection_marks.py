@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, escape, fill, join
-from components.html.panel import notice_html
+from components.html.pieces import notice_html
 from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
 from components.inspect.load_comparison import ComparisonDetail, OrderReplies
 from studies.domain import REFERENCE, Item

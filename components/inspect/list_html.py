@@ -5,23 +5,14 @@ from typing import Final
 
 from components.html.format import count, number, truncate
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
+from components.html.pieces import Action, empty_state, status_badge, verdict_chip, wrap
+from components.inspect import url_selection
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
-from components.inspect.filter_bar import filter_bar
 from components.inspect.html_parts import html
 from components.inspect.load_comparison import InspectedStudy
-from components.inspect.url_selection import (
-    FAILURES,
-    FILTERS,
-    Selection,
-    apply_click,
-    parse_selection,
-)
 from components.inspect.verification_filter import ANY_CHECK
 from studies.domain import ERROR_STATUSES, USABLE_STATUSES
-
-__all__ = ["Selection", "apply_click", "detail_panel", "filter_bar", "list_html", "parse_selection"]
 
 _MAX_CHIPS: Final = 6
 _MAX_QUESTION: Final = 160
@@ -125,7 +116,7 @@ def empty_list_panel(inspected: InspectedStudy) -> Markup:
 
 def _empty_reason(inspected: InspectedStudy) -> str:
     selection, counts = inspected.selection, inspected.counts or {}
-    chosen = {name for name in FILTERS if name in selection.non_default_fields()}
+    chosen = {name for name in url_selection.FILTERS if name in selection.non_default_fields()}
     left = "" if len(chosen) == 1 else " among those that the other filters leave"
     if selection.text and not counts.get("all"):
         return f"No question or reply contains \u201c{selection.text}\u201d{left}."
@@ -134,7 +125,7 @@ def _empty_reason(inspected: InspectedStudy) -> str:
             f"No comparison has flipped{left}. A flip is counted once all orders of a comparison "
             "have a verdict."
         )
-    if selection.status == FAILURES and not counts.get(FAILURES):
+    if selection.status == url_selection.FAILURES and not counts.get(url_selection.FAILURES):
         return f"No reply is unusable{left}."
     if selection.verified and not (inspected.verified or {}).get(ANY_CHECK):
         return (

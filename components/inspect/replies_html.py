@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import status_badge, verdict_chip
+from components.html.pieces import status_badge, verdict_chip
 from components.inspect.html_parts import MAX_TEXT, html, text_html
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
 from judges.verdicts.reply_cleaning import split_reasoning

@@ -5,8 +5,10 @@ from typing import Any
 
 import gradio as gr
 
-from components.inspect.list_html import Selection, apply_click, detail_panel, filter_bar, list_html
+from components.inspect.filter_bar import filter_bar
+from components.inspect.list_html import detail_panel, list_html
 from components.inspect.load_comparison import load_inspect_page
+from components.inspect.url_selection import Selection, apply_click
 from components.server.gradio_private import click_data
 from studies.store.store import Store
 

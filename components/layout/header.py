@@ -6,7 +6,7 @@ import gradio as gr
 
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup
-from components.html.panel import brand_html, run_pill, wrap
+from components.html.pieces import brand_html, run_pill, wrap
 from components.layout.widgets import ClickableHTML
 from judges.engine.snapshot import RunSnapshot
 from studies.store.queries.plan_queries import count_items_judges_people_prompts

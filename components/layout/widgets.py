@@ -13,7 +13,7 @@ from typing import Any
 import gradio as gr
 import plotly
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.html.markup import EMPTY, Markup
 from components.layout.glossary import mark_terms
 from components.server.compression import PLOTLY_JS

@@ -29,13 +29,14 @@ from components.results.controls.results_parts_tab import (
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies.improve_actions import perform_card_action
 from components.results.remedies.pilots import pilot_study_text
+from components.run import actions_tab
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
 from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
-from components.study import files_tab, form_updates_tab
+from components.study import files_tab, form_layout_tab, form_updates_tab
 from components.study import tab as study_tab
 from components.study.plan import cost_preview, demo_studies
 from components.vote import tab as vote_tab
@@ -58,7 +59,7 @@ class InteractiveTabs:
 
     home: home_tab.HomeTab
     on_home: gr.Tab
-    study: study_tab.StudyTab
+    study: form_layout_tab.StudyTab
     on_study: gr.Tab
     run: run_tab.RunTab
     on_run: gr.Tab
@@ -129,7 +130,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
             with gr.Tab("Home", id="home") as on_home:
                 home = home_tab.build()
             with gr.Tab("Study", id="study") as on_study:
-                study = study_tab.build()
+                study = form_layout_tab.build()
             with gr.Tab("Run", id="run") as on_run:
                 run = run_tab.build()
         with gr.Tab("Results", id="results") as on_results:
@@ -150,7 +151,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
             )
     results_tab.render_hidden_components(results)
     if interactive:
-        study_tab.render_load_study_button(interactive.study)
+        form_layout_tab.render_load_study_button(interactive.study)
     names: tuple[str, ...] = ("results", "inspect")
     if engine:
         names = ("home", "study", "run", "results", "inspect", "vote")
@@ -214,8 +215,8 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
         if interactive is None:
             return []
         engine = interactive.engine
-        shown = run_tab.render(store, engine, interactive.live, name)
-        return [*shown, run_tab.show_latest_run_pill(engine, name)]
+        shown = actions_tab.render(store, engine, interactive.live, name)
+        return [*shown, actions_tab.show_latest_run_pill(engine, name)]
 
     def show_run_and_size(name: str) -> list[Any]:
         """Outputs that show the run and the size of a study; the size is included because a new
@@ -358,7 +359,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
         text = pilot_study_text(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
         if not text or not form_state:
             return skipped
-        shown = study_tab.save_and_show_new_study(store, text, *form_state)
+        shown = files_tab.save_and_show_new_study(store, text, *form_state)
         return [gr.Tabs(selected="study"), gr.skip(), *shown]
 
     state = [interactive.study.state, interactive.study.tested] if interactive else []

@@ -14,7 +14,7 @@ import gradio as gr
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.html.markup import EMPTY, Markup
-from components.html.panel import notice_html
+from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, HiddenText, MarkEvents, PanelsHTML, Switch
 from components.results.bias import tab as bias_tab

@@ -10,7 +10,7 @@ from components.filtering.filters import Filter, counting_rule_text
 from components.filtering.related_studies import studies_with_same_data_source
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import data_note, finding_html, how_computed, simulated_note
+from components.html.pieces import data_note, finding_html, how_computed, simulated_note
 from components.html.templates import macros
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab

@@ -7,16 +7,10 @@ from typing import Any
 
 import gradio as gr
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import run_pill_html
-from components.run import failed_replies, live_figures, partial_results, status_html
-from components.run.notices import (
-    key_request_notice,
-    parse_notice_click,
-    show_notices,
-    show_store_notices,
-)
+from components.run import failed_replies, live_figures, notices, partial_results, status_html
 from components.run.past_runs import show_run, show_runs
 from components.run.run_facts import RunFacts, judges_to_call, load_run_facts
 from components.server.gradio_private import click_data
@@ -113,7 +107,7 @@ class RunActions:
     ) -> list[Any]:
         """Perform the action of a button that was clicked in a notice; an unknown action does
         nothing."""
-        asked = parse_notice_click(click_data(event))
+        asked = notices.parse_notice_click(click_data(event))
         if asked.get("do") == "start":
             return self._start_with_key(name, scope, key, origin)
         do: dict[str, Callable[[], object]] = {
@@ -227,9 +221,9 @@ def render(
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
         status_html.show_finding(now, live.study_headline(name) if now.complete else ""),
         *show_buttons(now),
-        show_store_notices(store) + show_notices(now),
+        notices.show_store_notices(store) + notices.show_notices(now),
         gr.Column(visible=len(now.key_origins) == 1),
-        key_request_notice(now) if now.judges_without_key else "",
+        notices.key_request_notice(now) if now.judges_without_key else "",
         now.key_origins[0] if len(now.key_origins) == 1 else "",
         gr.Button(f"Test and {status_html.start_button_text(now.missing).lower()}"),
         status_html.show_progress(now),

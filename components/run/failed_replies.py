@@ -6,7 +6,7 @@ from typing import Final
 import pandas as pd
 
 from components.filtering.filters import judge_rows_or_people_rows
-from components.html import panel, templates
+from components.html import pieces, templates
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, join
 from components.run.run_facts import RunFacts
@@ -29,8 +29,8 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     if not kinds and not retried:
         return EMPTY
     parts = [
-        panel.panel_heading(
-            panel.failures_title(kinds),
+        pieces.panel_heading(
+            pieces.failures_title(kinds),
             "the latest of each kind; unusable replies enter no measure, unless "
             "the preset counts them as ties",
         )
@@ -41,9 +41,9 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
-    parts += [panel.wrap(html.failures(rows))] if rows else []
-    parts += [panel.wrap(html.failed_attempts(retried))] if retried else []
-    return panel.wrap(html.panel(parts))
+    parts += [pieces.wrap(html.failures(rows))] if rows else []
+    parts += [pieces.wrap(html.failed_attempts(retried))] if retried else []
+    return pieces.wrap(html.panel(parts))
 
 
 def failure_row(
@@ -63,8 +63,8 @@ def failure_row(
     shown = [("Example", {"key": example.ask.key})] if link_example and example else []
     opens = f"Open {count(asks, 'call' if status in ERROR_STATUSES else 'reply')}"
     shown += [(opens, {"status": status})] if link_example and link_all else []
-    links = join(panel.button_html(panel.Action(*one), small=True) for one in shown)
-    badge = panel.status_badge(status, asks)
+    links = join(pieces.button_html(pieces.Action(*one), small=True) for one in shown)
+    badge = pieces.status_badge(status, asks)
     return html.failure(badge, who, told[:400], " ".join(told.split()), links)
 
 
@@ -81,8 +81,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
         f"{rate} of {count(facts.calls_made, 'call')} gave an unusable reply. These "
         f"are left out of the measures{effect}."
     )
-    read = panel.Action(f"Read {count(unusable, 'reply')}", {"status": "failures"})
-    return panel.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
+    read = pieces.Action(f"Read {count(unusable, 'reply')}", {"status": "failures"})
+    return pieces.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
 
 def tie_rule_effect_text(frame: pd.DataFrame) -> str:

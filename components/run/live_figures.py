@@ -8,14 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from components.charts.figure_parts import empty_figure
-from components.charts.figures import (
-    Figure,
-    FirstSharePoint,
-    elo_curve_figure,
-    live_first_share_figure,
-    win_rate_figure,
-)
+from components.charts.elo_chart import elo_curve_figure
+from components.charts.figure_parts import Figure, empty_figure
+from components.charts.run_charts import FirstSharePoint, live_first_share_figure, win_rate_figure
 from components.html.markup import EMPTY, Markup
 from judges.engine.pending_asks import CostQuote, QuoteCache
 from judges.rendering.prompt import parse_prompt

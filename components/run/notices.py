@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from components.html.format import count, dollars, duration
 from components.html.markup import EMPTY, Markup, join
-from components.html.panel import Action, notice_html
+from components.html.pieces import Action, notice_html
 from components.run.run_facts import KEY_REASONS, RunFacts
 from components.run.status_html import start_button_text
 from judges.engine.snapshot import JudgeWait, RunSnapshot

@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from components.html import panel
+from components.html import pieces
 from components.html.format import DASH, count, dollars, duration
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.table import Cells, Table, TableCell
@@ -30,7 +30,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     newest first; the run with the id `opened` is marked. A note if there are no runs."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
-        return panel.empty_state(
+        return pieces.empty_state(
             "No runs yet.", "Every run is listed here with its calls and costs."
         )
     shown = runs[:MAX_LISTED_RUNS]
@@ -40,7 +40,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
         for run in shown
     ]
     more = count(len(runs) - MAX_LISTED_RUNS, "older run") if len(runs) > MAX_LISTED_RUNS else ""
-    return panel.wrap(html.runs(rows, more))
+    return pieces.wrap(html.runs(rows, more))
 
 
 def _run_row(
@@ -51,9 +51,9 @@ def _run_row(
     )
     if run.state == "running":  # the list is not redrawn during a run
         calls = "in progress"
-    click = panel.Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
+    go = pieces.Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
     badge = _STATE_BADGES.get(run.state, ("s-unreadable", "?"))
-    study, button = run.study if with_study else "", panel.button_html(click, small=True)
+    study, button = run.study if with_study else "", pieces.button_html(go, small=True)
     return html.run(run, badge, _start_time(run), calls, study, opened, button)
 
 
@@ -81,18 +81,18 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
         return EMPTY
     run = next((run for run in store.runs() if run.id == run_id), None)
     if run is None:
-        return panel.notice_html(
+        return pieces.notice_html(
             "warn", "No such run.", "This store has no run with this id. Choose one from the list."
         )
     mine = run_costs.attempt_totals_of_run(store, run.owner, run.study)
     title, totals = f"Run of {_start_time(run)}", f"{run.study}: {_run_totals_text(run, mine)}"
     parts = [
-        panel.panel_heading(title, totals),
+        pieces.panel_heading(title, totals),
         _run_state_notice(run, study),
         _calls_by_judge_table(mine, run),
         _failures_list(store, run, study),
     ]
-    return panel.wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
+    return pieces.wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
 def _run_totals_text(run: StoredRun, totals: list[run_costs.AttemptTotals]) -> str:
@@ -107,7 +107,7 @@ def _run_totals_text(run: StoredRun, totals: list[run_costs.AttemptTotals]) -> s
 def _run_state_notice(run: StoredRun, study: str) -> Markup:
     kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
     title = f"{run.state.capitalize()}."
-    go = None if run.study == study else panel.Action("Go to this study", {"study": run.study})
+    go = None if run.study == study else pieces.Action("Go to this study", {"study": run.study})
     next_step = {
         "interrupted": "The next run makes the missing calls.",
         "stopped": "The next run makes the missing calls.",
@@ -118,12 +118,12 @@ def _run_state_notice(run: StoredRun, study: str) -> Markup:
         "Pause or stop this run on the Run tab of its study, in the process that started the run.",
     )
     text = ". ".join(part.rstrip(".") for part in (run.reason, next_step) if part) + "."
-    return panel.notice_html(kind, title, text, go)  # type: ignore[arg-type]
+    return pieces.notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
 def _calls_by_judge_table(totals: list[run_costs.AttemptTotals], run: StoredRun) -> Markup:
     if not totals:
-        return panel.wrap(html.small("This run made no calls."))
+        return pieces.wrap(html.small("This run made no calls."))
     rows = []
     for judge in dict.fromkeys(account.judge for account in totals):
         own = [account for account in totals if account.judge == judge]
@@ -160,7 +160,7 @@ def _token_text(totals: list[run_costs.AttemptTotals]) -> str:
 
 def _outcome_badge(totals: run_costs.AttemptTotals) -> Markup:
     if totals.outcome in STATUSES:
-        return panel.status_badge(totals.outcome, totals.calls)
+        return pieces.status_badge(totals.outcome, totals.calls)
     words = "without an outcome" if totals.outcome == "unknown" else totals.outcome
     return fill(
         '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(totals.calls)
@@ -182,4 +182,4 @@ def _failures_list(store: Store, run: StoredRun, study: str) -> Markup:
         for kind in failed
     ]
     head = "Failures of this run that no later call replaced"
-    return panel.wrap(html.failures(rows, head))
+    return pieces.wrap(html.failures(rows, head))

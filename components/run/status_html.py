@@ -14,16 +14,8 @@ from components.html.format import (
     tokens,
 )
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import (
-    Kpi,
-    ReplyRow,
-    finding_html,
-    kpi_strip,
-    last_replies_html,
-    progress_bar,
-    wrap,
-)
-from components.html.pieces import failures_title, share_kpi
+from components.html.pieces import Kpi, failures_title, finding_html, kpi_strip, share_kpi, wrap
+from components.html.run_progress import ReplyRow, last_replies_html, progress_bar
 from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
 from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote

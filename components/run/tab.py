@@ -6,13 +6,10 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.panel import panel_heading
+from components.html.pieces import panel_heading
 from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, HiddenText, PlotlyView
 from components.run import actions_tab, live_figures, past_runs, status_html
-from components.run.actions_tab import render as render
-from components.run.actions_tab import show_latest_run_pill as show_latest_run_pill
-from components.run.actions_tab import start_run as start_run
 from components.server.gradio_private import click_data, current_blocks
 from judges.engine.engine import Engine
 from studies.store.store import Store
@@ -59,7 +56,7 @@ class RunTab:
 
     @property
     def outputs(self) -> list[Any]:
-        """The Gradio outputs of `render`, in the order of its return values."""
+        """The Gradio outputs of `actions_tab.render`, in the order of its return values."""
         return [
             self.timer, self.state, self.finding, self.see, self.start, self.retry, self.pause,
             self.stop, self.notify, self.notices, self.keys, self.key_note, self.key_origin,

@@ -245,9 +245,8 @@ def _find_page_refusal(
 
 def _unknown_host_message(host: Host) -> str:
     return (
-        f"Evenhand does not answer at the host name {host}. Open the address printed at its "
-        "start; if the name is yours, start it with "
-        f"{settings.HOSTS.name}={host._replace(port=None)}"
+        f"Evenhand does not answer at the host name {host}. Open the address printed at its start; "
+        f"if the name is yours, start it with {settings.HOSTS.name}={host._replace(port=None)}"
     )
 
 

@@ -120,8 +120,7 @@ class FairTurns:
         if of_session >= self._limits.waiting_per_session:
             return (
                 f"{of_session} requests of this page are unfinished, which is the limit for one "
-                "page. "
-                "Wait for some to finish, or reload the page."
+                "page. Wait for some to finish, or reload the page."
             )
         if of_address >= self._limits.waiting_per_address:
             return (

@@ -5,7 +5,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
 from components.html.markup import Markup, fill
-from components.html.panel import paragraph, wrap
+from components.html.pieces import paragraph, wrap
 from components.html.tables.table import Table
 from components.html.templates import macros
 from components.share import paper_text

@@ -7,7 +7,7 @@ from typing import Any, Final
 import gradio as gr
 
 from components.html.format import count
-from components.html.panel import paragraph
+from components.html.pieces import paragraph
 from components.layout.widgets import ClickableHTML, HiddenText
 from studies.sharing.visitor_store import VisitorStore
 

@@ -125,10 +125,8 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
     parts = [
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
-        f"{count(frame['item'].nunique(), 'item')} of "
-        f"{_data_text(filtered)}.",
-        f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a "
-        "verdict; "
+        f"{count(frame['item'].nunique(), 'item')} of {_data_text(filtered)}.",
+        f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a verdict; "
         f"{plural(noun)} without one{_unusable_counts_text(filtered)} were "
         f"{'counted as ties' if filtered.rule[1] == 'tie' else 'left out, not counted as ties'}.",
         _order_combination_sentence(filtered),
@@ -161,10 +159,9 @@ def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     items = count(filtered.frame["item"].nunique(), "item")
     return (
         f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
-        f"{_data_text(filtered)}. Only the first vote of a person on a pair enters the "
-        "agreement. Intervals are 95 % and treat items as clusters: Wilson intervals at the "
-        "effective sample size for shares, a sandwich variance over items "
-        "for Bradley–Terry ratings."
+        f"{_data_text(filtered)}. Only the first vote of a person on a pair enters the agreement. "
+        "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
+        "size for shares, a sandwich variance over items for Bradley–Terry ratings."
     )
 
 
@@ -178,10 +175,9 @@ def _single_answers_paragraph(
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
         f"{count(rows['item'].nunique(), 'item')}{_filters_text(filtered)}. Of "
-        f"{count(len(rows), noun)}, "
-        f"{count(len(rows) - filtered.unusable_count)} had a verdict; the other "
-        f"{plural(noun)} are not counted in any rate.{_repeats_text(filtered)} Intervals are "
-        f"95{NARROW_SPACE}% and treat items as clusters."
+        f"{count(len(rows), noun)}, {count(len(rows) - filtered.unusable_count)} had a verdict; "
+        f"the other {plural(noun)} are not counted in any rate.{_repeats_text(filtered)} Intervals "
+        f"are 95{NARROW_SPACE}% and treat items as clusters."
     )
     end = _simulated_text(filtered.study, judges), _twins_text(filtered)
     start = " ".join(part for part in (start, *end) if part)

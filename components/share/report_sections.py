@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import known_answer_source
-from components.html import panel as pieces
+from components.html import pieces
 from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script
-from components.html.panel import panel_html, wrap
+from components.html.pieces import panel_html, wrap
 from components.html.tables.table import plain_table
 from components.html.templates import macros
 from components.results.agreement import panels as agreement_view

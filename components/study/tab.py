@@ -16,20 +16,16 @@ import gradio as gr
 from components.html.markup import Markup, escape
 from components.html.pieces import notice_html
 from components.layout.header import Header
-from components.run import tab as run_tab
+from components.run import actions_tab
 from components.study import collect_tab, form_html, form_updates_tab, jobs
 from components.study.file.judge_entries import judge_name, judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.files_tab import bind_files, bind_prompts, study_menu_update
-from components.study.files_tab import save_and_show_new_study as save_and_show_new_study
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer, model_list_key
 from components.study.form.more_settings import store_key_consent
 from components.study.form_changes import apply_changes
-from components.study.form_layout_tab import QUIET
-from components.study.form_layout_tab import StudyTab as StudyTab
-from components.study.form_layout_tab import build as build
-from components.study.form_layout_tab import render_load_study_button as render_load_study_button
+from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
 from components.study.plan.draft_studies import save_draft_changes
@@ -294,7 +290,7 @@ def start_study(
         plan = jobs.save_plan_for_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
-    run_tab.start_run(store, engine, plan.study.name, typed)
+    actions_tab.start_run(store, engine, plan.study.name, typed)
     return plan.study.name
 
 

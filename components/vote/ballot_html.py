@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from components.html.format import count
 from components.html.markup import Markup, markdown_html
-from components.html.panel import empty_state, notice_html, wrap
+from components.html.pieces import empty_state, notice_html, wrap
 from components.html.templates import macros
 from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH

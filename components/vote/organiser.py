@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import notice_html, wrap
+from components.html.pieces import notice_html, wrap
 from components.html.tables.table import Cells, Table, TableCell
 from components.server.hf_login import has_account_prefix
 from components.vote.ballot_form import MODES, load_ballot_form

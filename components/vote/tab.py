@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.panel import notice_html, panel_heading
+from components.html.pieces import notice_html, panel_heading
 from components.layout import header
 from components.layout.widgets import ClickableHTML, HiddenText, Switch
 from components.server.gradio_private import click_data

@@ -21,7 +21,7 @@ import gradio as gr
 import numpy as np
 import plotly.graph_objects as go
 
-from components.charts.figures import elo_curve_figure
+from components.charts.elo_chart import elo_curve_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, Filter, filter_choices
 from components.layout.theme import appearance_launch_arguments

@@ -11,15 +11,8 @@ from components.html import pieces
 from components.html.format import DASH, count, interval, is_known, more_items_text, number, share
 from components.html.markup import Markup, attributes, fill, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
+from components.html.tables import forest_cells
 from components.html.tables.csv_table import CsvCell, CsvTable, estimates_csv_table
-from components.html.tables.forest_cells import (
-    RATING_STEPS,
-    Axis,
-    axis_html,
-    fit_axis,
-    forest_html,
-    value_html,
-)
 from components.html.tables.table import Table, TableCell
 from components.html.templates import macros
 from metrics.estimation.planning.power import MAX_BATTLES
@@ -91,7 +84,7 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
         TableCell("Rank"),
         "Model",
         TableCell("Rating"),
-        TableCell(axis_html(axis), "wide"),
+        TableCell(forest_cells.axis_html(axis), "wide"),
         TableCell("Win rate"),
         TableCell("Lead over the next, Elo points"),
     ]
@@ -115,23 +108,23 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
     return estimates_csv_table(names, entries)
 
 
-def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
+def fit_rating_axis(rows: Sequence[LeaderRow]) -> forest_cells.Axis:
     """An axis over all ratings, their intervals and people's ratings, with ticks every 50, 100 or
     200 points."""
     people = [row.people for row in rows if row.people is not None and is_known(row.people)]
     ratings = [row.rating for row in rows]
     holds = people if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)
-    return fit_axis(ratings, RATING_STEPS, number, holds=holds, pad=0.04)
+    return forest_cells.fit_axis(ratings, forest_cells.RATING_STEPS, number, holds=holds, pad=0.04)
 
 
-def _leader_cells(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
+def _leader_cells(row: LeaderRow, axis: forest_cells.Axis) -> list[TableCell | str]:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
     return [
         fill("<b>{}</b>", rank),
         contestant_swatch(row.colour) + link(row.name, row.select),
-        value_html(number(row.rating.value), interval(row.rating, 0)),
-        TableCell(forest_html(row.rating, axis, people=row.people), ""),
+        forest_cells.value_html(number(row.rating.value), interval(row.rating, 0)),
+        TableCell(forest_cells.forest_html(row.rating, axis, people=row.people), ""),
         _win_rate_html(row.win_rate),
         _gap_html(row),
     ]
@@ -148,7 +141,7 @@ def contestant_swatch(index: int) -> Markup:
 def _win_rate_html(estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
-    return value_html(share(estimate.value), interval(estimate, 1, scale=100))
+    return forest_cells.value_html(share(estimate.value), interval(estimate, 1, scale=100))
 
 
 def _gap_html(row: LeaderRow) -> Markup:
@@ -159,7 +152,7 @@ def _gap_html(row: LeaderRow) -> Markup:
         text = number(estimate.value) if estimate.low is None else f"≥ {number(estimate.low)}"
         note = attributes({"data-tip": f"{text}\n{estimate.note}", "tabindex": "0"})
         return fill("<b{}>{}</b>", note, text)
-    made = value_html(number(estimate.value), interval(estimate, 0))
+    made = forest_cells.value_html(number(estimate.value), interval(estimate, 0))
     if not estimate.low <= 0 <= estimate.high:
         tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
         badge = pieces.lead_badge("not after adjustment", tip)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from components.html.format import is_known
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import Axis, axis_html
+from components.html.tables.forest_cells import Axis, axis_html
 from components.html.tables.table import Table, TableCell, TableRow
 from studies.domain import Estimate
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, escape
-from components.html.panel import Axis
+from components.html.tables.forest_cells import Axis
 from components.html.tables.value_table import (
     PERCENT,
     STYLES,

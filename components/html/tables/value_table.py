@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number, sample_text
 from components.html.markup import Markup, attributes, escape, fill, link
-from components.html.panel import Axis, axis_html, forest_html
+from components.html.tables.forest_cells import Axis, axis_html, forest_html
 from components.html.tables.table import Table, TableCell, row_name_cell
 from metrics.catalogue.record import Style
 from studies.domain import Estimate

@@ -13,7 +13,7 @@ import pandas as pd
 
 from components.filtering.raters import Raters
 from components.html.format import count
-from components.html.panel import empty_state
+from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.results.agreement.computed import Agreement
 from components.results.bias.sentences import row_noun

@@ -10,7 +10,7 @@ from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import DASH, count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join, link
-from components.html.panel import empty_state, legend_entry, wrap
+from components.html.pieces import empty_state, legend_entry, wrap
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
     axis_cell,

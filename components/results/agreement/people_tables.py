@@ -9,8 +9,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import rater_filters
 from components.html.format import DASH, count, interval, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, escape, fill, link, measure_attribute
-from components.html.panel import Axis, empty_state, forest_html, paragraph
-from components.html.tables.forest_cells import fit_share_axis
+from components.html.pieces import empty_state, paragraph
+from components.html.tables.forest_cells import Axis, fit_share_axis, forest_html
 from components.html.tables.range_table import (
     axis_cell,
     dumbbell_track,

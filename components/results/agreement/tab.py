@@ -6,7 +6,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
 from components.html.markup import EMPTY, Markup
-from components.html.panel import empty_state, finding_html, legend_entry, panel_heading, wrap
+from components.html.pieces import empty_state, finding_html, legend_entry, panel_heading, wrap
 from components.html.tables.table import plain_table
 from components.results.agreement import agreement_formulas as texts
 from components.results.agreement import (

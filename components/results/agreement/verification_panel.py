@@ -10,7 +10,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.filtering.raters import rater_filters
 from components.html.format import count, decimal, percent
 from components.html.markup import EMPTY, Markup, fill, link
-from components.html.panel import paragraph, wrap
+from components.html.pieces import paragraph, wrap
 from components.html.tables import range_table as range_tables
 from components.html.tables.forest_cells import fit_share_axis as axis_for
 from components.html.tables.table import TableCell

@@ -5,7 +5,7 @@ from typing import Final
 
 from components.html.format import DASH, count, duration, number, share
 from components.html.markup import EMPTY, Markup, fill, join, link
-from components.html.panel import notice_html, paragraph, wrap
+from components.html.pieces import notice_html, paragraph, wrap
 from components.html.tables.range_table import range_row, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement

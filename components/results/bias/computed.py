@@ -8,13 +8,8 @@ from typing import Any, Final, TypeVar
 
 import pandas as pd
 
+from components.filtering import filters
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import (
-    ALL_CHOICE,
-    Filter,
-    judge_rows_or_people_rows,
-    short_rater_names,
-)
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import UNUSABLE
 from metrics.catalogue.option_records import GRADE_ENTROPY
@@ -95,7 +90,7 @@ class BiasCounts(Memo):
     def __init__(self, frame: pd.DataFrame, model_sets: int = 1) -> None:
         """Count the verdicts of a frame. `model_sets`: number of sets of models from which the
         filter selected one, for the adjustment of p-values."""
-        rows = judge_rows_or_people_rows(frame)
+        rows = filters.judge_rows_or_people_rows(frame)
         self.model_sets = model_sets
         self.option_counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
         self.max_options = self.option_counts[-1]
@@ -122,13 +117,13 @@ class Bias(Memo):
     """Position-bias measures of a study under one filter, from which all bias panels are drawn."""
 
     counts: BiasCounts
-    filter: Filter = field(default_factory=Filter)
+    filter: filters.Filter = field(default_factory=filters.Filter)
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def _selected_value_by_column(self) -> dict[str, str]:
         chosen = {name: getattr(self.filter, name) for name in CELL_COLUMNS}
-        return {name: value for name, value in chosen.items() if value != ALL_CHOICE}
+        return {name: value for name, value in chosen.items() if value != filters.ALL_CHOICE}
 
     @cached_property
     def of_all_raters(self) -> "Bias":
@@ -188,7 +183,7 @@ class Bias(Memo):
     def names(self) -> dict[CellKey, str]:
         """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_cells`: for pairs,
         the most consistent first."""
-        return short_rater_names(self.sort_cells(self.by_rater))
+        return filters.short_rater_names(self.sort_cells(self.by_rater))
 
     def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) sorted by consistency or, with more than two options,
@@ -291,11 +286,11 @@ def load_bias(filtered: FilteredStudy) -> Bias:
     """The bias measures of a filtered study; verdicts are counted once per version of the study."""
     chosen = filtered.filter
     # Filters on columns that the cells do not have are applied before counting.
-    outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
+    outside = filters.Filter(contestants=chosen.contestants, suspects=chosen.suspects)
 
     def count_verdicts() -> BiasCounts:
         frame = filtered.unfiltered_frame
-        if outside == Filter():
+        if outside == filters.Filter():
             return BiasCounts(frame)
         return BiasCounts(outside.apply(frame), count_model_sets(frame, outside))
 
@@ -305,7 +300,7 @@ def load_bias(filtered: FilteredStudy) -> Bias:
     return filtered.memoise(("bias", chosen), build_bias)
 
 
-def count_model_sets(frame: pd.DataFrame, chosen: Filter) -> int:
+def count_model_sets(frame: pd.DataFrame, chosen: filters.Filter) -> int:
     """Number of sets of models with as many models as the filter selects, for the adjustment of
     p-values: a reader may look at each of these sets."""
     return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

@@ -16,12 +16,7 @@ from components.results.bias.computed import CELL_COLUMNS, Bias, load_bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
-from metrics.position.order_tests import (
-    OrderTest,
-    entropy_null_band,
-    order_set_entropy,
-    permutation_test,
-)
+from metrics.position import order_tests
 from metrics.position.position_measures import slot_shares
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 
@@ -39,7 +34,7 @@ class OptionModelRow:
     judge: str
     prompt: str
     model: ChoiceModel
-    permutation: OrderTest
+    permutation: order_tests.OrderTest
     entropy: float | None = None
     """Entropy of the slots chosen, divided by log2 N, of the choices that the test permutes."""
     null_band: tuple[float, float] | None = None
@@ -75,10 +70,10 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     found = []
     for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
         rng = np.random.default_rng(SEED)
-        test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
+        test = order_tests.permutation_test(part, options, rng, PERMUTATION_ROUNDS)
         model = fit_choice_model(part, min_options=options)
-        band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-        chosen = order_set_entropy(part, options)
+        band = order_tests.entropy_null_band(part, rng, options, BAND_ROUNDS)
+        chosen = order_tests.order_set_entropy(part, options)
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
     return tuple(found)
 
@@ -103,14 +98,13 @@ ENTROPY_BAND_SUBTITLE: Final = (
 )
 EVENNESS_RULE: Final = (
     "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
-    "effect. The choices of each item are permuted over its orders, and the band "
-    "reaches from the 2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation "
-    "test has p < .05 after Holm's adjustment over all rows, also those that the filter hides; "
-    "with several prompts p is doubled, because single prompts and all prompts are tested. "
-    "With a larger p: “within chance” if the entropy lies in the band, “not significant” below it. "
-    "Band and test use the most frequent choice in each order; the entropy printed in the cell "
-    "counts all choices, repeats included. "
-    "Only cells “≠ even” have a colour; it is full at the lowest of them."
+    "effect. The choices of each item are permuted over its orders, and the band reaches from the "
+    "2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation test has p < .05 "
+    "after Holm's adjustment over all rows, also those that the filter hides; with several prompts "
+    "p is doubled, because single prompts and all prompts are tested. With a larger p: “within "
+    "chance” if the entropy lies in the band, “not significant” below it. Band and test use the "
+    "most frequent choice in each order; the entropy printed in the cell counts all choices, "
+    "repeats included. Only cells “≠ even” have a colour; it is full at the lowest of them."
 )
 
 
@@ -216,6 +210,6 @@ def _compute_evenness_by_cell(
 
 def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
-    p = permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
-    band = entropy_null_band(rows, rng, options, BAND_ROUNDS)
-    return order_set_entropy(rows, options), band, p
+    p = order_tests.permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
+    band = order_tests.entropy_null_band(rows, rng, options, BAND_ROUNDS)
+    return order_tests.order_set_entropy(rows, options), band, p

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import count, even_share, interval, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup
-from components.html.panel import FlipRow, Kpi, empty_state, flips_table, kpi_strip
-from components.html.pieces import share_kpi, unusable_replies_kpi
+from components.html.pieces import Kpi, empty_state, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.tables.forest_cells import Axis, axis_html, forest_html, value_html
+from components.html.tables.forest_tables import FlipRow, flips_table
 from components.html.templates import macros
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.flip_leans import flip_leans

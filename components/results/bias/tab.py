@@ -5,7 +5,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count, slot_name
 from components.html.markup import EMPTY, Markup
-from components.html.panel import LegendMark, panel_heading
+from components.html.pieces import LegendMark, panel_heading
 from components.results.bias import bias_matrix, many_options, option_tests, pair_tests
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import (

@@ -9,10 +9,10 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, STUDY_RULE, Filter
 from components.filtering.raters import Raters
 from components.html import format as formats
-from components.html import panel
+from components.html import pieces
 from components.html.format import DASH, NARROW_SPACE, count, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.tables.forest_cells import Axis
+from components.html.tables.forest_cells import Axis, forest_html
 from components.html.tables.table import plain_table
 from components.html.tables.value_table import (
     PERCENT,
@@ -48,7 +48,7 @@ def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
     """HTML of the report card of one rater (a judge with a prompt), or a message if no verdict of
     this rater passes the filters; with `unfolded`, its lower part is open."""
     if rater not in raters.filtered_rater_names:
-        return panel.empty_state(
+        return pieces.empty_state(
             "There is no judge to report on.",
             "No judge's verdict passes these filters. Run the study or remove a filter. For "
             "verdicts by people, see the view Agreement.",
@@ -60,7 +60,7 @@ def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
         head = _card_head(card, count(points.arrangement_count, "arrangement"))
         top = [head, told, _single_answer_measure_table(points)]
         made = _CARD.report(top, [], EMPTY, [_cost_html(card)], unfolded)
-        return made + panel.how_computed(points.how_computed_text)
+        return made + pieces.how_computed(points.how_computed_text)
     said = [(one.text, one.threshold) for one in card_sentences(card.facts, card.text_by_key)]
     told = _CARD.sentences(said, " eh-claim")
     top = [_card_head(card, _orders_text(card)), told, show_measures(card)]
@@ -70,7 +70,7 @@ def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
         right = _flip_examples_html(card)
     below = [_published_accuracy_table(card), _cost_html(card)]
     made = _CARD.report(top, left, right, below, unfolded)
-    return made + panel.how_computed(_how_computed_text(card))
+    return made + pieces.how_computed(_how_computed_text(card))
 
 
 def _single_answer_measure_table(card: PointCard) -> Markup:
@@ -103,7 +103,7 @@ def report_cards(filtered: FilteredStudy) -> Markup:
         for name in names[:MAX_CARDS]
     )
     left = len(names) - MAX_CARDS
-    more = panel.wrap(fill("<p>The page has {}.</p>", count(left, "more card")))
+    more = pieces.wrap(fill("<p>The page has {}.</p>", count(left, "more card")))
     return cards + more if left > 0 else cards
 
 
@@ -163,8 +163,8 @@ def _slot_bars(card: ReportCard) -> Any:
 def _consistency_by_category_html(card: ReportCard) -> Any:
     known = {name: e for name, e in card.consistency_by_category.items() if e.value is not None}
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
-    axis = panel.Axis(chance=card.chance_consistency)
-    rows = [(name, estimate, panel.forest_html(estimate, axis)) for name, estimate in ranked]
+    axis = Axis(chance=card.chance_consistency)
+    rows = [(name, estimate, forest_html(estimate, axis)) for name, estimate in ranked]
     return _CARD.categories(card, rows) if rows else EMPTY
 
 
@@ -183,7 +183,7 @@ def _flip_examples_html(card: ReportCard) -> Any:
     examples = [
         {
             "question": formats.truncate(questions.get(line.item) or line.item, MAX_QUESTION_CHARS),
-            "chips": join(panel.verdict_chip(mark.pick) for mark in line.verdicts[:6]),
+            "chips": join(pieces.verdict_chip(mark.pick) for mark in line.verdicts[:6]),
             "names": line.model_names,
             "select": card.inspect_filters | {"flipped": True, "key": keys.get(line.seqs[0], "")},
         }

@@ -24,15 +24,9 @@ from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
+from metrics.position import position_measures
 from metrics.position.label_effect import slot_and_label_effects
 from metrics.position.order_effect import order_effect, repeat_similarity
-from metrics.position.position_measures import (
-    CONSISTENCY,
-    accuracy_lead,
-    flip_counts,
-    slot_shares,
-    tie_rate,
-)
 from metrics.position.position_tallies import picks_with_known_answer
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
@@ -140,15 +134,15 @@ class CardMeasures:
     @cached_property
     def flips(self) -> dict[str, int]:
         """Numbers of pairs, flips, and flips toward each position; keys as in `flip_counts`."""
-        return flip_counts(self.rows)
+        return position_measures.flip_counts(self.rows)
 
     @cached_property
     def decisive_shares_by_slot(self) -> list[Estimate]:
-        return slot_shares(self.rows, self.max_options)
+        return position_measures.slot_shares(self.rows, self.max_options)
 
     @cached_property
     def tie_share(self) -> Estimate:
-        return tie_rate(self.rows)
+        return position_measures.tie_rate(self.rows)
 
     @cached_property
     def fitted_position_model(self) -> PositionModel:
@@ -270,7 +264,7 @@ class CardMeasures:
     @cached_property
     def consistency_by_category(self) -> dict[str, Estimate]:
         """Category -> consistency of this rater in it."""
-        got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
+        got = position_measures.CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
         return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
 
     @cached_property
@@ -293,7 +287,7 @@ class CardMeasures:
     def accuracy_lead(self) -> Estimate:
         """Accuracy minus chance; no value unless the better answers are known by design."""
         known = self.raters.known_answer_source == "design"
-        return accuracy_lead(self.rows) if known else Estimate(None)
+        return position_measures.accuracy_lead(self.rows) if known else Estimate(None)
 
     @cached_property
     def tie_share_where_known(self) -> float | None:

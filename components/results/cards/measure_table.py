@@ -11,7 +11,7 @@ from typing import Any, Final
 from components.html import format as formats
 from components.html.format import number, points, share, spaced_ci
 from components.html.markup import Markup
-from components.html.panel import Axis, forest_html
+from components.html.tables.forest_cells import Axis, forest_html
 from components.html.tables.value_table import STYLES, NumberStyle
 from components.html.templates import macros
 from components.results.cards.report_card import ReportCard

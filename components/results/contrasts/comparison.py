@@ -7,7 +7,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import cache_in_filtered_study
 from components.html.format import NARROW_SPACE
 from components.html.markup import Markup, join
-from components.html.panel import panel_html
+from components.html.pieces import panel_html
 from components.html.templates import macros
 from components.results.contrasts import measure_families, panels, sides
 from components.results.contrasts.computed import PairedSides

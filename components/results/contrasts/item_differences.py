@@ -9,7 +9,7 @@ import numpy as np
 
 from components.html.format import count, number, share
 from components.html.markup import Markup
-from components.html.panel import empty_state
+from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.sides import LEFT, RIGHT

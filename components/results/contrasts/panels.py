@@ -7,8 +7,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import is_agreement_with_people
 from components.html.format import NARROW_SPACE, count, number, points, spaced_ci
 from components.html.markup import Markup
-from components.html.panel import Axis, axis_html, empty_state
-from components.html.tables.forest_cells import fit_share_axis
+from components.html.pieces import empty_state
+from components.html.tables.forest_cells import Axis, axis_html, fit_share_axis
 from components.html.tables.range_table import difference_track
 from components.html.templates import macros
 from components.results.contrasts import computed

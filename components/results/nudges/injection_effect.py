@@ -16,7 +16,7 @@ from components.filtering.filters import WITH_SUSPECTS, WITHOUT_SUSPECTS, rater_
 from components.filtering.memo import memoise_by_study
 from components.html.format import DASH, NARROW_SPACE, count, percent, share
 from components.html.markup import EMPTY, Markup
-from components.html.panel import Action, notice_html, panel_html
+from components.html.pieces import Action, notice_html, panel_html
 from components.html.tables.table import plain_table
 from components.inspect.injection_marks import texts_shown
 from components.inspect.url_selection import ONLY_SUSPECTS

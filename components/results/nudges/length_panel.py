@@ -9,7 +9,7 @@ from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters, known_answer_source
 from components.html.format import count, number, percent, share, spaced_ci
 from components.html.markup import Markup, escape, escape_plot, fill
-from components.html.panel import empty_state
+from components.html.pieces import empty_state
 from components.html.tables import value_table as tables
 from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.ratings.conditional_logit import largest_first_sort_key

@@ -6,7 +6,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup
-from components.html.panel import LegendMark, panel_heading
+from components.html.pieces import LegendMark, panel_heading
 from components.results.nudges import injection_effect, length_panel, twin_panels
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from metrics.win_rates.length_effects import length_preference

@@ -7,7 +7,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.html.format import DASH, count, interval, number, spaced_ci
 from components.html.markup import Markup
-from components.html.panel import LegendMark, panel_heading
+from components.html.pieces import LegendMark, panel_heading
 from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.value_table import value_table
 from components.html.templates import macros

@@ -20,8 +20,7 @@ from components.html.format import (
 )
 from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import notice_html, wrap
-from components.html.pieces import kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.pieces import kpi_strip, notice_html, share_kpi, unusable_replies_kpi, wrap
 from components.html.scales import ColourScale
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, value_cell

@@ -9,9 +9,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
 from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
-from components.html.panel import Axis, notice_html, wrap
+from components.html.pieces import notice_html, wrap
 from components.html.tables import typed_columns
-from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.forest_cells import Axis, fit_share_axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail

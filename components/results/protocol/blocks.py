@@ -6,8 +6,7 @@ from typing import Any
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.markup import EMPTY, Markup
-from components.html.panel import Kpi, empty_state, kpi_strip, panel_heading
-from components.html.pieces import unusable_replies_kpi
+from components.html.pieces import Kpi, empty_state, kpi_strip, panel_heading, unusable_replies_kpi
 from components.results.protocol import (
     creation_panels,
     game_panels,

@@ -14,10 +14,10 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
 from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import Axis, Kpi, empty_state, paragraph, wrap
+from components.html.pieces import Kpi, empty_state, paragraph, wrap
 from components.html.tables import range_table
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.forest_cells import Axis, fit_share_axis
 from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_legend, level_table
 from components.results.protocol import sections as protocol_sections
 from metrics.estimation.row_selection import add_column_by_item, people_mask
@@ -352,10 +352,9 @@ def creation_headline(filtered: FilteredStudy, found: Sequence[CreationRow]) -> 
     side = "is significantly behind" if (best.reward.high or 0) < 0 else side
     lead = (
         f"The Reward of {best.model} is {number(best.reward.value, 1, signed=True)}"
-        f"{spaced_ci(best.reward)}: its mean verdict against {against}, from −100 "
-        "(always much worse) to 100 (always much better). It wins "
-        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
-        "replies are left out."
+        f"{spaced_ci(best.reward)}: its mean verdict against {against}, from −100 (always much "
+        f"worse) to 100 (always much better). It wins {share(best.win_rate.value, 0)} of its "
+        "verdicts. Both orders are pooled; unusable replies are left out."
     )
     highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
     return f"{highest}; this model {side} {against}.", lead

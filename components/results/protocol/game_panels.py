@@ -16,19 +16,15 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
 from components.html.format import count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import Axis, Kpi, empty_state, paragraph
+from components.html.pieces import Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_axis, tick_steps_from
+from components.html.tables.forest_cells import Axis, fit_axis, tick_steps_from
 from components.results.protocol.sections import judge_rows_or_votes, rows_by_rater
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.score_scale import ScoreScale
-from metrics.protocols.creation_levels import (
-    PromptRatings,
-    ratings_by_prompt,
-    single_answer_ratings,
-)
+from metrics.protocols import creation_levels
 from metrics.ratings.battles import STRONG_WINS
 from metrics.ratings.bradley_terry import connected_leaderboards
 from metrics.win_rates.win_rates import win_loss_record, win_rate
@@ -198,7 +194,7 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's mean rating and, with several categories, a matrix of mean ratings
     by category; a message without ratings."""
     rows = load_rating_rows(filtered)
-    found = ratings_by_prompt(rows) if len(rows) else {}
+    found = creation_levels.ratings_by_prompt(rows) if len(rows) else {}
     if not found:
         why = "To get single ratings, use the prompt mt-bench-single, which rates one answer at a "
         return empty_state("No single ratings.", f"{why}time.")
@@ -238,7 +234,7 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale
     if len(columns) < 2:
         return EMPTY
     for column in columns:
-        part = single_answer_ratings(rows[rows["category"] == column.name])
+        part = creation_levels.single_answer_ratings(rows[rows["category"] == column.name])
         cells |= {(model, column.name): got for model, got in part.items()}
     colours = rating_colours(scale, float(rows["score_0"].max()))
     keys = ("contestant", "category")
@@ -309,7 +305,7 @@ def _weighted_ratings_table(filtered: FilteredStudy) -> Markup:
 # -- headline and key numbers --------------------------------------------------------------------
 
 
-def _ratings_title(found: Mapping[str, PromptRatings]) -> str:
+def _ratings_title(found: Mapping[str, creation_levels.PromptRatings]) -> str:
     """Headline: the model with the highest rating by each prompt in `found`, for at most
     MAX_TITLE_RATINGS prompts."""
     parts = []
@@ -333,7 +329,7 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     best = _model_with_best_rate(filtered)
     if best is None:
         ratings = load_rating_rows(filtered)
-        if found := ratings_by_prompt(ratings) if len(ratings) else {}:
+        if found := creation_levels.ratings_by_prompt(ratings) if len(ratings) else {}:
             return _ratings_title(found), "Ratings are averaged for each item, then over items."
         return "No verdicts yet.", "Results appear here while the study runs."
     conflicts = game_conflicts(filtered)

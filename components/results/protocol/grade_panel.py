@@ -18,7 +18,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, bold_and_code_html, fill, join
-from components.html.panel import Kpi, empty_state, paragraph, wrap
+from components.html.pieces import Kpi, empty_state, paragraph, wrap
 from components.html.tables import value_table as tables
 from components.results.protocol.paper_tables import GRADE_PROMPTS
 from components.results.protocol.sections import judge_rows_or_votes

@@ -6,10 +6,10 @@ from components.html import scales
 from components.html.format import count, number
 from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, escape, fill
-from components.html.panel import Axis, notice_html, paragraph, wrap
+from components.html.pieces import notice_html, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables import value_table as tables
-from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.forest_cells import Axis, fit_share_axis
 from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_legend, level_table
 from components.html.templates import macros
 from components.results.protocol import paper_tables

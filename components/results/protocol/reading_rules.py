@@ -9,7 +9,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, percent, share
 from components.html.markup import Markup, fill
-from components.html.panel import empty_state, paragraph
+from components.html.pieces import empty_state, paragraph
 from components.html.tables import value_table as tables
 from components.results.protocol.grade_panel import load_choice_rows
 from components.results.protocol.sections import rows_by_rater

@@ -7,14 +7,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import count, number
 from components.html.heatmap import scale_html
 from components.html.markup import Markup, bold_and_code_html, fill
-from components.html.panel import empty_state, notice_html, wrap
+from components.html.pieces import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables.value_table import SCORE
 from components.results.protocol.creation_panels import creation_rows

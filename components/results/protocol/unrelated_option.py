@@ -13,7 +13,7 @@ from components.html import scales
 from components.html.format import number
 from components.html.heatmap import scale_html
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import empty_state, no_difference_badge, paragraph, wrap
+from components.html.pieces import empty_state, no_difference_badge, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables import value_table as tables
 from components.results.protocol import grade_panel

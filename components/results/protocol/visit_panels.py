@@ -11,7 +11,7 @@ from components.filtering.memo import memoise_by_study
 from components.html import heatmap, scales
 from components.html.format import count, join_names, number, share
 from components.html.markup import EMPTY, Markup, escape, fill
-from components.html.panel import empty_state, paragraph
+from components.html.pieces import empty_state, paragraph
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import Axis, fit_axis, tick_steps_from
 from components.results.protocol.sections import judge_rows_or_votes

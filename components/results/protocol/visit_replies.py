@@ -13,7 +13,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import count, dollars, number, share, spaced_ci, tokens
 from components.html.markup import Markup, fill
-from components.html.panel import Kpi, empty_state, paragraph, status_badge
+from components.html.pieces import Kpi, empty_state, paragraph, status_badge
 from components.html.tables import value_table as tables
 from components.results.protocol import visit_panels
 from components.results.protocol.sections import rows_by_rater

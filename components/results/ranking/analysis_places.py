@@ -10,7 +10,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import STRICT_RULE, Filter
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, tag
-from components.html.panel import paragraph
+from components.html.pieces import paragraph
 from components.html.tables.table import Table, TableCell, TableRow
 from components.results.view.paper_table import rank_cell
 from metrics.win_rates.first_place import (

@@ -9,10 +9,13 @@ from typing import Final
 
 import pandas as pd
 
-from components.charts.figures import Figure, elo_curve_figure
-from components.html import heatmap, panel, scales
+from components.charts.elo_chart import elo_curve_figure
+from components.charts.figure_parts import Figure
+from components.html import heatmap, pieces, scales
 from components.html.format import NARROW_SPACE, count, join_names, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, join
+from components.html.tables import forest_tables
+from components.html.tables.forest_cells import axis_html
 from components.html.templates import macros
 from components.results.ranking.computed import Ranking
 from components.results.ranking.ranking_stability import UNKNOWN_ORDER
@@ -28,7 +31,7 @@ MAX_EVIDENCE_ROWS: Final = 300_000
 """Largest number of judgements for which the page shows e-values; with more, it shows none."""
 MAX_E_VALUE: Final = 1_000_000
 TEMPLATE: Final = "results/ranking/ranking.html"
-NO_PAIRS_HTML: Final = panel.empty_state(
+NO_PAIRS_HTML: Final = pieces.empty_state(
     "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
 )
 
@@ -45,7 +48,7 @@ def leaderboard_html(ranking: Ranking) -> Markup:
     parts = [_leaderboard_table_html(board, ranking) for board in ranking.boards]
     if len(parts) > 1:
         text = "Models of different groups were never compared, so they have no common ranking."
-        parts.insert(0, panel.notice_html("warn", f"{len(parts)} groups.", text))
+        parts.insert(0, pieces.notice_html("warn", f"{len(parts)} groups.", text))
     return join(parts)
 
 
@@ -54,7 +57,7 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
     gaps = {above: board.gap(above, below) for above, below in pairwise(names)}
     people = people_ratings(board, ranking)
     rows = [
-        panel.LeaderRow(
+        forest_tables.LeaderRow(
             name,
             (ranks[name].low, ranks[name].high),
             ratings[name],
@@ -70,13 +73,13 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
         )
         for place, name in enumerate(names)
     ]
-    table = panel.leaderboard_table(rows)
+    table = forest_tables.leaderboard_table(rows)
     if board.regularised:
         text = (
             "A model won or lost every battle, so its rating has no finite estimate. A small "
             "pseudo-count was added to estimate it."
         )
-        table = panel.notice_html("warn", "Regularised.", text) + table
+        table = pieces.notice_html("warn", "Regularised.", text) + table
     return table
 
 
@@ -110,7 +113,7 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped "
         f"once the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
-    return panel.wrap(macros(TEMPLATE).evidence(text)) if parts else EMPTY
+    return pieces.wrap(macros(TEMPLATE).evidence(text)) if parts else EMPTY
 
 
 def order_comparison_html(ranking: Ranking) -> Markup:
@@ -120,7 +123,7 @@ def order_comparison_html(ranking: Ranking) -> Markup:
     if both is None:
         return NO_PAIRS_HTML
     if not ranking.has_known_order:
-        return panel.empty_state(
+        return pieces.empty_state(
             "No order here.", f"{UNKNOWN_ORDER[0].upper()}{UNKNOWN_ORDER[1:]}."
         )
     if one is None or two is None:
@@ -128,12 +131,14 @@ def order_comparison_html(ranking: Ranking) -> Markup:
             "Every pair was judged in one order only. Run the study in both orders to see the "
             "effect of the order."
         )
-        return panel.empty_state("One order only.", text)
+        return pieces.empty_state("One order only.", text)
     boards = (one, two, both)
     ends = [rating for board in boards for rating in board.ratings.values()]
-    axis = panel.fit_rating_axis([panel.LeaderRow("", (1, 1), rating) for rating in ends])
+    axis = forest_tables.fit_rating_axis(
+        [forest_tables.LeaderRow("", (1, 1), rating) for rating in ends]
+    )
     rows = [_order_row(name, ranking, boards) for name in both.names]
-    return panel.wrap(macros(TEMPLATE).orders(rows, axis, panel.axis_html(axis)))
+    return pieces.wrap(macros(TEMPLATE).orders(rows, axis, axis_html(axis)))
 
 
 def _order_row(
@@ -150,7 +155,7 @@ def _order_row(
     ]
     return {
         "name": name,
-        "swatch": panel.contestant_swatch(ranking.colour_indices.get(name, 0)),
+        "swatch": forest_tables.contestant_swatch(ranking.colour_indices.get(name, 0)),
         "ranks": [str(board.ranks[name]) if name in board.names else "–" for board in boards],
         "orders": ratings[:2],
         "both": ratings[2] or Estimate(None),
@@ -203,13 +208,13 @@ def convergence_badge(ranking: Ranking) -> Markup:
         if (rated := curve.table.get(name)) is not None and _is_outside_band(rated, limit)
     }
     if not away:
-        return panel.wrap(macros(TEMPLATE).converged(_outside_band_text(curve)))
+        return pieces.wrap(macros(TEMPLATE).converged(_outside_band_text(curve)))
     most = max(away, key=lambda name: round(abs(away[name]), 6))
     text = (
         f"the Elo of {most} differs by {points(count(round(abs(away[most]))))} from its "
         "Bradley–Terry rating"
     )
-    return panel.wrap(macros(TEMPLATE).not_converged(text, ", ".join(away)))
+    return pieces.wrap(macros(TEMPLATE).not_converged(text, ", ".join(away)))
 
 
 def _is_outside_band(rated: EloRating, rating: float) -> bool:

@@ -6,7 +6,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import cache_in_filtered_study
 from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import empty_state, notice_html, wrap
+from components.html.pieces import empty_state, notice_html, wrap
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.results.view.paper_table import rank_cell

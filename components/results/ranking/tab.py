@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy, counting_rule_cla
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count, number
 from components.html.markup import EMPTY, Markup
-from components.html.panel import LegendMark, finding_html, panel_heading, paragraph
+from components.html.pieces import LegendMark, finding_html, panel_heading, paragraph
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.pass_fail.scores.computed import (

@@ -6,7 +6,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import Axis
+from components.html.tables.forest_cells import Axis
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import ROUND_PERCENT, SCORE, STYLES
 from components.html.templates import macros
@@ -20,15 +20,11 @@ from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import last_version
 from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
+from metrics.summary.alignment import alignment_text
 from metrics.summary.alignment.alignment_section import (
     LookResult,
     compare_latest_candidates,
     read_alignment_inputs,
-)
-from metrics.summary.alignment.alignment_text import (
-    effects_with_column,
-    format_status,
-    format_twin_effect,
 )
 from metrics.summary.alignment.candidate_table import CandidateLine, CandidateTable
 from metrics.summary.alignment.learn_mistakes import JudgeMistakes, judge_mistakes
@@ -284,7 +280,7 @@ def _candidate_columns(table: CandidateTable) -> list[TypedColumn]:
         agreement = replace(AGREEMENT, head=f"{RECORDS['scores.within_one'].name}, %")
     plot = TypedColumn("", lambda line: line.agreement, axis=Axis())
     difference = measure_column("candidate_difference", "difference", "Difference")
-    effects = [_effect_column(one.key) for one in effects_with_column(table)]
+    effects = [_effect_column(one.key) for one in alignment_text.effects_with_column(table)]
     return [plot, agreement, difference, *effects]
 
 
@@ -305,10 +301,10 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
         return result.call_count(line.prompt)
 
     def twins(line: CandidateLine) -> str:
-        return format_twin_effect(line.prompt, result)
+        return alignment_text.format_twin_effect(line.prompt, result)
 
     def status(line: CandidateLine) -> str:
-        return "" if line.status == "today" else format_status(line, table)
+        return "" if line.status == "today" else alignment_text.format_status(line, table)
 
     more = [
         TypedColumn("Calls", calls, tip="calls on the hold-out"),

@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import cache_in_filtered_study
 from components.html.format import NARROW_SPACE, count, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
-from components.html.panel import empty_state, wrap
+from components.html.pieces import empty_state, wrap
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle

@@ -3,7 +3,7 @@
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html import panel as pieces
+from components.html import pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.pass_fail.scores.computed import (

@@ -14,10 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from components.charts.figures import Figure
+from components.charts.figure_parts import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import EMPTY, Markup
-from components.html.panel import LegendMark
+from components.html.pieces import LegendMark
 from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import PaperTable
 

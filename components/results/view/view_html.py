@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from components.html.markup import EMPTY, Markup, join
-from components.html.panel import how_computed, panel_heading
+from components.html.pieces import how_computed, panel_heading
 from components.html.templates import macros
 from components.layout.glossary import mark_terms
 from components.results.view.result_view import Control, ControlState, Panel, PanelGroup, View

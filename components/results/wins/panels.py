@@ -12,8 +12,9 @@ from components.filtering.raters import Raters
 from components.html import heatmap, scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill
-from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
+from components.html.pieces import Action, empty_state, notice_html, panel_html
 from components.html.tables import value_table as tables
+from components.html.tables.forest_cells import Axis
 from components.html.tables.level_stacks import level_legend, level_table
 from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
@@ -130,9 +131,8 @@ def _missing_verdicts_notice(
         excluded, tie = ("was excluded", "a tie") if one else ("were excluded", "ties")
         counted = excluded if ties else f"counted as {tie}"
         text += (
-            f"If {'it' if one else 'the missing verdicts'} {counted}, the win "
-            f"rate of {best} would be {number(100 * other.value, 1)} instead of "
-            f"{now}{NARROW_SPACE}%. "
+            f"If {'it' if one else 'the missing verdicts'} {counted}, the win rate of {best} would "
+            f"be {number(100 * other.value, 1)} instead of {now}{NARROW_SPACE}%. "
         )
     if span is not None:
         low, high = map(share, span)

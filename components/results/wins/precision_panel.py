@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import count, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup, escape, fill
-from components.html.panel import paragraph
+from components.html.pieces import paragraph
 from components.html.tables import value_table as tables
 from components.results.wins.panels import study_win_rates
 from metrics.estimation.planning.variance_components import ITEM, REPEAT

@@ -5,7 +5,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count
-from components.html.panel import panel_heading
+from components.html.pieces import panel_heading
 from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import (
     PaperTable,
@@ -133,13 +133,12 @@ JURY: Final = Panel(
     "Jury and tie models",
     "win rates by the majority of judges, and ratings with ties as a third outcome",
     how="Jury: each judge's orders are combined into one verdict, then the strict majority of all "
-    "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − "
-    "1)·r)` independent judges, r the mean correlation of two judges' errors, where the better "
-    "answers are known. Without them only the correlation of verdicts is stated: judges that are "
-    "mostly right agree without sharing errors.\n\nDavidson: `P(tie) "
-    "= ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two "
-    "models, ν and κ the tie parameters, Z the normalising constant. Both give the order of "
-    "Bradley–Terry on other scales.",
+    "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − 1)·r)` "
+    "independent judges, r the mean correlation of two judges' errors, where the better answers "
+    "are known. Without them only the correlation of verdicts is stated: judges that are mostly "
+    "right agree without sharing errors.\n\nDavidson: `P(tie) = ν√(αβ)/Z`; Rao–Kupper: `P(win) = "
+    "α/(α + κβ)`. α and β are the strengths of the two models, ν and κ the tie parameters, Z the "
+    "normalising constant. Both give the order of Bradley–Terry on other scales.",
     json_keys=(
         "jury.win_rate.*",
         "jury.bounds.*",

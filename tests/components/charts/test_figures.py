@@ -9,9 +9,11 @@ import re
 
 import pytest
 
-from components.charts import figures
-from components.charts.figures import FirstSharePoint, SlotRow
+from components.charts.elo_chart import elo_curve_figure
+from components.charts.figure_parts import MAX_POINTS, Figure
+from components.charts.run_charts import FirstSharePoint, live_first_share_figure, win_rate_figure
 from components.charts.scatter import ScatterPlot, scatter_figure
+from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from studies.domain import Estimate
 
 EVIL = '<img src=x onerror="alert(1)"> $x$ %{y} ${z} &lt;'
@@ -20,27 +22,25 @@ UNDRAWN = ("customdata", "meta", "summary", "table")
 """What Plotly never gets to print: it travels back with a click, is read aloud, or downloaded."""
 
 
-def sample_figures() -> dict[str, figures.Figure]:
+def sample_figures() -> dict[str, Figure]:
     battles, curve = [0, 1, 2], [1000.0, 1010.0, 1005.0]
     share = Estimate(0.6, 0.5, 0.7, 100, 20)
     return {
-        "elo": figures.elo_curve_figure(
+        "elo": elo_curve_figure(
             battles,
             {EVIL: curve, "b": curve},
             band={EVIL: (curve, curve)},
             bradley_terry={"b": 990},
         ),
-        "elo without battles": figures.elo_curve_figure([], {"a": []}),
-        "share": figures.live_first_share_figure(
+        "elo without battles": elo_curve_figure([], {"a": []}),
+        "share": live_first_share_figure(
             [FirstSharePoint(3, 0.66, 0.2, 0.9), FirstSharePoint(9, 0.4, 0.3, 0.49)]
         ),
-        "share without verdicts": figures.live_first_share_figure([]),
-        "wins": figures.win_rate_figure({EVIL: share, "b": NOTHING}),
-        "two slots": figures.slot_histogram_figure([SlotRow(EVIL, [share, share], share)]),
-        "no slots": figures.slot_histogram_figure([]),
-        "four slots": figures.slot_histogram_figure(
-            [SlotRow(EVIL, [share, share, NOTHING, share])]
-        ),
+        "share without verdicts": live_first_share_figure([]),
+        "wins": win_rate_figure({EVIL: share, "b": NOTHING}),
+        "two slots": slot_histogram_figure([SlotRow(EVIL, [share, share], share)]),
+        "no slots": slot_histogram_figure([]),
+        "four slots": slot_histogram_figure([SlotRow(EVIL, [share, share, NOTHING, share])]),
     }
 
 
@@ -77,15 +77,15 @@ def test_every_figure_says_in_words_what_it_shows_and_keeps_the_zoom(name):
 
 
 def test_a_click_sends_the_name_as_it_is_in_the_data():
-    figure = figures.win_rate_figure({EVIL: Estimate(0.6, 0.5, 0.7, 100, 20)})
+    figure = win_rate_figure({EVIL: Estimate(0.6, 0.5, 0.7, 100, 20)})
     assert figure["data"][0]["customdata"] == [{"contestant": EVIL}]
-    curve = figures.elo_curve_figure([0, 1], {EVIL: [1000, 1001]})
+    curve = elo_curve_figure([0, 1], {EVIL: [1000, 1001]})
     assert curve["data"][0]["meta"] == {"contestant": EVIL}
 
 
 def test_end_labels_are_twenty_pixels_apart_and_stay_at_their_rating():
     curves = {name: [1000.0, 1000.0 + i] for i, name in enumerate("abcde")}
-    figure = figures.elo_curve_figure([0, 100], curves, height=380)
+    figure = elo_curve_figure([0, 100], curves, height=380)
     low, high = figure["layout"]["yaxis"]["range"]
     inner = 380 - 8 - 44
     pixels = sorted(
@@ -105,7 +105,7 @@ def test_end_labels_are_twenty_pixels_apart_and_stay_at_their_rating():
 
 def test_contestants_are_dashed_from_the_sixth_and_grey_from_the_eighth():
     curves = {str(i): [1000.0, 1000.0 + 30 * i] for i in range(9)}
-    lines = figures.elo_curve_figure([0, 1], curves)["data"]
+    lines = elo_curve_figure([0, 1], curves)["data"]
     assert [line["line"]["dash"] for line in lines] == ["solid"] * 5 + ["dash"] * 2 + ["solid"] * 2
     assert lines[0]["line"] == {"color": "var(--c1)", "width": 3, "dash": "solid"}
     assert {line["line"]["color"] for line in lines[7:]} == {"var(--tie)"}
@@ -113,9 +113,9 @@ def test_contestants_are_dashed_from_the_sixth_and_grey_from_the_eighth():
 
 def test_a_long_curve_is_thinned_but_keeps_its_ends():
     length = 5000
-    figure = figures.elo_curve_figure(range(length), {"a": [1000 + i / 100 for i in range(length)]})
+    figure = elo_curve_figure(range(length), {"a": [1000 + i / 100 for i in range(length)]})
     x = figure["data"][0]["x"]
-    assert len(x) == figures.MAX_POINTS
+    assert len(x) == MAX_POINTS
     assert (x[0], x[-1]) == (0, length - 1)
 
 
@@ -124,20 +124,20 @@ def test_a_long_curve_is_thinned_but_keeps_its_ends():
     [(0.55, 0.7, "var(--first)"), (0.3, 0.45, "var(--second)"), (0.4, 0.6, "var(--tie)")],
 )
 def test_a_share_gets_a_slot_colour_only_when_its_interval_lies_on_one_side(low, high, colour):
-    figure = figures.live_first_share_figure([FirstSharePoint(200, (low + high) / 2, low, high)])
+    figure = live_first_share_figure([FirstSharePoint(200, (low + high) / 2, low, high)])
     assert figure["data"][1]["line"]["color"] == colour
 
 
 def test_the_range_of_a_live_share_ignores_its_first_wild_verdicts():
     # 1 of 1 is a share of 100 %; that says nothing, so the axis does not open for it.
     points = [FirstSharePoint(1, 1.0, 0.2, 1.0), FirstSharePoint(400, 0.4, 0.35, 0.45)]
-    assert figures.live_first_share_figure(points)["layout"]["yaxis"]["range"] == [0.25, 0.75]
+    assert live_first_share_figure(points)["layout"]["yaxis"]["range"] == [0.25, 0.75]
     wild = [*points, FirstSharePoint(500, 0.9, 0.85, 0.94)]
-    assert figures.live_first_share_figure(wild)["layout"]["yaxis"]["range"] == [0, 1]
+    assert live_first_share_figure(wild)["layout"]["yaxis"]["range"] == [0, 1]
 
 
 def test_too_few_items_give_a_hollow_dot_without_whisker():
-    figure = figures.win_rate_figure({"math": Estimate(0.8, 0.3, 1.0, n=30, items=3)})
+    figure = win_rate_figure({"math": Estimate(0.8, 0.3, 1.0, n=30, items=3)})
     dot = figure["data"][0]
     assert dot["marker"]["symbol"] == "circle-open"
     assert dot["error_x"] == {"visible": False}
@@ -145,7 +145,7 @@ def test_too_few_items_give_a_hollow_dot_without_whisker():
 
 
 def test_an_unknown_share_draws_no_bar_and_no_whisker():
-    figure = figures.slot_histogram_figure([SlotRow("j", [Estimate(0.6, 0.5, 0.7, 9), NOTHING])])
+    figure = slot_histogram_figure([SlotRow("j", [Estimate(0.6, 0.5, 0.7, 9), NOTHING])])
     second = figure["data"][1]
     assert second["x"] == [None]
     assert second["error_x"]["array"] == [0.0]
@@ -153,7 +153,7 @@ def test_an_unknown_share_draws_no_bar_and_no_whisker():
 
 def test_chance_is_one_over_the_number_of_slots():
     share = Estimate(0.25, 0.2, 0.3, 100)
-    figure = figures.slot_histogram_figure([SlotRow("j", [share] * 4)])
+    figure = slot_histogram_figure([SlotRow("j", [share] * 4)])
     assert figure["layout"]["shapes"][0]["y0"] == 0.25
     assert any("1/4: 25" in note["text"] for note in figure["layout"]["annotations"])
     assert figure["data"][0]["marker"]["color"][:3] == [
@@ -164,16 +164,14 @@ def test_chance_is_one_over_the_number_of_slots():
 
 
 def test_whiskers_reach_from_the_value_to_the_ends_of_its_interval():
-    figure = figures.win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20)})
+    figure = win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20)})
     error = figure["data"][0]["error_x"]
     assert math.isclose(error["array"][0], 0.15)
     assert math.isclose(error["arrayminus"][0], 0.1)
 
 
 def test_names_are_shorter_where_the_box_is_narrow():
-    figure = figures.win_rate_figure(
-        {"a-contestant-with-a-long-name": Estimate(0.5, 0.4, 0.6, 9, 9)}
-    )
+    figure = win_rate_figure({"a-contestant-with-a-long-name": Estimate(0.5, 0.4, 0.6, 9, 9)})
     assert figure["narrow"]["margin.l"] < figure["layout"]["margin"]["l"]
     assert figure["narrow"]["annotations"][0]["text"] == "a-contestant-…"
 
@@ -187,9 +185,9 @@ def test_every_figure_brings_its_numbers_along(name):
 
 
 def test_the_numbers_of_a_chart_are_its_estimates():
-    figure = figures.win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20, "share")})
+    figure = win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20, "share")})
     assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
-    curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, bradley_terry={"a": 1010.0})
+    curve = elo_curve_figure([0, 1], {"a": [1000, 1002]}, bradley_terry={"a": 1010.0})
     assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]
 
 
@@ -197,15 +195,13 @@ def test_every_row_of_bars_adds_its_height():
     """A row of two positions 55 pixels, of more positions 19 for each; 52 for the axes."""
     share = Estimate(0.5, 0.4, 0.6, 9)
     for slots, rows, height in ((2, 1, 107), (2, 3, 217), (4, 2, 204), (4, 3, 280)):
-        bars = figures.slot_histogram_figure(
-            [SlotRow(str(k), [share] * slots) for k in range(rows)]
-        )
+        bars = slot_histogram_figure([SlotRow(str(k), [share] * slots) for k in range(rows)])
         assert bars["layout"]["height"] == height, (slots, rows)
 
 
 def test_the_number_over_a_bar_stands_at_its_end_or_at_the_end_of_its_interval():
     shares = [Estimate(0.2, 0.1, 0.3, 9), Estimate(0.5, n=1), NOTHING]
-    figure = figures.slot_histogram_figure([SlotRow("j", shares)])
+    figure = slot_histogram_figure([SlotRow("j", shares)])
     numbers = [(note["x"], note["y"]) for note in figure["layout"]["annotations"][:-1]]
     assert numbers == [(0, 0.3), (1, 0.5)]
     assert figure["layout"]["yaxis"]["range"] == [0, pytest.approx(0.5 * 1.18)]
@@ -246,7 +242,7 @@ def test_bars_of_a_row_touch_and_their_row_is_centred():
     """Bars of two positions are 0.4 rows apart, of four positions 0.2; a bar is 18 % thinner."""
     share = Estimate(0.5, 0.4, 0.55, 9)
     for slots, first in ((2, [-0.2, 0.2]), (4, [-0.3, -0.1, 0.1, 0.3])):
-        figure = figures.slot_histogram_figure([SlotRow(name, [share] * slots) for name in "ab"])
+        figure = slot_histogram_figure([SlotRow(name, [share] * slots) for name in "ab"])
         for bar, place in zip(figure["data"], first, strict=True):
             assert bar["y"] == pytest.approx([place, 1 + place])
             assert bar["width"] == pytest.approx(0.82 * 0.8 / slots)
@@ -260,7 +256,7 @@ def test_bars_of_a_row_touch_and_their_row_is_centred():
 
 def test_upright_bars_are_named_and_measured_in_percent():
     shares = [Estimate(0.6, 0.5, 0.7, 9), Estimate(0.25, 0.2, 0.3, 9), NOTHING]
-    layout = figures.slot_histogram_figure([SlotRow("j", shares)])["layout"]
+    layout = slot_histogram_figure([SlotRow("j", shares)])["layout"]
     assert (layout["xaxis"]["tickvals"], layout["xaxis"]["range"]) == ([0, 1, 2], [-0.6, 2.6])
     assert layout["xaxis"]["ticktext"] == ["1st", "2nd", "3rd"]
     ticks = layout["yaxis"]

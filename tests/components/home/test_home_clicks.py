@@ -13,12 +13,15 @@ import pytest
 from components.home import tab as home_tab
 from components.home.study_list import studies_html
 from components.home.tab import opens_home
+from components.home.uploaded_data import uploads_html
 from components.layout import header
-from components.study import tab as study_tab
+from components.study import form_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import read_mapping
+from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.plan.example_files import example_names, example_text
+from components.study.plan.study_preview import plan_from_text
 from judges.engine.engine import Engine
+from studies.errors import EvenhandError
 from studies.store.store import Store
 from tests.components.home.test_study_list import plan_study, run_study
 from tests.page_words import says
@@ -33,7 +36,7 @@ class Clicks:
     def __init__(self, store: Store, engine: Engine) -> None:
         self.store, self.engine = store, engine
         with gr.Blocks() as blocks:
-            top, study = header.build(), study_tab.build()
+            top, study = header.build(), form_layout_tab.build()
             with gr.Tabs() as tabs, gr.Tab() as on_tab:
                 home = home_tab.build()
             home_tab.bind(home, study, top, tabs, on_tab, store, engine)
@@ -147,12 +150,12 @@ def test_home_opens_an_address_that_names_nothing_else(
 BATTLES = "question,model_a,model_b,winner\nQ1,x,y,x\nQ2,x,y,y\n"
 
 
-def press(clicks: Clicks, path: Path, do: str) -> list[Any]:
+def press(clicks: Clicks, path: Path, do: str, judge: str = "") -> list[Any]:
     """Upload a file, and press the button `do` below what it holds."""
     path.write_text(BATTLES)
     seen = clicks.events["read_chosen_files"].fn([str(path)])[0]
     pressed = clicks.events["handle_upload_click"]
-    made = pressed.fn(seen, "", "", FormState(), {}, gr.EventData(None, {"do": do}))  # type: ignore[arg-type]
+    made = pressed.fn(seen, judge, "", FormState(), {}, gr.EventData(None, {"do": do}))  # type: ignore[arg-type]
     assert len(made) == len(pressed.outputs)
     return list(made)
 
@@ -184,3 +187,89 @@ def test_a_study_with_a_design_of_its_own_stays(clicks: Clicks, tmp_path: Path) 
     store.save_study(replace(store.study("five"), repeats=3), (), ())
     press(clicks, path, "go")
     assert {"five", "five 2"} <= {*names(clicks)} and store.study("five").repeats == 3
+
+
+def test_another_kind_is_marked_and_nothing_is_done_without_a_file(clicks, tmp_path) -> None:
+    *form, menu, tabs, seen, shown, judge, told = press_kind(clicks, tmp_path, "Answers")
+    assert form == [SKIP] * len(form) and (menu, tabs, judge, told) == (SKIP, SKIP, SKIP, "")
+    assert seen.kind == "Answers" and shown == uploads_html(seen)
+    pressed = clicks.events["handle_upload_click"]
+    event = gr.EventData(None, {"do": "go"})  # type: ignore[arg-type]
+    assert pressed.fn(None, "", "", FormState(), {}, event) == [SKIP] * len(pressed.outputs)
+
+
+def press_kind(clicks: Clicks, folder: Path, kind: str) -> list[Any]:
+    path = folder / "kinds.csv"
+    path.write_text(BATTLES)
+    read = clicks.events["read_chosen_files"].fn([str(path)])
+    assert read[1] == uploads_html(read[0]) and read[3] == ""
+    event = gr.EventData(None, {"do": "kind", "kind": kind})  # type: ignore[arg-type]
+    return list(clicks.events["handle_upload_click"].fn(read[0], "", "", FormState(), {}, event))
+
+
+def test_a_file_that_cannot_be_opened_is_named_without_its_hash(clicks, tmp_path, monkeypatch):
+    path = tmp_path / "bad.csv"
+    path.write_text("a\n1\n")
+    seen, shown, judge, told = clicks.events["read_chosen_files"].fn([str(path)])
+    assert (seen, shown, judge.visible) == (None, "", False)
+    assert says(told, "cannot be opened", "bad.csv")
+
+    def fail(*_: object) -> str:
+        raise EvenhandError("01234567-four.csv has no verdict")
+
+    monkeypatch.setattr(home_tab.jobs, "import_recorded_verdicts", fail)
+    *form, menu, tabs, seen, shown, judge, told = press(clicks, tmp_path / "four.csv", "go")
+    assert form == [SKIP] * len(form) and (menu, tabs, seen, shown) == (SKIP, SKIP, None, "")
+    assert says(told, "four.csv has no verdict") and "01234567" not in told
+
+
+def test_verdicts_open_under_the_name_that_their_judge_was_given(clicks, tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        home_tab.jobs, "import_recorded_verdicts",
+        lambda text, store, judge: given.append(judge) or "Mine",
+    )  # fmt: skip
+    *form, menu, tabs, seen, shown, judge, told = press(clicks, tmp_path / "six.csv", "go", "Ann")
+    assert form == [SKIP] * len(form) and (menu.value, tabs.selected) == ("Mine", "results")
+    assert (given, seen, shown, judge.visible, told) == (["Ann"], None, "", False, "")
+
+
+# -------------------------------------------------------------------------------- the demo
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_timer_of_the_demo_runs_while_the_demo_does(clicks, monkeypatch, running) -> None:
+    monkeypatch.setattr(home_tab, "live_demo_html", lambda *_: ["finding", "squares"])
+    monkeypatch.setattr(home_tab, "show_home", lambda *_: ["f", "s", "studies", "examples"])
+    monkeypatch.setattr(home_tab.actions_tab, "show_latest_run_pill", lambda _, name: f"{name} 1")
+    active = object() if running else None
+    monkeypatch.setattr(clicks.engine, "active_run", lambda name: active)
+    timer, *parts = clicks.events["show_running_demo"].fn("Mine")
+    assert parts == ["finding", "squares", "Mine 1"]
+    assert timer == SKIP if running else timer.active is False
+    assert clicks.events["show_running_demo"].fn("")[-1] == SKIP
+    timer, *parts = clicks.events["show_home_or_running_demo"].fn()
+    if running:
+        assert timer.active is True and parts == ["finding", "squares", "studies", "examples"]
+        assert home_tab.home_loading_html(clicks.store, clicks.engine) is None
+    else:
+        assert timer == SKIP and parts == ["f", "s", "studies", "examples"]
+        assert says(home_tab.home_loading_html(clicks.store, clicks.engine), "studies", "examples")
+
+
+def test_the_demo_is_planned_started_and_chosen(clicks, monkeypatch) -> None:
+    started = []
+    monkeypatch.setattr(home_tab, "live_demo_html", lambda *_: ["finding", "squares"])
+    monkeypatch.setattr(
+        home_tab.actions_tab, "start_run", lambda store, engine, name: started.append(name)
+    )
+    plan = plan_from_text(put_value(START_YAML, ("name",), "Demo"), clicks.store.folder)
+    monkeypatch.setattr(home_tab.demo_studies, "live_demo_plan", lambda _: plan)
+    menu, timer, *parts = clicks.events["run_demo"].fn()
+    assert (
+        started == [menu.value] == ["Demo"]
+        and timer.active is True
+        and parts == ["finding", "squares"]
+    )
+    assert clicks.store.counts(menu.value)["planned"] > 0
+    clicks.store.delete_study(menu.value)

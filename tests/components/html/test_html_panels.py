@@ -10,11 +10,14 @@ from html.parser import HTMLParser
 
 import pytest
 
-from components.html import panel
-from components.html.panel import Action, Axis, FlipRow, Kpi, LeaderRow, ReplyRow, forest_html
-from components.html.run_progress import reply_ending
+from components.html import pieces, run_progress
+from components.html.pieces import Action, Kpi
+from components.html.run_progress import ReplyRow, reply_ending
 from components.html.scales import CONSISTENCY_SCALE
 from components.html.static_matrix import StaticCell, _static_cell_html, static_matrix
+from components.html.tables import forest_tables
+from components.html.tables.forest_cells import Axis, forest_html
+from components.html.tables.forest_tables import FlipRow, LeaderRow
 from studies.domain import STATUSES, Estimate
 from tests.page_words import says
 
@@ -46,20 +49,24 @@ class Tags(HTMLParser):
 def evil_pieces() -> dict[str, str]:
     action = Action(EVIL, {"x": EVIL})
     return {
-        "finding": panel.finding_html(EVIL, EVIL),
-        "kpis": panel.kpi_strip([Kpi(EVIL, EVIL, EVIL, EVIL, EVIL, {"x": EVIL}, (0.1, 2))]),
-        "notice": panel.notice_html("warn", EVIL, EVIL, action),
-        "empty": panel.empty_state(EVIL, EVIL, action),
-        "how": panel.how_computed(EVIL),
-        "data": panel.data_note(EVIL),
-        "heading": panel.panel_heading(EVIL, EVIL, [("first", EVIL)]),
-        "panel": panel.panel_html(EVIL, EVIL, "", how_text=EVIL),
-        "flips": panel.flips_table([FlipRow(EVIL, 3, 0, EVIL)]),
-        "leaders": panel.leaderboard_table([LeaderRow(EVIL, (1, 2), SURE, select={"x": EVIL})]),
-        "replies": panel.last_replies_html([ReplyRow("ok", 0, (EVIL, EVIL), EVIL, {"x": EVIL})]),
-        "pill": panel.run_pill(EVIL),
-        "brand": panel.brand_html(),
-        "progress": panel.progress_bar({"ok": 3}, 9, waiting=1),
+        "finding": pieces.finding_html(EVIL, EVIL),
+        "kpis": pieces.kpi_strip([Kpi(EVIL, EVIL, EVIL, EVIL, EVIL, {"x": EVIL}, (0.1, 2))]),
+        "notice": pieces.notice_html("warn", EVIL, EVIL, action),
+        "empty": pieces.empty_state(EVIL, EVIL, action),
+        "how": pieces.how_computed(EVIL),
+        "data": pieces.data_note(EVIL),
+        "heading": pieces.panel_heading(EVIL, EVIL, [("first", EVIL)]),
+        "panel": pieces.panel_html(EVIL, EVIL, "", how_text=EVIL),
+        "flips": forest_tables.flips_table([FlipRow(EVIL, 3, 0, EVIL)]),
+        "leaders": forest_tables.leaderboard_table(
+            [LeaderRow(EVIL, (1, 2), SURE, select={"x": EVIL})]
+        ),
+        "replies": run_progress.last_replies_html(
+            [ReplyRow("ok", 0, (EVIL, EVIL), EVIL, {"x": EVIL})]
+        ),
+        "pill": pieces.run_pill(EVIL),
+        "brand": pieces.brand_html(),
+        "progress": run_progress.progress_bar({"ok": 3}, 9, waiting=1),
     }
 
 
@@ -79,17 +86,17 @@ def test_what_a_click_sends_survives_the_escaping(name):
 
 
 def test_a_finding_is_a_headline_with_its_reading():
-    made = panel.finding_html("Four of five **prefer** a slot.", "More ink is more bias.")
+    made = pieces.finding_html("Four of five **prefer** a slot.", "More ink is more bias.")
     assert says(made, "<h1>Four", "five <b>prefer</b>", "slot.</h1><p>More ink", "bias.</p>")
 
 
 def test_a_strip_holds_five_numbers_at_most():
     with pytest.raises(ValueError, match="at most five"):
-        panel.kpi_strip([Kpi("a", "1")] * 6)
+        pieces.kpi_strip([Kpi("a", "1")] * 6)
 
 
 def test_failures_are_a_link_to_themselves():
-    made = panel.kpi_strip(
+    made = pieces.kpi_strip(
         [Kpi("Failures", "18", "of 8,000", "0 unreadable", "18 empty", {"s": 1})]
     )
     assert re.search(r'<button[^>]*class="eh-link"[^>]*>18 empty</button>; 0 unreadable', made)
@@ -97,21 +104,21 @@ def test_failures_are_a_link_to_themselves():
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_every_status_has_glyph_word_and_colour(status):
-    badge = panel.status_badge(status, 1600)
+    badge = pieces.status_badge(status, 1600)
     assert f"s-{status}" in badge
-    assert f"<i>{panel.STATUS_GLYPHS[status]}</i>" in badge
+    assert f"<i>{pieces.STATUS_GLYPHS[status]}</i>" in badge
     assert status.replace("_", " ") in badge
     assert "<b>1,600</b>" in badge
 
 
 def test_verdict_chips_name_the_slot():
-    assert ">1st<" in panel.verdict_chip(0)
-    assert "second" in panel.verdict_chip(1)
-    assert ">3rd<" in panel.verdict_chip(2)
-    assert ">4th<" in panel.verdict_chip(3)
-    assert ">21st<" in panel.verdict_chip(20)
-    assert ">tie<" in panel.verdict_chip("tie")
-    assert ">–<" in panel.verdict_chip(None)
+    assert ">1st<" in pieces.verdict_chip(0)
+    assert "second" in pieces.verdict_chip(1)
+    assert ">3rd<" in pieces.verdict_chip(2)
+    assert ">4th<" in pieces.verdict_chip(3)
+    assert ">21st<" in pieces.verdict_chip(20)
+    assert ">tie<" in pieces.verdict_chip("tie")
+    assert ">–<" in pieces.verdict_chip(None)
 
 
 def test_a_forest_row_places_dot_and_whisker_on_its_axis():
@@ -129,7 +136,7 @@ def test_too_few_items_are_hollow_and_unknown_draws_nothing():
 
 
 def test_flips_share_one_scale_and_name_how_many_open():
-    made = panel.flips_table([FlipRow("a", 100, 0, "x"), FlipRow("b", 50, 25, "y")])
+    made = forest_tables.flips_table([FlipRow("a", 100, 0, "x"), FlipRow("b", 50, 25, "y")])
     assert re.findall(r'class="[lr]" style="width:([\d.]+)%', made) == [
         "38.00",
         "0.00",
@@ -143,7 +150,7 @@ def test_flips_share_one_scale_and_name_how_many_open():
 
 
 def test_a_judge_without_flips_has_nothing_to_open():
-    assert "Open" not in panel.flips_table([FlipRow("a", 0, 0, "Never wavers.")])
+    assert "Open" not in forest_tables.flips_table([FlipRow("a", 0, 0, "Never wavers.")])
 
 
 def test_a_leaderboard_shows_ranges_and_says_tied_where_zero_is_covered():
@@ -152,7 +159,7 @@ def test_a_leaderboard_shows_ranges_and_says_tied_where_zero_is_covered():
         LeaderRow("y", (2, 3), Estimate(1146, 1121, 1180), above_next=Estimate(4, -44, 61)),
         LeaderRow("z", (2, 3), Estimate(1142, 1100, 1190)),
     ]
-    made = panel.leaderboard_table(rows)
+    made = forest_tables.leaderboard_table(rows)
     assert "<b>2–3</b>" in made
     assert made.count("not significant") == 1
     assert '<b>4</b> <span class="eh-ci">[−44, 61]</span>' in made
@@ -163,19 +170,19 @@ def test_the_axis_of_ratings_has_round_ticks_inside_the_data():
         LeaderRow("x", (1, 1), Estimate(1276, 1231, 1330)),
         LeaderRow("y", (2, 2), Estimate(810, 767, 849)),
     ]
-    axis = panel.fit_rating_axis(rows)
+    axis = forest_tables.fit_rating_axis(rows)
     assert list(axis.labels.values()) == ["800", "900", "1,000", "1,100", "1,200", "1,300"]
     assert axis.low < 767
     assert axis.high > 1330
 
 
 def test_an_axis_of_nothing_is_still_an_axis():
-    assert panel.fit_rating_axis([]).ticks
-    assert "<table" in panel.leaderboard_table([])
+    assert forest_tables.fit_rating_axis([]).ticks
+    assert "<table" in forest_tables.leaderboard_table([])
 
 
 def test_progress_counts_everything_and_shows_only_statuses_that_occurred():
-    made = panel.progress_bar({"ok": 563, "unreadable": 41}, 960, waiting=14)
+    made = run_progress.progress_bar({"ok": 563, "unreadable": 41}, 960, waiting=14)
     # 604 of 960 = 62.9 %; 356 left, of which 14 wait.
     assert "<b>62.9\u202f%</b> done, 356 left, <b>14 waiting</b>" in made
     assert "s-unreadable" in made
@@ -184,18 +191,20 @@ def test_progress_counts_everything_and_shows_only_statuses_that_occurred():
 
 
 def test_progress_of_nothing_planned_divides_by_nothing():
-    assert "<b>0.0\u202f%</b> done" in panel.progress_bar({}, 0)
+    assert "<b>0.0\u202f%</b> done" in run_progress.progress_bar({}, 0)
 
 
 def test_a_reply_shows_its_end_where_the_verdict_stands():
-    made = panel.last_replies_html([ReplyRow("ok", 1, ("x", "y"), "word " * 100 + "[[B]]")])
+    made = run_progress.last_replies_html([ReplyRow("ok", 1, ("x", "y"), "word " * 100 + "[[B]]")])
     assert "[[B]]</bdi>" in made
     assert ">… word" in made
     assert ">2nd<" in made
 
 
 def test_a_reply_without_verdict_shows_its_status_instead():
-    made = panel.last_replies_html([ReplyRow("unreadable", None, ("x", "y"), "Both are good.")])
+    made = run_progress.last_replies_html(
+        [ReplyRow("unreadable", None, ("x", "y"), "Both are good.")]
+    )
     assert "s-unreadable" in made
     assert "eh-slot" not in made
 
@@ -214,12 +223,12 @@ def test_the_end_of_a_reply_is_shown_with_or_without_spaces(text, end):
 
 
 def test_keys_of_the_json_may_follow_an_option_and_stand_without_a_text():
-    made = panel.how_computed("One *way*.", ["summary.flips", "--by category: by.*"])
+    made = pieces.how_computed("One *way*.", ["summary.flips", "--by category: by.*"])
     assert says(made, "How is", "computed?") and made.count("<code>") == 4
     assert "<code>summary.flips</code>, with <code>--by category</code>: <code>by.*</code> " in made
-    keys = panel.how_computed("", ["summary.flips"])
+    keys = pieces.how_computed("", ["summary.flips"])
     assert "computed?" not in keys and "<code>summary.flips</code> " in keys
-    assert "eh-json" not in panel.how_computed("One way.")
+    assert "eh-json" not in pieces.how_computed("One way.")
 
 
 @pytest.mark.parametrize(

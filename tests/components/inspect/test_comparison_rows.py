@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from components.inspect.comparison_index import PAGE_SIZE, ComparisonIndex, Orde
 from components.inspect.explanation import Explanation, explain_comparison
 from components.inspect.load_comparison import ComparisonDetail, InspectedStudy
 from components.inspect.url_selection import FAILURES, Selection
+from studies.domain import Item, Preference
 from studies.frames.frame import NO_PICK, TIE
 from tests.page_words import says, text_of
 
@@ -253,3 +255,60 @@ def test_repeats_that_disagree_are_no_tie_and_not_consistent() -> None:
     flipped, _ = told_of([[2, 3], [1], [0], [0]], flipped=True)
     assert flipped.title == "Flipped." == told_of([[0], [3], [0], [1]], True)[0].title
     assert says(flipped.text, "1 of 4", "disagree")
+
+
+def explained(orders: list[OrderVerdict], *, flipped: bool = False, human: Any = ()) -> Explanation:
+    line = comparison_index._comparison_row(0, [row(comparison_index.SEP.join(XY))])
+    line = replace(line, verdicts=tuple(orders))
+    item = Item("q", "?", {"x": "1", "y": "2"}, human=tuple(human)) if human else None
+    return explain_comparison(ComparisonDetail(line, item, (), (), (), flipped, False, False))
+
+
+XY, YX = ("x", "y"), ("y", "x")
+
+
+@pytest.mark.parametrize(
+    ("orders", "flipped", "title", "words"),
+    [
+        ([OrderVerdict(XY, 1, "ok")], False, "One order.", ["chose y, shown second."]),
+        ([OrderVerdict(XY, "tie", "ok")], False, "One order.", ["comparison a tie."]),
+        ([OrderVerdict(XY, 0, "ok"), OrderVerdict(YX, 1, "ok")], False, "Consistent.",
+         ["chose x in both orders."]),
+        ([OrderVerdict(XY, "tie", "ok"), OrderVerdict(YX, "tie", "ok")], False, "Consistent.",
+         ["a tie in both orders."]),
+        ([OrderVerdict(XY, 1, "ok"), OrderVerdict(YX, 1, "ok")], True, "Flipped.",
+         ["the answer shown second in both"]),
+        ([OrderVerdict(XY, "tie", "ok"), OrderVerdict(YX, 0, "ok")], True, "Flipped.",
+         ["chose y when shown first", "gave a tie"]),
+        ([OrderVerdict(XY, 0, "ok"), OrderVerdict(YX, "tie", "ok")], True, "Flipped.",
+         ["chose x when shown first"]),
+        ([OrderVerdict(XY, 0, "ok"), OrderVerdict(YX, 0, "ok")], False, "Not all orders.",
+         ["2 different outcomes", "in 2 orders."]),
+        ([OrderVerdict(XY, None, "ok", (3.0, 4.0))], False, "Scored.", ["picked no answer."]),
+        ([OrderVerdict(XY, None, "empty")], False, "Unusable replies.",
+         ["gave no verdict", "(1 empty)"]),
+        ([OrderVerdict(XY, None, "too_long"), OrderVerdict(YX, 0, "ok")], False,
+         "Unusable replies.", ["1 of the judge's 2 replies", "(1 too long)"]),
+        ([OrderVerdict(XY, None, "error"), OrderVerdict(YX, 0, "ok")], False, "Failed calls.",
+         ["1 of 2 calls failed"]),
+        ([OrderVerdict(XY, None, "error"), OrderVerdict(YX, None, "empty")], False,
+         "Unusable replies.", ["(1 error, 1 empty)"]),
+    ],
+)  # fmt: skip
+def test_each_outcome_of_two_answers_has_its_sentence(orders, flipped, title, words) -> None:
+    found = explained(orders, flipped=flipped)
+    assert found.title == title and says(found.text, *words)
+
+
+@pytest.mark.parametrize(
+    ("votes", "text"),
+    [
+        (["x"], "The one person who voted chose x."),
+        (["tie"], "The one person who voted chose a tie."),
+        (["x", "y", "x"], "3 people voted: 2 for x, 1 for y."),
+        (["tie", "y", "tie"], "3 people voted: 2 for a tie, 1 for y."),
+    ],
+)
+def test_votes_of_people_are_told_beside_the_finding(votes, text) -> None:
+    human = [Preference(f"p{at}", XY, vote) for at, vote in enumerate(votes)]
+    assert explained([OrderVerdict(XY, 0, "ok")], human=human).text.endswith(text)

@@ -12,10 +12,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from components.inspect import load_comparison
 from components.inspect.comparison_html import _shared_words_note
+from components.inspect.filter_bar import filter_bar
 from components.inspect.html_parts import MAX_TEXT
-from components.inspect.list_html import Selection, detail_panel, filter_bar, list_html
+from components.inspect.list_html import detail_panel, list_html
 from components.inspect.load_comparison import NOT_RECORDED, load_image, load_inspect_page
+from components.inspect.url_selection import Selection
 from components.inspect.word_diff import MAX_WORDS, common_word_flags, word_difference
 from judges.engine.outcome import read_outcome
 from judges.models.simulation.simulated import SimulatedModel
@@ -475,3 +478,14 @@ def test_filters_that_leave_nothing_offer_a_way_back(store):
         made = detail_panel(load_inspect_page(store, selection))
         assert words in text_of(made)
         assert "data-select" in made
+
+
+def test_an_image_is_shown_up_to_the_limit_of_its_size(tmp_path, monkeypatch):
+    (tmp_path / "seen.png").write_bytes(PIXEL)
+    monkeypatch.setattr(load_comparison, "MAX_IMAGE_BYTES", len(PIXEL))
+    assert load_image("seen.png", tmp_path).source
+    monkeypatch.setattr(load_comparison, "MAX_IMAGE_BYTES", len(PIXEL) - 1)
+    assert load_image("seen.png", tmp_path).source == ""
+    monkeypatch.setattr(load_comparison, "MAX_IMAGE_BYTES", 10_000)
+    monkeypatch.setattr(load_comparison, "why_image_refused", lambda content, length: "too large")
+    assert load_image("seen.png", tmp_path).source == ""

@@ -14,7 +14,8 @@ from components.inspect.comparison_index import (
     filter_comparisons,
     index_comparisons,
 )
-from components.inspect.list_html import detail_panel, filter_bar
+from components.inspect.filter_bar import filter_bar
+from components.inspect.list_html import detail_panel
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import Selection, apply_click, parse_selection
 from components.inspect.verification_filter import (

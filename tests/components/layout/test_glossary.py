@@ -8,7 +8,7 @@ import re
 import pytest
 
 from components.html.markup import Markup, fill
-from components.html.panel import Kpi, kpi_strip, panel_html
+from components.html.pieces import Kpi, kpi_strip, panel_html
 from components.html.tables.table import Table
 from components.layout.glossary import GLOSSARY, UNMARKED, glossary, mark_terms, parse_glossary
 from components.layout.theme import head_html

@@ -13,6 +13,7 @@ import pytest
 
 from components.inspect.url_selection import Selection
 from components.layout.loading_screen import TITLE
+from components.page import page_tab
 from components.page.page_opening import compute_summary_ahead, loading_screen_content
 from components.page.page_tab import create_page
 from judges.engine.engine import Engine
@@ -157,3 +158,32 @@ def test_the_name_of_a_judge_in_remedies_filters_the_results(handlers: dict[str,
             clicked(**action)
     assert clicked() == clicked(pilot="none such") == [gr.skip(), gr.skip(), *others]
     assert others == [gr.skip()] * len(others)
+
+
+def test_actions_of_remedies_open_what_they_made(
+    handlers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    click, told = handlers["handle_panel_click"], list[str]()
+    monkeypatch.setattr(page_tab.gr, "Info", told.append)
+
+    def clicked(*form: Any, **sent: str) -> list[Any]:
+        return list(click.fn(gr.EventData(None, sent), "opened", "", *form))
+
+    skipped = [gr.skip()] * len(click.outputs)
+    for opened, words in (("opened", "made <it>"), ("", "done"), ("", "")):
+        monkeypatch.setattr(page_tab, "perform_card_action", lambda *_, o=opened, w=words: (o, w))
+        tabs, *middle, menu = clicked(improve="try")
+        assert middle == skipped[1:-1]
+        if opened:
+            assert (tabs.selected, menu.value) == ("run", "opened")
+        else:
+            assert tabs == menu == gr.skip()
+    assert told == ["made &lt;it&gt;", "done"]
+    monkeypatch.setattr(page_tab, "pilot_study_text", lambda _, name: name and f"text of {name}")
+    monkeypatch.setattr(
+        page_tab.files_tab, "save_and_show_new_study", lambda _, *given: ["shown", *given]
+    )
+    tabs, judge, *shown = clicked("state", "tested", pilot="p")
+    assert (tabs.selected, judge) == ("study", gr.skip())
+    assert shown == ["shown", "text of p", "state", "tested"]
+    assert clicked(pilot="p") == skipped == clicked("state", "tested", pilot="")

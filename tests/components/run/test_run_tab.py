@@ -15,7 +15,7 @@ import pytest
 
 from components.home.study_list import study_state
 from components.html.markup import Markup
-from components.html.panel import finding_html
+from components.html.pieces import finding_html
 from components.layout.header import run_pill_html
 from components.results.view_drawing import study_headline
 from components.run import actions_tab
@@ -96,7 +96,7 @@ def test_failed_calls_are_done_neither_in_the_header_nor_in_the_run():
 
 
 def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
-    shown = run_tab.render(judged, engine, LiveStudies(judged), NAME)
+    shown = actions_tab.render(judged, engine, LiveStudies(judged), NAME)
     told = dict(zip(("timer", "state", "finding", "see", "start", "retry"), shown, strict=False))
     assert says(told["finding"], "another", "makes no calls")
     assert told["see"].visible is True
@@ -107,14 +107,14 @@ def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
 def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
     title = study_headline(judged, NAME)
     live = LiveStudies(judged, lambda name: study_headline(judged, name))
-    shown = run_tab.render(judged, engine, live, NAME)
+    shown = actions_tab.render(judged, engine, live, NAME)
     assert finding_html(title)[:-20] in shown[2]
     assert f"{NAME}: " in words(shown[2]) and says(words(shown[2]), "replies", "stored")
 
 
 def test_the_end_of_a_run_shows_the_outcome_and_the_share_that_changed(judged, engine):
     live = LiveStudies(judged, outcome=lambda name: Markup(f"<p>outcome of {name}</p>"))
-    shown = run_tab.render(judged, engine, live, NAME)
+    shown = actions_tab.render(judged, engine, live, NAME)
     assert any(f"outcome of {NAME}" in str(part) for part in shown)
     facts = now(judged, engine, NAME)
     picture = live.for_study(NAME).figures()
@@ -215,23 +215,23 @@ def test_only_the_clock_stops_the_clock(judged, engine):
 def test_a_run_starts_the_clock_and_a_study_at_rest_leaves_it(judged, engine, monkeypatch):
     facts = replace(running(), name=NAME)
     monkeypatch.setattr(actions_tab, "load_run_facts", lambda *_: facts)
-    timer, state, *_ = run_tab.render(judged, engine, LiveStudies(judged), NAME)
+    timer, state, *_ = actions_tab.render(judged, engine, LiveStudies(judged), NAME)
     assert timer.active is True and state == "r running"
     monkeypatch.setattr(actions_tab, "load_run_facts", lambda *_: replace(facts, running=False))
-    assert run_tab.render(judged, engine, LiveStudies(judged), NAME)[0] == gr.skip()
+    assert actions_tab.render(judged, engine, LiveStudies(judged), NAME)[0] == gr.skip()
 
 
 def test_as_many_values_are_shown_as_there_are_places_for_them(judged, engine):
     with gr.Blocks():
         tab = run_tab.build()
     live = LiveStudies(judged)
-    assert len(run_tab.render(judged, engine, live, NAME)) == len(tab.outputs)
-    assert len(run_tab.render(judged, engine, live, "")) == len(tab.outputs)
+    assert len(actions_tab.render(judged, engine, live, NAME)) == len(tab.outputs)
+    assert len(actions_tab.render(judged, engine, live, "")) == len(tab.outputs)
 
 
 def test_a_study_that_cannot_run_is_an_error_on_the_page(judged, engine):
     with pytest.raises(gr.Error, match=r"no study named .*gone"):
-        run_tab.start_run(judged, engine, "gone")
+        actions_tab.start_run(judged, engine, "gone")
 
 
 def test_run_and_retry_name_their_price(store, tmp_path, engine):

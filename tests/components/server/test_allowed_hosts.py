@@ -320,3 +320,14 @@ def test_it_stands_before_a_middleware_that_grants_cross_origin_reads() -> None:
             assert not [name for name in answered.headers if name.startswith("access-control")]
         assert client.get("/").text == "answered"
     assert len(built) == 1, "what a middleware remembers is not lost"
+
+
+def test_a_page_at_the_name_it_listens_on_may_address_it_by_another_name_on_its_port_only() -> None:
+    served = Served(hosts_of("MyBox."))
+    assert status(served, HERE, "POST", origin="http://mybox:7860") == 200
+    assert status(served, HERE, "POST", origin="http://mybox:7861") == 403
+
+
+@pytest.mark.parametrize("text", ["[1::2::3]", "[1.2]", "[:::]", "[12345::]"])
+def test_brackets_hold_an_address_or_nothing_is_read(text: str) -> None:
+    assert parse_host(text) is None and parse_origin(f"http://{text}") is None

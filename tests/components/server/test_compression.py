@@ -6,10 +6,11 @@ import gzip
 
 import brotli
 import pytest
+from httpx import Response
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -59,3 +60,31 @@ def test_the_page_itself_is_packed_and_nothing_else_is_touched(client):
 def test_another_file_of_that_name_is_not_ours(client):
     _, body = fetch(client, "/gradio_api/file=/tmp/plotly.min.js", "br")
     assert body.decode() == PAGE
+
+
+def sent(body: str, headers: dict[str, str] | None = None, *, method: str = "GET") -> Response:
+    """The response of a page with this body, sent in two parts, to a browser that accepts gzip."""
+
+    async def page(request: Request) -> StreamingResponse:
+        half = len(body) // 2
+        return StreamingResponse(iter([body[:half], body[half:]]), headers=headers)
+
+    routes = [Route("/", page, methods=[method])]
+    app = Starlette(routes=routes, middleware=[Middleware(CompressionMiddleware)])
+    return TestClient(app).request(method, "/", headers={"Accept-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(("length", "packed"), [(1023, False), (1024, True)])
+def test_a_page_of_a_kilobyte_is_packed_whole_and_a_shorter_one_is_not(length, packed):
+    got = sent("a" * length)
+    assert got.text == "a" * length and got.headers["vary"] == "Accept-Encoding"
+    assert ("content-encoding" in got.headers) is packed
+    if packed:
+        assert got.headers["content-length"] == str(len(gzip.compress(b"a" * length, 9)))
+
+
+def test_what_is_packed_already_and_what_is_posted_stay_as_they_are():
+    got = sent("a" * 2000, {"Content-Encoding": "identity"})
+    assert got.headers["content-encoding"] == "identity" and got.text == "a" * 2000
+    posted = sent("a" * 2000, method="POST")
+    assert not {"content-encoding", "vary"} & set(posted.headers) and posted.text == "a" * 2000

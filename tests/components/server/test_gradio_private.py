@@ -11,12 +11,14 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import gradio as gr
 import pytest
+from fastapi import HTTPException
 
 from components.server import gradio_private
 from components.server.access import PUBLIC
@@ -24,6 +26,7 @@ from components.server.fair_turns import (
     BUSY_POLL_SECONDS,
     IDLE_POLL_SECONDS,
     IDLE_SECONDS,
+    UNREAD_ANSWER_SECONDS,
     QueueClient,
 )
 from components.server.gradio_private import (
@@ -387,3 +390,109 @@ def test_gradio_compares_no_type_stub_while_they_are_skipped(tmp_path):
     with skip_stub_files():
         assert not import_component(tmp_path, "without_stub").exists()
     assert inspect.getfile(Path) == inspect.getsourcefile(Path)
+
+
+# ---- the fair queue --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fair(blocks, monkeypatch) -> Iterator[FairQueue]:
+    monkeypatch.setattr(blocks, "_queue", blocks._queue)
+    gradio_private.replace_queue(blocks, PUBLIC.queue_limits)
+    queue = blocks._queue
+    assert type(queue) is FairQueue
+    queue.active_jobs = [None]
+    queue.create_event_queue_for_fn(next(iter(blocks.fns.values())))
+    yield queue
+
+
+def event_of(session: str) -> Any:
+    made = gr.queueing.Event(session, SimpleNamespace(concurrency_id="1"), None, None)
+    made.__dict__["queue_client"] = QueueClient(session, session)
+    return made
+
+
+def test_unread_messages_of_a_session_that_left_are_deleted_with_all_that_is_known_of_it(
+    fair, monkeypatch
+):
+    """ "gone" left messages unread, "here" is at work, "ended" has no messages any more."""
+    monkeypatch.setattr(fair, "queue_limits", replace(fair.queue_limits, unread_total=0))
+    fair.active_jobs = [[event_of("here"), event_of("waits")]]
+    for session in ("gone", "here"):
+        fair.pending_messages_per_session[session] = asyncio.Queue()
+        fair.pending_messages_per_session[session].put_nowait("message")
+    for session in ("gone", "here", "waits", "ended"):
+        fair.pending_event_ids_session[session] = {"id"}
+        fair.last_message_times[session] = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: UNREAD_ANSWER_SECONDS + 1)
+    assert [fair._count_unread_messages(one) for one in ("gone", "other", None)] == [1, 0, 0]
+    fair._drop_unread_messages()
+    assert list(fair.pending_messages_per_session) == ["here"]
+    assert list(fair.pending_event_ids_session) == ["here", "waits"]
+    assert list(fair.last_message_times) == ["here"]
+
+
+def test_a_message_reaches_a_session_unless_its_messages_were_deleted(fair, monkeypatch):
+    sent = []
+    monkeypatch.setattr(
+        gr.queueing.Queue, "send_message", lambda _, event, message: sent.append(message)
+    )
+    monkeypatch.setattr(time, "monotonic", lambda: 7.0)
+    fair.pending_messages_per_session["here"] = asyncio.Queue()
+    for session in ("here", "gone"):
+        fair.send_message(event_of(session), f"to {session}")
+    assert sent == ["to here"] and fair.last_message_times == {"here": 7.0, "gone": 7.0}
+
+
+def test_an_event_too_many_is_refused_and_the_others_reach_gradio_s_queue(fair, monkeypatch):
+    pushed = []
+
+    async def push(self: Any, body: Any, request: Any, username: Any) -> str:
+        pushed.append(body.session_hash)
+        return "queued"
+
+    monkeypatch.setattr(gr.queueing.Queue, "push", push)
+    most = fair.queue_limits.waiting_per_session
+    fair.active_jobs = [[event_of("many")] * most, None]
+    request = SimpleNamespace(client=SimpleNamespace(host="10.0.0.1"), headers={})
+    monkeypatch.setattr(gradio_private, "identify_client", lambda one, _: QueueClient(one, one))
+    few = asyncio.run(fair.push(SimpleNamespace(session_hash="few"), request, None))
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(fair.push(SimpleNamespace(session_hash="many"), request, None))
+    assert (few, pushed, refused.value.status_code) == ("queued", ["few"], 429)
+    assert f"{most} requests" in refused.value.detail
+
+
+def test_no_more_than_a_handler_s_own_limit_of_events_runs_at_once(fair):
+    (waiting,) = fair.event_queue_per_concurrency_id.values()
+    waiting.queue.append(event_of("one"))
+    for limit, running, free in ((2, 1, True), (2, 2, False), (None, 99, True)):
+        waiting.concurrency_limit, waiting.current_concurrency = limit, running
+        assert (list(fair._queues_with_capacity()) == [waiting]) is free
+    waiting.queue.clear()
+    assert list(fair._queues_with_capacity()) == []
+
+
+def test_a_lost_name_leaves_the_page_as_gradio_made_it(blocks, monkeypatch):
+    monkeypatch.setattr(gradio_private, "_does_private_name_work", lambda *_: False)
+    process, server, queue = vars(blocks).get("process_api"), gr.http_server.Server, blocks._queue
+    seed, get = gr.processing_utils.hash_seed, gr.processing_utils.async_ssrf_protected_get
+    holder = gr.routes.StateHolder
+    gradio_private.refuse_remote_files(blocks)
+    gradio_private.use_new_upload_folders(blocks)
+    gradio_private.replace_queue(blocks, PUBLIC.queue_limits)
+    gradio_private.use_minimal_sessions(blocks)
+    gradio_private.change_server_settings(blocks, lambda config: None)
+    assert vars(blocks).get("process_api") is process and gr.http_server.Server is server
+    assert blocks._queue is queue and gr.routes.StateHolder is holder
+    assert gr.processing_utils.hash_seed is seed
+    assert gr.processing_utils.async_ssrf_protected_get is get
+
+
+def test_folders_of_uploads_have_a_new_name_in_each_process(blocks, monkeypatch):
+    monkeypatch.setattr(gr.processing_utils, "hash_seed", b"shared by copies")
+    made = []
+    for _ in range(2):
+        gradio_private.use_new_upload_folders(blocks)
+        made.append(gr.processing_utils.hash_seed)
+    assert len(set(made)) == 2 and [len(one) for one in made] == [32, 32]

@@ -12,9 +12,10 @@ from components.layout.header import study_size_html
 from components.page.page_tab import create_page
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.files_tab import save_and_show_new_study
 from components.study.jobs import save_plan_for_run, stored_study_yaml
 from components.study.plan.draft_studies import is_without_calls, save_new_study
-from components.study.tab import open_study, save_and_show_new_study, save_form
+from components.study.tab import open_study, save_form
 from judges.engine.engine import Engine
 from tests.judges.small_studies import run_text
 from tests.page_words import says

@@ -5,14 +5,15 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import get_value, put_value, read_mapping
+from components.study.form.data_step.data_source import BUILTIN
 from components.study.form.form_rows import judge_form
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer
 from components.study.form.more_settings import more_settings
@@ -401,3 +402,161 @@ def test_weights_that_cannot_be_used_are_a_reason_in_the_form_and_no_exception(s
     assert look.plan is None and numbers is None and "judge.bin" in look.plan_error
     assert study_draw.render_form(look, FormState(), {}, "", numbers)
     assert "judge.bin" in str(plan_updates(look, FormState(), store, numbers, {}))
+
+
+# --------------------------------------------------------- each action and what it leaves alone
+
+SHOWN = FormState(panel="judge", judge="0", prompt="p", mode="side", item=2)
+
+
+@pytest.mark.parametrize(
+    ("entry", "changed"),
+    [
+        ({"do": "open judge", "judge": 1}, {"panel": "judge", "judge": "1"}),
+        ({"do": "open judge"}, {"panel": "judge", "judge": ""}),
+        ({"do": "close"}, {"panel": "", "judge": ""}),
+        ({"do": "show prompt", "prompt": "q", "mode": "compare"},
+         {"prompt": "q", "mode": "compare", "panel": "prompts"}),
+        ({"do": "new prompt"}, {"prompt": "@new", "mode": "editor", "panel": "prompts"}),
+        ({"do": "mode", "mode": "editor"}, {"mode": "editor", "panel": "prompts"}),
+        ({"do": "item", "to": "3"}, {"item": 3}),
+        ({"do": "item", "to": -1}, {"item": 0}),
+        ({"set": "mode", "to": "editor"}, {"mode": "editor"}),
+        ({"set": "prompt", "to": "q"}, {"prompt": "q"}),
+        ({"set": "other", "to": "q"}, {"other": "q"}),
+        ({"set": "describer", "to": "j"}, {"describer": "j"}),
+        ({"set": "describing", "to": "q"}, {"describing": "q"}),
+        ({"set": "profile", "to": "all"}, {"whole": True}),
+        ({"set": "profile", "to": "some"}, {"whole": False}),
+        ({"set": "kind", "to": "hub"}, {"kind": "hub"}),
+    ],
+)  # fmt: skip
+def test_a_change_of_the_view_leaves_the_file_and_the_rest_of_the_view(entry, changed):
+    text, seen = apply_changes(START_YAML, SHOWN, [{"n": 1, **entry}], HERE)
+    assert text == START_YAML
+    assert seen == replace(SHOWN, last_change=1, **changed)
+
+
+def test_an_unknown_action_and_an_unknown_preset_are_reported():
+    for entry, said in (
+        ({"do": "dance"}, "unknown action"),
+        ({"do": "preset", "preset": "mine"}, "no preset named"),
+        ({"do": "remove judge", "judge": -1}, "no longer in"),
+        ({"do": "remove judge", "judge": 1}, "no longer in"),
+        ({"do": "use judge", "judge": 0, "template": "nobody"}, "nobody"),
+    ):
+        text, view = done(START_YAML, entry)
+        assert text == START_YAML and says(view.notice_html, "Not changed", said)
+
+
+def test_a_preset_with_a_number_of_options_takes_the_models_and_its_prompts_stay_without_it():
+    two = put_value(START_YAML, ("contestants",), ["precise", "padded"])
+    kept, state = done(two, {"do": "preset", "preset": "mt-bench"})
+    assert read_mapping(kept)["contestants"] == ["precise", "padded"] and state.prompt == ""
+    several = put_value(two, ("data", "options"), 4)
+    made, _ = done(several, {"do": "preset", "preset": "grade-score"})
+    assert "contestants" not in read_mapping(made) and "options" not in read_mapping(made)["data"]
+    bare = "name: q\ndata: {source: probe}\n"
+    assert read_mapping(done(bare, {"do": "preset", "preset": ""})[0])["prompts"] == [
+        "brief-letters"
+    ]
+
+
+def test_a_judge_is_replaced_by_a_model_of_a_provider_under_a_free_name():
+    openai = {"name": "gpt-4o", "model": "gpt-4o", "provider": "openai"}
+    text = put_value(START_YAML, ("judges",), [openai, {"name": "b", "model": "m"}])
+    entry = {"do": "use judge", "judge": 1, "template": "openai", "model": "gpt-4o"}
+    judges = read_mapping(done(text, entry)[0])["judges"]
+    assert judges[0]["name"] == "gpt-4o"
+    assert judges[1] == {"name": "gpt-4o-2", "model": "gpt-4o", "provider": "openai"}
+    same = {**entry, "judge": 0}  # its own name is free for it
+    assert read_mapping(done(text, same)[0])["judges"][0]["name"] == "gpt-4o"
+    assert done(text, {**entry, "judge": 2})[0] == text
+
+
+def test_the_last_judge_is_removed_with_its_block_and_a_new_one_is_opened():
+    text, view = done(START_YAML, {"do": "remove judge", "judge": 0})
+    assert "judges" not in read_mapping(text) and (view.judge, view.panel) == ("", "")
+    text, view = done(text, {"do": "add judge"})
+    assert (view.judge, view.panel, len(read_mapping(text)["judges"])) == ("0", "judge", 1)
+
+
+def test_a_prompt_is_taken_once_and_the_drawer_closes_only_if_asked():
+    on = {"do": "prompt", "prompt": "mt-bench-pair", "on": True}
+    text, view = done(START_YAML, {"do": "new prompt"}, on, on)
+    own = read_mapping(START_YAML)["prompts"]
+    assert read_mapping(text)["prompts"] == [*own, "mt-bench-pair"]
+    assert (view.prompt, view.panel) == ("mt-bench-pair", "prompts")
+    text, view = done(text, {"do": "new prompt"}, {**on, "on": False, "close": True})
+    assert read_mapping(text)["prompts"] == own and view.panel == ""
+
+
+def test_a_mapping_of_columns_and_several_fields_are_set_at_once():
+    text, _ = done(START_YAML, {"do": "map", "mapping": {"a": "instruction", "b": "label"}})
+    assert read_mapping(text)["data"]["mapping"] == {"a": "instruction", "b": "label"}
+    text, _ = done(
+        text, {"set": "role.label", "to": "c"}, {"set": "role.answer.2", "to": "d"},
+        {"set": "role.instruction", "to": ""}, {"set": "mapping.e", "to": " category "},
+    )  # fmt: skip
+    mapped = {"c": "label", "d": "responses.d", "e": "category"}
+    assert read_mapping(text)["data"]["mapping"] == mapped
+    text, _ = done(text, {"do": "set", "values": {"repeats": "2", "mapping.e": "", "name": "N"}})
+    values = read_mapping(text)
+    assert (values["repeats"], values["name"]) == (2, "N") and "e" not in values["data"]["mapping"]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "path", "value"),
+    [
+        ("where", "a=x, y ; b = z;", ("data", "where"), {"a": ["x", "y"], "b": ["z"]}),
+        ("filter", "a=x", ("data", "where"), {"a": ["x"]}),
+        (
+            "data.per",
+            "checks: kind: 2, category:1,",
+            ("data", "per"),
+            {"checks: kind": 2, "category": 1},
+        ),
+        ("files+", " m = a/b=c.csv ", ("data", "files"), {"m": "a/b=c.csv"}),
+        ("families.m", "f", ("families",), {"m": "f"}),
+        ("contestants", "x, ,y", ("contestants",), ["x", "y"]),
+        ("data.count", " 7 ", ("data", "count"), 7),
+        ("hub", "hub:me/set", ("data", "source"), "hub:me/set"),
+        ("hub", "me/set", ("data", "source"), "hub:me/set"),
+        ("data.source", "my.csv", ("data", "source"), "my.csv"),
+    ],
+)
+def test_a_typed_value_is_written_in_the_type_of_its_key(field, typed, path, value):
+    text, view = done(START_YAML, {"set": field, "to": typed})
+    assert get_value(read_mapping(text), path) == value and not view.notice_html
+
+
+@pytest.mark.parametrize(
+    ("field", "typed"),
+    [("where", "a=,"), ("where", "a"), ("data.per", ": 2"), ("data.per", "a: x"),
+     ("data.per", "a 2"), ("files+", "= x"), ("files+", "m ="), ("files+", "m")],
+)  # fmt: skip
+def test_a_half_typed_value_is_refused(field, typed):
+    text, view = done(START_YAML, {"set": field, "to": typed})
+    assert text == START_YAML and says(view.notice_html, "Not changed", "expected")
+
+
+def test_another_source_opens_its_first_item_and_the_same_one_keeps_its_settings():
+    chosen = put_value(START_YAML, ("data", "count"), 5)
+    entries = [{"n": 1, "set": "data.source", "to": "probe"}]
+    same, seen = apply_changes(chosen, replace(SHOWN, kind="hub"), entries, HERE)
+    assert same == chosen and (seen.kind, seen.item) == ("", 0)
+    entries = [{"n": 1, "set": "hub", "to": ""}]
+    same, seen = apply_changes(chosen, replace(SHOWN, kind="hub"), entries, HERE)
+    assert same == chosen and (seen.kind, seen.item) == ("hub", 2)
+    entries = [{"n": 1, "set": "hub", "to": "me/set"}]
+    _, seen = apply_changes(chosen, SHOWN, entries, HERE)
+    assert (seen.kind, seen.item) == ("hub", 0)
+    entries = [{"n": 1, "set": "kind", "to": BUILTIN}]
+    text, seen = apply_changes(put_value(chosen, ("data", "source"), "x.csv"), SHOWN, entries, HERE)
+    assert read_mapping(text)["data"]["source"] == "probe" and seen.kind == ""
+
+
+def test_an_extraction_judge_named_elsewhere_is_not_edited():
+    named = put_value(START_YAML, ("extraction",), {"judge": "embedded"})
+    text, _ = done(named, {"set": "extraction.model", "to": "m"})
+    assert "extraction" not in read_mapping(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -21,10 +22,10 @@ from components.run.live_figures import NO_VERDICT, LiveStudies
 from components.run.partial_results import partial_results_html
 from components.run.run_facts import load_run_facts
 from components.run.status_html import show_kpis
-from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.records_report import comparisons_html
-from components.study.form.more_settings import more_settings, settings_text
+from components.study.form.more_settings import more_settings, settings_text, study_question
 from components.study.form.prompts import VERDICT_ENDINGS
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.demo_studies import LARGER_STUDY, SINGLE_STUDY
@@ -245,3 +246,22 @@ def test_the_planned_share_is_one_that_the_study_has(prompts, name, store: Store
 
 def test_every_verdict_format_is_described() -> None:
     assert set(VERDICT_ENDINGS) >= set(FORMATS) - {"none"}
+
+
+@pytest.mark.parametrize(
+    ("judges", "prompts", "source", "single", "text"),
+    [
+        ([], ["p"], "probe", False, "No judge selected for the probe set"),
+        (["j"], ["p"], "probe", False, "Is j even-handed on the probe set?"),
+        (["j"], ["p"], "probe", True, "Is j right on the probe set?"),
+        (["j"], ["p", "q"], "hub:me/set@1", False, "Which prompt makes j even-handed on me/set?"),
+        (["j", "k"], ["p", "q"], "uploads/01234567-a.csv", True, "Which judge is right on a.csv?"),
+    ],
+)
+def test_the_question_of_a_study_fits_its_judges_prompts_and_data(
+    judges, prompts, source, single, text
+):
+    names = [{"name": one} for one in judges]
+    made = {"data": {"source": source}, "judges": names, "prompts": prompts}
+    study = read_lenient_study(json.dumps(made), Path())
+    assert study_question(study, single_answers=single) == text

@@ -20,8 +20,14 @@ from components.html.format import (
 from components.html.heatmap import matrix_html
 from components.html.markup import EMPTY, Markup
 from components.html.matrix_heads import MatrixColumn
-from components.html.panel import notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.pieces import (
+    Kpi,
+    kpi_strip,
+    notice_html,
+    share_kpi,
+    unusable_replies_kpi,
+    wrap,
+)
 from components.html.scales import ColourScale
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table

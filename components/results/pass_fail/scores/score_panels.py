@@ -5,7 +5,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import empty_state, panel_heading
+from components.html.pieces import empty_state, panel_heading
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores

@@ -9,8 +9,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
 from components.html.format import NARROW_SPACE, number
 from components.html.markup import EMPTY, Markup
-from components.html.panel import value_html, wrap
+from components.html.pieces import wrap
 from components.html.tables import typed_columns
+from components.html.tables.forest_cells import value_html
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.rate_tables import (

@@ -10,7 +10,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.html.panel import no_difference_badge
+from components.html.pieces import no_difference_badge
 from components.results.contrasts import comparison, panels, sides
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.computed import is_significant, known_differences

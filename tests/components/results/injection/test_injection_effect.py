@@ -11,8 +11,9 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.inspect import injection_marks
+from components.inspect.filter_bar import filter_bar
 from components.inspect.injection_marks import mark_suspects_or_empty
-from components.inspect.list_html import detail_panel, filter_bar
+from components.inspect.list_html import detail_panel
 from components.inspect.load_comparison import load_inspect_page
 from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.results.bias.computed import load_bias

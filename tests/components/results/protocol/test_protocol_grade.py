@@ -10,7 +10,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.html.panel import no_difference_badge
+from components.html.pieces import no_difference_badge
 from components.results.bias.tab import render_unrelated_option
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.protocol import blocks as protocol_view

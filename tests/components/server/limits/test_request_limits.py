@@ -211,3 +211,37 @@ def test_other_kinds_of_requests_are_passed_on():
     asyncio.run(RequestLimits(app)({"type": "lifespan"}, nothing, nothing))
     asyncio.run(RequestLimits(app)({"type": "websocket", "path": "/"}, nothing, nothing))
     assert reached == ["lifespan"]
+
+
+async def _drip() -> AsyncIterator[bytes]:
+    yield bytes(MAX_EVENT_BYTES)
+    yield b"x"
+
+
+def test_a_refused_body_stops_a_response_that_has_begun_and_no_second_one_follows(room):
+    """The app answers before it has read all; what it sends after the refusal is dropped."""
+    sent = []
+
+    async def answer_early(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        try:
+            while (await receive()).get("more_body"):
+                pass
+        finally:
+            await send({"type": "http.response.body", "body": b"late"})
+
+    async def ask() -> None:
+        parts = _drip()
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": await anext(parts), "more_body": True}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        gate = RequestLimits(answer_early, max_upload_bytes=LARGEST, quota=room)
+        scope = {"type": "http", "method": "POST", "path": "/gradio_api/queue/join", "headers": []}
+        await gate({**scope, "client": ("10.0.0.1", 1), "query_string": b""}, receive, send)
+
+    asyncio.run(ask())
+    assert [one["type"] for one in sent] == ["http.response.start"]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -264,3 +265,63 @@ def test_the_server_is_set_up_with_the_limits():
     assert config.http.limits.connections == 7  # type: ignore[union-attr]
     assert (config.ws, config.h11_max_incomplete_event_size) == ("none", 99)
     assert config.timeout_keep_alive == 5
+
+
+class Line:
+    """A connection of the limited protocol that is closed on request."""
+
+    def __init__(self, since: float, busy: bool = False) -> None:
+        self._waiting_since, self.busy, self.closed = since, busy, False
+
+    def waits_for_head(self) -> bool:
+        return not self.busy
+
+    def _abort_connection(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("most", "closed", "again"),
+    [(4, [], False), (3, [1.0], False), (2, [1.0, 2.0], False), (1, [1.0, 2.0, 4.0], False),
+     (0, [1.0, 2.0, 4.0], True)],
+)  # fmt: skip
+def test_those_that_waited_longest_are_closed_and_none_in_use(most, closed, again):
+    lines = [Line(2.0), Line(0.0, busy=True), Line(1.0), Line(4.0)]
+    later: list[Any] = []
+    protocol = slow_clients.BoundedProtocol.__new__(slow_clients.BoundedProtocol)
+    protocol.limits = replace(LIMITS, connections=most)
+    protocol.connections = set(lines)
+    protocol.loop = SimpleNamespace(call_later=lambda *given: later.append(given))
+    protocol._close_excess_connections()
+    assert sorted(one._waiting_since for one in lines if one.closed) == closed
+    assert later == [(LIMITS.burst_seconds, protocol._close_excess_connections)] * again
+
+
+def test_a_client_that_reads_again_is_not_dropped():
+    made: list[Any] = []
+
+    def call_later(seconds: float, call: Any) -> SimpleNamespace:
+        made.append(SimpleNamespace(after=seconds, call=call, cancelled=False))
+        made[-1].cancel = lambda one=made[-1]: setattr(one, "cancelled", True)
+        return made[-1]
+
+    protocol = slow_clients.BoundedProtocol.__new__(slow_clients.BoundedProtocol)
+    protocol.limits, protocol.loop = LIMITS, SimpleNamespace(call_later=call_later)
+    flow: list[str] = []
+    protocol.flow = SimpleNamespace(
+        pause_writing=lambda: flow.append("pause"), resume_writing=lambda: flow.append("resume")
+    )
+    protocol.pause_writing()
+    (timer,) = made
+    assert (timer.after, timer.call) == (LIMITS.unread_seconds, protocol._abort_connection)
+    protocol.pause_writing()
+    assert [one.cancelled for one in made] == [True, False]
+    protocol.resume_writing()
+    assert made[1].cancelled and protocol._unread_timer is None
+    assert flow == ["pause", "pause", "resume"]
+
+
+def test_without_a_limit_of_files_the_usual_number_of_connections_is_served(monkeypatch):
+    most = resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    assert slow_clients._affordable_connections() == ConnectionLimits().connections

@@ -91,3 +91,29 @@ def test_the_folder_is_gradio_s(monkeypatch, value):
         TEMP_FOLDER.name, raising=False
     )
     assert str(temp_files.temp_folder()) == str(Path(get_upload_folder()))
+
+
+def test_exactly_the_free_bytes_are_taken_and_none_while_the_store_is_full(tmp_path, monkeypatch):
+    monkeypatch.setenv(TEMP_FOLDER.name, str(tmp_path))
+    answers = iter([True, False, True])
+    held = TempFileQuota(100, every=60, has_room=lambda: next(answers))
+    assert not held.reserve(101) and held.reserve(100) and not held.reserve(1)
+    held.clean_up()
+    assert not held.reserve(0)
+    held.clean_up()
+    assert held.reserve(100)
+    held.close()
+
+
+def test_a_clean_up_that_fails_is_logged_and_leaves_the_numbers(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv(TEMP_FOLDER.name, str(tmp_path))
+    held = TempFileQuota(100, every=60)
+    assert held.reserve(60)
+
+    def fail(*_: object) -> int:
+        raise OSError("stone disk")
+
+    monkeypatch.setattr(temp_files, "delete_old_and_sum_files", fail)
+    held.clean_up()
+    assert "stone disk" in caplog.text and not held.reserve(41) and held.reserve(40)
+    held.close()

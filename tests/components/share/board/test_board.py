@@ -7,6 +7,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,17 @@ from components.share.board import board_files, record_tree
 from components.share.board.board_rows import add_places, rows_with_verdicts_and_sets
 from components.share.board.check_records import check_record_structure, check_study
 from components.share.board.record_tree import BoardError, StudyRecords
+from components.study.plan.study_preview import plan_from_text
+from judges.judge_errors import PlanError
+from judges.planning.plan import Plan, asks_of, save_plan
 from judges.rendering.prompt import parse_prompt
 from metrics.catalogue.records import RECORDS, estimate_position_measures
 from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.exchange.export import write_export
 from studies.people.item_votes import votes_as_judgements
+from studies.spec.judge_spec import parse_judge
 from studies.spec.study import DataSpec, Study
+from studies.store.queries.adapted_requests import REFUSABLE_SETS, key_without_parameters
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
 from tests.page_words import says
@@ -430,3 +436,259 @@ def test_prompts_with_names_of_other_scripts_have_a_file_each(
     record_tree.write_records(replace(records, prompts=prompts), tmp_path)
     found = record_tree.read_records(tmp_path, records.name)
     assert [prompt.name for prompt in found.prompts] == names
+
+
+# ---- every difference has its own words ------------------------------------------------------
+
+
+def small_board(**changed: Any) -> dict[str, Any]:
+    """A board of one row with one number; `changed`: values of the board, its row or its number."""
+    number = {"value": 0.5, "n": 8, "note": "x"}
+    row = {"judge": "j", "prompt": "p", "asked": 4, "numbers": {"accuracy": number}}
+    board = {"title": "t", "verdicts": 9, "rows": [row]}
+    for key, value in changed.items():
+        (number if key in number else row if key in row else board)[key] = value
+    return board
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"title": "u"}, "f, title: the board says u, its records give t"),
+        ({"more": 1}, "f, more: the board says 1, its records give None"),
+        ({"asked": 5}, "f, row j, p, asked: the board says 5, its records give 4"),
+        ({"prompt": "q"}, "f, row j, q, prompt: the board says q, its records give p"),
+        ({"value": 0.51}, "f, row j, p, accuracy, value: the board says 0.51"),
+        ({"note": None}, "f, row j, p, accuracy, note: the board says None"),
+        ({"rows": []}, "f: 0 rows; the records have 1"),
+        ({"numbers": {}}, "f, row j, p, accuracy, value: the board says None"),
+        ({"numbers": {**small_board()["rows"][0]["numbers"], "own": {"n": 1}}},
+         "f, row j, p, own, n: the board says 1, its records give None"),
+    ],
+)  # fmt: skip
+def test_the_first_value_that_differs_is_named(changed: dict[str, Any], words: str) -> None:
+    with pytest.raises(BoardError) as caught:
+        board_files.require_equal_boards(small_board(**changed), small_board(), "f")
+    assert str(caught.value).startswith(words)
+
+
+def test_a_number_may_differ_by_rounding_and_by_no_more() -> None:
+    """The sixth decimal; of a number above 1, as much of each whole."""
+    board_files.require_equal_boards(small_board(), small_board(), "f")
+    for value, shift in ((0.5, 1.4e-6), (0.5, -1.4e-6), (200.0, 2.9e-4)):
+        stored = small_board(value=value + shift)
+        board_files.require_equal_boards(stored, small_board(value=value), "f")
+    for value, shift in ((0.5, 1.6e-6), (0.5, -1.6e-6), (200.0, 3.1e-4)):
+        with pytest.raises(BoardError):
+            board_files.require_equal_boards(
+                small_board(value=value + shift), small_board(value=value), "f"
+            )
+    with pytest.raises(BoardError):  # whole numbers are not rounded
+        board_files.require_equal_boards(small_board(n=8 + 10**9), small_board(n=9 + 10**9), "f")
+
+
+def script_rows(board: Path, change: Callable[[list[Any]], object]) -> None:
+    path = board / "verdicts/1.js"
+    start, _, rest = path.read_text().partition(", ")
+    values = json.loads(rest.rpartition(")")[0])
+    change(values["rows"])
+    path.write_text(f"{start}, {json.dumps(values)});\n")
+
+
+def test_a_listed_verdict_is_named_and_a_list_that_cannot_be_read_by_its_line(board: Path) -> None:
+    row = json.loads((board / "board.json").read_text())["rows"][0]
+    script = (board / "verdicts/1.js").read_text()
+    verdicts = script.partition(", ")[2].rpartition(")")[0]
+    board_files.require_equal_verdicts(board, row, verdicts)
+    second = json.loads(verdicts)["rows"][1]
+    script_rows(board, lambda rows: rows[1].__setitem__(-1, "else"))
+    with pytest.raises(BoardError) as caught:
+        board_files.require_equal_verdicts(board, row, verdicts)
+    assert str(caught.value).startswith("verdicts/1.js, row fair, brief")
+    assert f", line {second[0]} of two-judges" in str(caught.value)
+    for text in (script.replace("[", "{", 1), 'boardVerdicts("1", []);\n', "", script + "x"):
+        (board / "verdicts/1.js").write_text(text)
+        with pytest.raises(BoardError, match=r"^verdicts/1\.js, line \d"):
+            board_files.require_equal_verdicts(board, row, verdicts)
+    (board / "verdicts/1.js").unlink()
+    with pytest.raises(BoardError, match=r"^verdicts/1\.js: missing$"):
+        board_files.require_equal_verdicts(board, row, verdicts)
+
+
+def test_a_changed_number_of_the_page_is_named_and_other_changes_by_their_line(board: Path) -> None:
+    page, stored = board / "index.html", json.loads((board / "board.json").read_text())
+    text = page.read_text()
+    start = text.index(">", text.index('id="board-data"')) + 1
+    end = text.index("</script>", start)
+    data = json.loads(text[start:end])
+    data["rows"][1]["asked"] = 1
+    page.write_text(text[:start] + json.dumps(data) + text[end:])
+    with pytest.raises(BoardError) as caught:
+        board_files._require_equal_page(board, stored)
+    assert str(caught.value).startswith("index.html, row leaning, brief")
+    assert ", asked: " in str(caught.value) and " says 1," in str(caught.value)
+    for broken in ("{", "[]", "{}"):
+        page.write_text(text[:start] + broken + text[end:])
+        with pytest.raises(BoardError, match=r"^index\.html, line \d"):
+            board_files._require_equal_page(board, stored)
+    page.write_text(text[:start])
+    with pytest.raises(BoardError, match=r"^index\.html, line \d"):
+        board_files._require_equal_page(board, stored)
+    page.unlink()
+    assert fault(board) == "index.html: missing"
+
+
+def test_the_manifest_of_a_board_is_the_one_that_was_published(board: Path) -> None:
+    published = record_tree.manifest_hash(board)
+    assert board_files.verify_board(board, published) == board_files.verify_board(board)
+    path = board / "manifest.json"
+    listed = json.loads(path.read_text())
+    path.write_text(json.dumps(listed))
+    assert fault(board).startswith("manifest.json, line 1")
+    with pytest.raises(BoardError, match=r"^manifest\.json: its SHA-256 is"):
+        board_files.verify_board(board, published)
+
+
+def test_files_beside_those_of_the_records_and_files_elsewhere_are_named(board: Path) -> None:
+    (board / "verdicts/99.js").write_text("x")
+    record_tree.write_manifest(board)
+    assert fault(board).startswith("verdicts/99.js: no file")
+    (board / "verdicts/99.js").unlink()
+    (board / "notes.txt").write_text("a reader's own file")
+    record_tree.write_manifest(board)
+    assert fault(board).startswith("index.html, line "), "the page has the manifest's hash"
+    with pytest.raises(BoardError, match=r"^records/gone: "):
+        board_files._require_exact_files(board, [*record_tree.file_hashes(board), "records/gone"])
+
+
+def test_the_workflow_may_be_missing_but_not_differ(board: Path) -> None:
+    path = board / board_files.WORKFLOW_FILE
+    path.write_text(path.read_text() + "x")
+    assert fault(board).startswith(f"{board_files.WORKFLOW_FILE}, line ")
+    shutil.rmtree(board / ".github")
+    board_files.verify_board(board)
+
+
+def test_a_board_is_written_whole_into_an_empty_folder_or_not_at_all(
+    records: StudyRecords, built: Path, tmp_path: Path
+) -> None:
+    twice = replace(records, judgements=(*records.judgements, records.judgements[0]))
+    with pytest.raises(BoardError, match="duplicate"):
+        board_files.write_board([records, twice], tmp_path / "board")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "board").mkdir()
+    made = board_files.write_board([records], tmp_path / "board", "A board")
+    assert all_files(tmp_path / "board") == all_files(built) and len(made["rows"]) == 2
+    for taken in (tmp_path / "board", tmp_path / "file"):
+        taken.write_text("mine") if not taken.exists() else None
+        with pytest.raises(BoardError, match="not empty"):
+            board_files.write_board([records], taken)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_zipped_board_is_the_board(records: StudyRecords, tmp_path: Path) -> None:
+    made = board_files.write_board([records], tmp_path / "plain")
+    assert made["title"] == board_files.DEFAULT_TITLE
+    board_files.zip_board([records], tmp_path / "board.zip")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["board.zip", "plain"]
+    shutil.unpack_archive(tmp_path / "board.zip", tmp_path / "out")
+    assert all_files(tmp_path / "out" / "board") == all_files(tmp_path / "plain")
+
+
+# ---- records that cannot be read ---------------------------------------------------------------
+
+
+def read_fault(board: Path) -> str:
+    with pytest.raises(BoardError) as caught:
+        record_tree.read_records(board, "two-judges")
+    return str(caught.value)
+
+
+def test_a_record_that_is_missing_or_malformed_is_named_with_its_file(board: Path) -> None:
+    folder = board / FOLDER
+    record, study, items = (
+        folder / name for name in ("record.json", "study.yaml", "items.jsonl.gz")
+    )
+    facts = json.loads(record.read_text())
+    for prompts in (["../study.yaml"], ["prompts/brief-letters.yaml", "prompts/A.yaml"]):
+        record_tree.write_json(record, {**facts, "prompts": prompts})
+        assert read_fault(board).startswith(f"two-judges/record.json: {prompts[-1]!r} is no")
+    for name in ("by", "source", "identities", "prompts"):
+        record_tree.write_json(record, {key: facts[key] for key in facts if key != name})
+        assert read_fault(board) == f"two-judges/record.json: {name!r} is missing"
+    record.write_text("{")
+    assert read_fault(board) == f"{record}: not JSON"
+    record.unlink()
+    assert says(read_fault(board), str(record), "a board")
+    record_tree.write_json(record, facts)
+    text = study.read_text()
+    study.write_text(text.replace("contestants:", "contestant:"))
+    assert read_fault(board).startswith("two-judges/study.yaml")
+    study.write_text(text)
+    items.write_bytes(gzip.compress(b"{not json\n"))
+    assert read_fault(board).startswith("records/two-judges/")
+    study.unlink()
+    assert read_fault(board).startswith(f"{study}: No such")
+
+
+def test_a_folder_without_records_is_no_board(tmp_path: Path) -> None:
+    (tmp_path / "records" / "empty").mkdir(parents=True)
+    with pytest.raises(BoardError, match="no records"):
+        record_tree.study_folders(tmp_path)
+    for name in "ba":
+        (tmp_path / "records" / name).mkdir()
+        (tmp_path / "records" / name / "record.json").write_text("{}")
+    assert record_tree.study_folders(tmp_path) == ["a", "b"]
+
+
+def test_an_unfinished_study_and_one_without_a_judge_make_no_records(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "evenhand.db")) as store:
+        save_plan(plan_from_text(STUDY, tmp_path), store)
+        calls = store.counts("Two judges")["pending"]
+        with pytest.raises(BoardError, match=f"reply: {calls};"):
+            record_tree.records_of_store(store, "Two judges")
+    people = imported()
+    votes = votes_as_judgements(people.items, "By hand", [one.ask for one in people.judgements])
+    with pytest.raises(BoardError, match="no verdict"):
+        record_tree._make_study_records(people.study, people.items, votes, (), {}, "")
+
+
+def test_a_visitor_s_own_salt_leaves_the_keys(store: Store, records: StudyRecords) -> None:
+    """Also the key of a call that was sent without parameters that its provider refused."""
+    study, items = store.study("Two judges"), tuple(store.items("Two judges").values())
+    judges = [
+        {"name": name, "model": "m", "base_url": f"http://{name}/v1"} for name in records.identities
+    ]
+    study = replace(study, judges=tuple(parse_judge(one, "judge") for one in judges))
+    plain = Plan(study, items, records.prompts, Path())
+    salted = [one.ask for one in asks_of(replace(plain, salt="own"))]
+    wanted = [one.ask for one in asks_of(plain)]
+    assert len(wanted) > 3 and not {one.key for one in salted} & {one.key for one in wanted}
+    keys = [key_without_parameters(salted[1].key, names) for names in REFUSABLE_SETS]
+    found = record_tree._replace_salted_keys(
+        replace(plain, salt="own"),
+        [replace(records.judgements[0], ask=replace(salted[1], key=key)) for key in [*keys, "own"]],
+        {},
+    )
+    expected = [key_without_parameters(wanted[1].key, names) for names in REFUSABLE_SETS]
+    assert [one.ask for one in found] == [
+        replace(salted[1], key=key) for key in [*expected, "own"]
+    ]  # fmt: skip
+
+
+def test_weights_that_are_not_here_are_named_by_the_caller(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.yaml").write_text(STUDY)
+    write_export(store, "Two judges", "jsonl", tmp_path / "two.jsonl")
+
+    def fail(*_: object) -> str:
+        raise PlanError("no such file")
+
+    monkeypatch.setattr(record_tree, "identity_of", fail)
+    with pytest.raises(BoardError) as caught:
+        record_tree.records_of_file(tmp_path / "two.yaml", {"fair": "embedded:1"})
+    assert says(str(caught.value), "judge 'leaning'", "(no such file)", "'leaning=embedded:SHA256'")
+    named = {"fair": "embedded:1", "leaning": "embedded:2"}
+    found = record_tree.records_of_file(tmp_path / "two.yaml", named)
+    assert dict(found.identities) == named

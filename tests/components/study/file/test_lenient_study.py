@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from components.study.file.lenient_study import read_lenient_study
+from components.study.file.lenient_study import (
+    normalise_value,
+    percent_text,
+    read_lenient_study,
+    value_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,22 @@ def test_a_value_other_than_that_of_the_preset_names_the_preset_s() -> None:
     assert differing("preset: visit-bench", "repeats: 1") is None
     assert differing("preset: visit-bench") is None
     assert differing("repeats: 3") is None, "without a preset"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (["a", 2], "a, 2"), ((), "none"), ({"a": [1, 2], "b": True}, "a 1, 2, b true"),
+        ({}, "none"), (False, "false"), (0.25, "0.25"), (2.0, "2"), (12000, "12,000"), ("", "none"),
+        ("x", "x"), (None, "None"),
+    ],
+)  # fmt: skip
+def test_a_value_in_a_hint_reads_as_words(value: object, text: str) -> None:
+    assert value_text(value) == text
+
+
+def test_equal_values_of_other_types_compare_equal_but_a_switch_is_no_number() -> None:
+    assert normalise_value((1, {"a": (2,)})) == [1.0, {"a": [2.0]}]
+    assert normalise_value(True) is True and normalise_value("1") == "1"
+    assert type(normalise_value({1: 2})["1"]) is float
+    assert percent_text(0.125) == "12\u202f%" and percent_text(0.2) == "20\u202f%"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from components.study.file.judge_entries import edit_judge
+from components.study.file import judge_entries
+from components.study.file.judge_entries import edit_judge, new_judge, unique_name
 from components.study.file.lenient_study import START_YAML, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.form.form_rows import judge_form
@@ -97,3 +98,77 @@ def card_prices(**judge: object) -> list[str]:
     )
     _, _, *cost = card.split(" · ")
     return [re.sub(" per million (in|out)put tokens", "", one) for one in cost]
+
+
+@pytest.mark.parametrize(
+    ("before", "key", "typed", "after"),
+    [
+        ({"temperature": 0.5}, "temperature", "", {"temperature": None}),
+        ({}, "vision", True, {"vision": True}),
+        ({"vision": True}, "vision", False, {}),
+        ({}, "max_tokens", "7", {"max_tokens": 7}),
+        ({"max_tokens": 7}, "max_tokens", "", {}),
+        ({}, "read", "text", {}),
+        ({}, "read", "probabilities", {"read": "probabilities"}),
+        ({}, "price.input", "2", {"price": {"input": 2}}),
+        ({"price": {"input": 2}}, "price.output", "0.5", {"price": {"input": 2, "output": 0.5}}),
+        ({"price": {"input": 2}}, "price.input", "", {}),
+        ({"price": "free"}, "price.input", "", {}),
+        ({}, "extra_body", '{"k": 1}', {"extra_body": {"k": 1}}),
+        ({"extra_body": {"k": 1}}, "extra_body", " ", {}),
+    ],
+)
+def test_an_endpoint_has_in_the_file_what_differs_from_its_default(before, key, typed, after):
+    judge = {"name": "j", "model": "m", "base_url": "http://h/v1"}
+    assert edit_judge({**judge, **before}, key, typed) == {**judge, **after}
+
+
+def test_weights_of_positions_are_a_list_of_numbers_and_gone_if_empty() -> None:
+    made = edit_judge(JUDGE, "slot_weights", "1, .5,")
+    assert made["slot_weights"] == [1.0, 0.5]
+    assert edit_judge(made, "slot_weights", " , ") == JUDGE
+
+
+@pytest.mark.parametrize(("key", "typed", "said"), [
+    ("colour", "red", "not a setting"), ("extra_body", "{", "not valid JSON"),
+    ("extra_body", "[1]", "a JSON object"), ("max_tokens", "2.5", "max_tokens"),
+])  # fmt: skip
+def test_what_cannot_be_a_setting_is_named(key: str, typed: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        edit_judge(JUDGE, key, typed)
+
+
+def test_a_free_name_has_the_first_free_number() -> None:
+    taken = [{"name": "a"}, {"name": "a-2"}, {"name": "a-4"}, {}]
+    assert [unique_name(name, taken) for name in ("a", "b", "a-2")] == ["a-3", "b", "a-2-2"]
+    assert new_judge("endpoint", taken, "a")["name"] == "a-3"
+    assert new_judge("embedded", [])["name"] == "embedded"
+
+
+def test_another_kind_of_judge_keeps_name_and_family_only() -> None:
+    made = edit_judge({**JUDGE, "family": "f"}, "kind", "embedded")
+    assert (made["name"], made["family"], made["model"]) == ("sim", "f", "embedded")
+    assert not {"first_bias", "accuracy"} & set(made)
+    assert edit_judge(JUDGE, "kind", "simulated") == JUDGE
+    with pytest.raises(KeyError):
+        edit_judge(JUDGE, "kind", "oracle")
+
+
+@pytest.mark.parametrize(
+    ("judge", "public", "variable_set", "needed"),
+    [
+        ({"provider": "openai", "model": "m"}, False, False, True),
+        ({"provider": "openai", "model": "m"}, False, True, False),
+        ({"provider": "openai", "model": "m"}, True, True, False),
+        ({"provider": "openai", "model": "m", "api_key_env": ""}, True, True, True),
+        ({"base_url": "https://api.openai.com/v1", "model": "m"}, True, True, True),
+        ({"base_url": "http://10.0.0.7/v1", "model": "m"}, False, False, False),
+        ({"model": "simulated"}, True, False, False),
+    ],
+)
+def test_a_key_is_asked_for_where_a_provider_is_paid_and_no_variable_has_it(
+    judge, public, variable_set, needed, monkeypatch
+):
+    monkeypatch.setattr(judge_entries, "is_public", lambda: public)
+    monkeypatch.setattr(judge_entries, "secret_value", lambda _: "key" if variable_set else "")
+    assert judge_entries.needs_typed_key(judge) is needed
