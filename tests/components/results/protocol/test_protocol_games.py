@@ -16,6 +16,7 @@ from components.results.protocol import redundancy_panel
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_replies as protocol_cost
 from components.results.protocol.tab import VIEW
+from metrics.protocols.creation_levels import ratings_by_prompt
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.presets import PRESETS
 from studies.store.store import Store
@@ -163,7 +164,7 @@ def test_ratings_alone_have_a_headline_and_no_key_figures(games):
     title, lead = protocol_games.games_headline(alone)
     assert says(title, "x has", ": 8.00 of 10.") and "averaged" in lead
     assert protocol_games.game_kpis(alone) == [] and protocol_view.show_kpis(alone) == ""
-    (single,) = protocol_games.ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
+    (single,) = ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
     free = replace(single, scale=replace(single.scale, high=math.inf))
     two = protocol_games._ratings_title({"p": single, "q": free})
     assert says(two, "by p: 8.00", "of 10.", "by q: 8.00.")
