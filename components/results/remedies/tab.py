@@ -386,5 +386,5 @@ VIEW: Final = View(
     headline,
     kpis=lambda _: EMPTY,
     report=remedies_report,
-    json_keys=("remedies.recommendations.*.*.gain", "remedies.rules.*.*.*.gain"),
+    json_keys=("remedies.recommendations.*.*.gain", "remedies.rules.*.*.*.adjusted"),
 )
