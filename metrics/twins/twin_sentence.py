@@ -65,10 +65,7 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         top = shown[0]
         words = FAMILIES[top.family].words
         effect = difference_with_interval_text(top.adjusted)
-        return (
-            f"{top.family} ({words}) moves this judge most: {effect} beyond its floor. It compares "
-            "the same answer with and without the change."
-        )
+        return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
     known = [one for one in effects if one.detectable and one.family not in CONTROLS]
     if not known:
         return "No verdicts on twins and their floors yet."
@@ -86,7 +83,8 @@ def chance_sentence(effects: Sequence[TwinEffect]) -> str:
     if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
         return ""
     return (
-        f"That is more than chance: the interval is adjusted for all {len(effects)} changes tested."
+        f"That is more than chance: the interval is adjusted for all {len(effects)} changes tested, "
+        "each made to one and the same answer."
     )
 
 

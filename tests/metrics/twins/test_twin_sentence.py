@@ -99,7 +99,7 @@ def test_the_headline_names_the_largest_effect_shown_or_the_smallest_that_could_
     assert str(len(shown)) in chance_sentence(shown)
     none = [effect(plain[0], 0.0, **known), effect(sorted(CONTROLS)[0], 0.0, **known)]
     assert "14 points" in twin_headline(none) and chance_sentence(none) == ""
-    assert all("same answer" in twin_headline(one) for one in (shown, none))
+    assert all("same answer" in one for one in (chance_sentence(shown), twin_headline(none)))
     assert twin_headline([effect(plain[0], 0.0)]) != twin_headline(none)
     assert twin_headline([*shown, effect(plain[2], 0.0, INDIFFERENT)]) == twin_headline(
         [effect(plain[2], 0.0, INDIFFERENT)]
