@@ -83,8 +83,8 @@ def chance_sentence(effects: Sequence[TwinEffect]) -> str:
     if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
         return ""
     return (
-        f"That is more than chance: the interval is adjusted for all {len(effects)} changes tested, "
-        "each made to one and the same answer."
+        "That is more than chance: the interval is adjusted for all "
+        f"{len(effects)} changes tested, each made to one and the same answer."
     )
 
 
