@@ -68,7 +68,7 @@ def test_the_preference_for_padding_is_named_in_nudges_and_summary(study: Filter
     assert says(line, *words) and "Nudges" in line
     # Two questions: different answers of unequal length, and one answer with a change.
     assert says(line, "the longer answer", "two different", "more than") and "padding" not in line
-    assert says(tab.headline(study)[0], "the same answer") and not says(line, "same answer")
+    assert says(tab.headline(study)[1], "the same answer") and not says(line, "same answer")
 
 
 def test_the_forest_sorts_by_effect_fills_what_is_shown_and_ends_with_controls(study) -> None:
