@@ -123,7 +123,7 @@ class FakeEngine:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is started; each redraw gives ["drawn"]."""
+    """Record the runs that are started; every redraw returns ["drawn"]."""
     made: list[Any] = []
     monkeypatch.setattr(actions_tab, "render", lambda *_: ["drawn"])
     monkeypatch.setattr(actions_tab, "show_latest_run_pill", lambda *_: "pill")
