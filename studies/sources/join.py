@@ -42,10 +42,6 @@ class JoinReport:
     duplicate_questions: int = 0
     """Number of questions with the same join key as an earlier question."""
 
-    def total(self, kind: str) -> int:
-        """Return the sum of a count, such as "missing", over all files."""
-        return sum(getattr(file, kind) for file in self.files)
-
     def lines(self) -> list[str]:
         """Return the report as text: a line on the questions, then one line per file."""
         out = [f"joined on {', '.join(self.on)}: {self.questions:,} questions"]

@@ -245,7 +245,7 @@ def best_voter_replacement_sentence(
 
 def show_corrected_rates(data: Agreement) -> Markup:
     """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people; a
-    message without votes on randomly chosen pairs."""
+    message without votes on randomly chosen pairs of answers."""
     table_of = {
         name: one
         for name, one in data.win_rates_corrected_by_votes.items()
@@ -258,7 +258,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
             "correct win rates, collect votes on pairs chosen at random.",
         )
     if not table_of:
-        return empty_state("No votes.", "Corrected win rates need votes by people.")
+        return empty_state("No vote on two answers.", "Corrected win rates need votes on two answers.")
     every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
     axis = replace(axis, chance=0.5)

@@ -111,11 +111,12 @@ def level_row(row: CreationRow, scored: bool) -> LevelRow:
 
 
 def _factuality_table(found: Sequence[CreationRow]) -> Markup:
-    """HTML table by model of factuality scores only, for a study without five-level verdicts."""
+    """HTML table by model of factuality scores only, the highest first, for a study without
+    five-level verdicts."""
     tip = "visual factuality score, 0 to 10"
     heads: list[tables.Head] = ["Model", ("VFS", tip), "VFS of the baseline", "Unusable replies"]
     lines = []
-    for row in found:
+    for row in sorted(found, key=lambda row: -(row.vfs.value or 0.0)):
         select, own = {"contestant": row.model}, f"VFS of {row.model}"
         other = f"visual factuality score (VFS) of the baseline in comparisons with {row.model}"
         vfs = tables.value_cell(row.vfs, tables.SCORE, who=own, select=select)

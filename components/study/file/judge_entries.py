@@ -137,12 +137,13 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     """Settings of the judge after a change of the field `key` to the typed value `raw`. An empty
     value, or one that equals the default, removes the key; an empty temperature is stored as null.
     Another kind of judge resets the settings, a new model may rename the judge, a new host removes
-    the price. A ValueError for an unknown field or a value that cannot be parsed; a KeyError for an
-    unknown kind of judge."""
+    the price. A ValueError for an unknown field or kind of judge, or a value that cannot be parsed."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}
-        return made if raw == judge_kind(made) else {**common, **JUDGE_TEMPLATES[str(raw)]}
+        if str(raw) not in JUDGE_TEMPLATES:
+            raise ValueError(f"no kind of judge named {raw!r}; reload the page")
+        return made if raw == judge_kind(made) else {**common, **JUDGE_TEMPLATES[raw]}
     found = next((k for k in (*SIMULATION, *JUDGE, *PRICE) if str(k) == key), None)
     if found is None:
         raise ValueError(f"{key}: not a setting of a judge; reload the page")

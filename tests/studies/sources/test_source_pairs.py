@@ -108,7 +108,7 @@ def test_autoarena_s_answers_join_on_the_prompt(tmp_path: Path) -> None:
         {"model-x": "x a", "model-y": "y a"},
         {"model-x": "x b"},
     ]
-    assert found.join is not None and found.join.total("missing") == 1
+    assert found.join is not None and [file.missing for file in found.join.files] == [0, 1]
 
 
 # ---- MT-Bench --------------------------------------------------------------------------------
@@ -241,10 +241,8 @@ def test_alpaca_eval_s_outputs_join_on_the_instruction(tmp_path: Path) -> None:
     outputs("y", "b")
     found = loaded(outputs("x", "a", "b"), files={"y": "y.json"})
     assert [dict(i.responses) for i in found.items] == [{"x": "x a"}, {"x": "x b", "y": "y b"}]
-    assert found.join is not None and (
-        found.join.total("matched"),
-        found.join.total("missing"),
-    ) == (1, 1)
+    assert found.join is not None
+    assert [(file.matched, file.missing) for file in found.join.files] == [(1, 1)]
 
 
 def test_llmbar_takes_the_last_step_and_knows_that_winner_is_un_swapped(tmp_path: Path) -> None:

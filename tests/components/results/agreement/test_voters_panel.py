@@ -41,7 +41,7 @@ from studies.spec.study import DataSpec
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 from tests.page_words import says
-from tests.voted_studies import Sheet, six_items
+from tests.voted_studies import PICKS, Sheet, six_items
 
 
 def text(html: str) -> str:

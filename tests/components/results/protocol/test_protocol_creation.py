@@ -205,7 +205,7 @@ def test_a_study_of_factuality_alone_has_a_table_of_scores_alone(creation):
     assert 'class="eh-stack"' not in html
     rows = re.findall(r"(good|bad) ([\d.]+) \S+ \S+ ([\d.]+) \S+ \S+ (\d)", text_of(html))
     # good 9, bad 4, and the baseline 8 beside both; every reply is usable.
-    assert rows == [("bad", "4.00", "8.00", "0"), ("good", "9.00", "8.00", "0")]
+    assert rows == [("good", "9.00", "8.00", "0"), ("bad", "4.00", "8.00", "0")]
     # Without verdicts on levels the section on levels draws no stacks either.
     levels = protocol_creation.show_creation_table(alone, "Models", "Reward", ("creation-table",))
     assert levels == html
