@@ -258,7 +258,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
             "correct win rates, collect votes on pairs chosen at random.",
         )
     if not table_of:
-        return empty_state("No vote on two answers.", "Corrected win rates need votes on two answers.")
+        return empty_state("No vote on two answers.", "Corrected win rates need such votes.")
     every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
     axis = replace(axis, chance=0.5)

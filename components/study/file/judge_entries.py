@@ -137,7 +137,7 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     """Settings of the judge after a change of the field `key` to the typed value `raw`. An empty
     value, or one that equals the default, removes the key; an empty temperature is stored as null.
     Another kind of judge resets the settings, a new model may rename the judge, a new host removes
-    the price. A ValueError for an unknown field or kind of judge, or a value that cannot be parsed."""
+    the price. A ValueError for an unknown field or kind, or a value that cannot be parsed."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}

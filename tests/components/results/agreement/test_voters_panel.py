@@ -202,6 +202,15 @@ def test_with_sought_votes_alone_nothing_is_corrected(store):
     assert says(said, "No vote", "randomly chosen")
 
 
+def test_votes_on_three_answers_correct_no_win_rate(store):
+    sheet = Sheet("three")
+    for who in ("j", "human:ann"):
+        sheet.rows += [("q", who, "p", tuple(shown), PICKS["x"], 1) for shown in ("xyz", "zyx")]
+    data = agreement(store, sheet.save(store))
+    assert data.raters.has_people
+    assert says(text(show_corrected_rates(data)), "No vote on two answers")
+
+
 def test_votes_of_a_file_are_nobodys_choice(store):
     six_items().save(store)
     data = agreement(store, "voted")
