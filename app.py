@@ -29,7 +29,7 @@ from components.page.page_opening import compute_summary_ahead, loading_screen_c
 from components.page.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, make_host_check_lifespan
-from components.server.fair_queue_tab import configure_queue
+from components.server.fair_queue_tab import configure_queue_and_sessions
 from components.server.gradio_private import (
     change_server_settings,
     check_private_names,
@@ -225,7 +225,7 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
         check_private_names(blocks, public=access.public)
-        configure_queue(blocks, access)
+        configure_queue_and_sessions(blocks, access)
         refuse_remote_files(blocks)
         use_new_upload_folders(blocks)
         change_server_settings(blocks, limit_connections)

@@ -13,7 +13,7 @@ from components.share.board import board_files, record_tree
 from components.share.publish import push_space, write_frozen_page, write_space_folder
 from components.share.report import write_report
 from studies import errors, settings, terminal
-from studies.store.store import Store, open_existing_store
+from studies.store.store import Store, open_store_of_command
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def _run_command(options: argparse.Namespace) -> int:
     if options.command in (build_board, add_to_board, print_board_verification):
         code: int = options.command(options)
         return code
-    store = open_existing_store(options.store)
+    store = open_store_of_command(options.store)
     options.command(store, options)
     store.close()
     return 0
@@ -137,7 +137,7 @@ def _load_board_records(options: argparse.Namespace, name: str) -> record_tree.S
         pairs = (one.partition("=") for one in options.identity)
         identities = {judge: text for judge, _, text in pairs}
         return record_tree.records_of_file(Path(name), identities, options.by)
-    store = open_existing_store(options.store)
+    store = open_store_of_command(options.store)
     try:
         return record_tree.records_of_store(store, name, options.by)
     finally:

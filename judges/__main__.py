@@ -29,7 +29,7 @@ from judges.twins.make_twins import add_twins, describe_twins, list_twins
 from studies.domain import RETRYABLE_STATUSES, Verdict, count_calls_left
 from studies.spec.study import load_study
 from studies.store.queries.run_costs import attempt_totals
-from studies.store.store import PlanChange, Store, open_existing_store
+from studies.store.store import PlanChange, Store, open_store_of_command
 from studies.terminal import run_command
 from studies.texts.twin_families import is_twin
 
@@ -87,7 +87,7 @@ def _build_parser() -> argparse.ArgumentParser:
         if name == "run":
             ray_commands.add_cluster_options(sub)
         if name in ("run", "check", "retry"):
-            key_consents.add_allow_option(sub)
+            key_consents.add_allow_keys_option(sub)
     summary = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
     sub = commands.add_parser("import-prompts", help=summary, description=summary)
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
@@ -121,7 +121,7 @@ def _add_describe_command(commands: Any) -> None:
     sub.add_argument("--out", type=Path, required=True, help="the new items file (.jsonl)")
     sub.add_argument("--store", type=Path, help="the SQLite file; default: beside the new file")
     sub.add_argument("--retry", action="store_true", help="repeat calls that failed before")
-    key_consents.add_allow_option(sub)
+    key_consents.add_allow_keys_option(sub)
     sub.set_defaults(command=describe_images)
 
 
@@ -153,7 +153,7 @@ def retry_failed(options: argparse.Namespace) -> int:
         key_consents.confirm_study_keys(made.study, options)
         _print_plan_change(save_plan(made, store))
     else:
-        name, store = _study_name(options), open_existing_store(options.store)
+        name, store = _study_name(options), open_store_of_command(options.store)
         made = load_stored_plan(store, name)
         key_consents.confirm_study_keys(made.study, options)
     return _run_and_print_summary(
@@ -179,7 +179,7 @@ def reread_study(options: argparse.Namespace) -> int:
     reading rule is that of the given study file; without a file, that of the stored study."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
-    store = open_existing_store(options.store)
+    store = open_store_of_command(options.store)
     study = given or store.study(name)
     done = reread_replies(store, study.name, study.reading)
     changed = sum(done.changed.values())

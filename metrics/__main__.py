@@ -148,8 +148,8 @@ def _estimates_inside(value: Any) -> Iterable[dict[str, Any]]:
 
 
 def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:
-    """Yield the tables of each cell of a summary that is split by columns: `nested` is value ->
-    value of the next column -> … -> summary, and `path` has the values above `nested`."""
+    """Yield the tables of each summary in a dict nested by the values of the columns that split
+    the study; `path` has the values that lead to `nested`."""
     for key, value in nested.items():
         if "counts" in value and "elo" in value:
             yield from render_tables(value, " / ".join((*path, key)))

@@ -27,7 +27,7 @@ from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.study import DataSpec, dump_study
 from studies.store.database import default_store_path
 from studies.store.recovery.recovery_commands import add_recovery_parsers, backup, repair
-from studies.store.store import Store, open_existing_store
+from studies.store.store import Store, open_store_of_command
 from studies.terminal import escape_control, run_command
 
 
@@ -40,7 +40,7 @@ def _run_chosen_command(options: argparse.Namespace) -> int:
     if options.command in (backup, repair, import_file):
         options.command(options)
         return 0
-    store = open_existing_store(options.store)
+    store = open_store_of_command(options.store)
     options.command(store, options)
     store.close()
     return 0

@@ -1,7 +1,7 @@
 """Errors in data, study files and stores.
 
 EvenhandError
-├── SourceError     in a data file; names file, line and field
+├── SourceError     in the data (a file, a picture, a typed item); names the place as far as known
 ├── StudyError      in a study file (names the field), or in a request about a study
 │   └── UnknownStudy    a study that the store does not have
 ├── SettingError    an environment variable with an invalid value

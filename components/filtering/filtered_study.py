@@ -124,6 +124,7 @@ class FilteredStudy:
         return counting_rules.outcome_rows(self.measured_judge_rows, *self.rule)
 
 
-def counting_rule_clause(filtered: FilteredStudy) -> str:
-    """End of a subtitle that names the counting rule; empty if each order counts separately."""
+def combine_rule_clause(filtered: FilteredStudy) -> str:
+    """End of a subtitle: how the two orders are combined; empty if each order counts separately.
+    How unusable replies count is not stated."""
     return "" if filtered.rule[0] == "pooled" else f"; {combine_rule_text(filtered.rule[0])}"

@@ -108,7 +108,7 @@ class Raters:
     def remedies(self) -> remedy_study.RemedyStudy:
         """The remedies of the study, compared over all judges and prompts; the other filters
         apply."""
-        return load_remedy_study(self.filtered)[0]
+        return load_remedies_of_all_raters(self.filtered)[0]
 
     @property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
@@ -131,9 +131,11 @@ def _remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, Re
     return remedy_study.build_remedy_study(frame, inputs.judges, inputs.source), inputs
 
 
-def load_remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
-    """The remedies of a filtered study and their inputs. Filters on judge and prompt are left out,
-    because the other judges still count as partners in juries."""
+def load_remedies_of_all_raters(
+    filtered: FilteredStudy,
+) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
+    """The remedies of a filtered study and their inputs. Filters on judge and prompt have no
+    effect, because the other judges still count as partners in juries."""
     return _remedy_study(filtered.of_all_raters)
 
 
@@ -141,7 +143,7 @@ def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
     """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
     the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
     frame = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
-    return remedy_study.add_call_credits(frame, load_remedy_study(filtered)[0])
+    return remedy_study.add_call_credits(frame, load_remedies_of_all_raters(filtered)[0])
 
 
 @memoise_by_study
@@ -154,7 +156,7 @@ def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estima
 def is_agreement_with_people(filtered: FilteredStudy) -> bool:
     """Whether `load_call_agreement` compares with the majority of people, not with answers that are
     known by design."""
-    return load_remedy_study(filtered)[0].call_grid.source == PEOPLES_MAJORITY
+    return load_remedies_of_all_raters(filtered)[0].call_grid.source == PEOPLES_MAJORITY
 
 
 @memoise_by_study

@@ -1,4 +1,4 @@
-"""Formats of numbers and lists of names on the page."""
+"""How numbers, lists of names and shortened texts are written on the page."""
 
 from __future__ import annotations
 

@@ -34,7 +34,14 @@ from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
-__all__ = ["EndColumn", "MatrixCells", "MatrixColumn", "matrix_html", "scale_html", "total_name"]
+__all__ = [
+    "EndColumn",
+    "MatrixCells",
+    "MatrixColumn",
+    "colour_scale_html",
+    "matrix_html",
+    "total_name",
+]
 MIN_INK_ITEMS: Final = 10
 """Number of items below which a coloured cell shows its number in thin type."""
 _MAX_TURNED_ROWS: Final = 6
@@ -322,7 +329,7 @@ def _matrix_legend_html(scale: ColourScale, hatched: bool, aside: str, least: in
             MIN_COLOURED_ITEMS,
             f" or {least} verdicts" if least else "",
         )
-    return _marked_scale_html(scale, few) if scale.marks else _plain_scale_html(scale, few)
+    return _marked_scale_html(scale, few) if scale.marks else _plain_colour_scale_html(scale, few)
 
 
 def _marked_scale_html(scale: ColourScale, after: Markup) -> Markup:
@@ -339,7 +346,7 @@ def _marked_scale_html(scale: ColourScale, after: Markup) -> Markup:
     )
 
 
-def _plain_scale_html(scale: ColourScale, after: Markup) -> Markup:
+def _plain_colour_scale_html(scale: ColourScale, after: Markup) -> Markup:
     """HTML of a colour scale between the texts of its two ends; then `after`, the rest of the
     legend."""
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
@@ -349,6 +356,7 @@ def _plain_scale_html(scale: ColourScale, after: Markup) -> Markup:
     )
 
 
-def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
-    """HTML of the colour scale below a static matrix; `after` adds entries to the legend."""
-    return wrap(_plain_scale_html(scale, Markup('<span class="eh-grow"></span>') + after))
+def colour_scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
+    """HTML of a colour scale, to be placed below a coloured table; `after` adds entries to the
+    legend."""
+    return wrap(_plain_colour_scale_html(scale, Markup('<span class="eh-grow"></span>') + after))

@@ -27,7 +27,7 @@ from components.results.controls.results_parts_tab import (
     view_drawing_script,
 )
 from components.results.overview.run_outcome import run_outcome_html
-from components.results.remedies.improve_actions import perform_card_action
+from components.results.remedies.improve_actions import perform_improve_action
 from components.results.remedies.pilots import pilot_study_text
 from components.run import actions_tab
 from components.run import tab as run_tab
@@ -333,7 +333,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     def perform_prompt_action(filtered: FilteredStudy, click: dict[str, Any]) -> list[Any]:
         skipped = [gr.skip()] * len(outputs)
         try:
-            opened, told = perform_card_action(filtered, click)
+            opened, told = perform_improve_action(filtered, click)
         except EvenhandError as error:
             raise gr.Error(escape(str(error)), duration=None) from None
         if told:

@@ -76,7 +76,7 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.calls_made):
         return EMPTY
     rate = share(unusable / max(1, facts.calls_made))
-    effect = tie_rule_effect_text(store.frame(facts.name))
+    effect = consistency_if_ties_text(store.frame(facts.name))
     text = (
         f"{rate} of {count(facts.calls_made, 'call')} gave an unusable reply. These "
         f"are left out of the measures{effect}."
@@ -85,7 +85,7 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     return pieces.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
 
-def tie_rule_effect_text(frame: pd.DataFrame) -> str:
+def consistency_if_ties_text(frame: pd.DataFrame) -> str:
     """Clause that states the consistency now and if unusable replies counted as ties; "" if one of
     the two is unknown."""
     rows = judge_rows_or_people_rows(frame)

@@ -101,7 +101,7 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot
     if snapshot is None:
         return
-    for judge, names in snapshot.missing_parameters:
+    for judge, names in snapshot.dropped_reply_parameters:
         text = (
             f"{judge} refuses the setting {names}, so calls are sent without it. Their replies "
             "are marked, and stored apart from replies with this setting."

@@ -12,8 +12,8 @@ HANDLER_CONCURRENCY: Final = 16
 """Maximum events (requests of open pages) that one handler processes at the same time."""
 
 
-def configure_queue(blocks: gr.Blocks, access: Access) -> None:
-    """Set up the queue and the sessions of a page, before launch."""
+def configure_queue_and_sessions(blocks: gr.Blocks, access: Access) -> None:
+    """Set up a page's queue of events, and sessions that keep no typed values; before launch."""
     blocks.queue(
         default_concurrency_limit=HANDLER_CONCURRENCY,
         max_size=access.queue,

@@ -64,7 +64,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     inputs = [tab.edits, tab.yaml, tab.state, tab.tested, tab.draft]
     outputs = [*form_updates_tab.form_outputs(tab), header.study]
 
-    def apply_form_edits(
+    def apply_and_save_form_edits(
         edits: str, text: str, state: FormState, tested: Any, draft: str
     ) -> list[Any]:
         made, seen = apply_changes(text, state, json.loads(edits or "[]"), store.folder)
@@ -74,7 +74,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
             named,
         ]
 
-    tab.edits.select(apply_form_edits, inputs, outputs, **LATEST_ONLY)
+    tab.edits.select(apply_and_save_form_edits, inputs, outputs, **LATEST_ONLY)
 
     def redraw_after_typing(text: str, state: FormState, tested: Any) -> list[Any]:
         return _save_and_redraw_if_changed(tab, store, text, state, tested) if text else skipped

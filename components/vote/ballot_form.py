@@ -184,8 +184,9 @@ def _choose_ballot_form(store: Store, study: str) -> BallotForm:
 
 
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
-    """Kind of ballot if the study's prompts determine none (as for imported verdicts without
-    prompts), inferred from the verdicts; a pair without verdicts."""
+    """Kind of ballot inferred from the verdicts, for a study whose prompts do not determine it
+    (such as imported verdicts without prompts). If there are no verdicts, two answers are
+    compared."""
     pairs, more, strong = count_pair_multi_and_strong_verdicts(store, study)
     if more > pairs:
         return BallotForm("options", "the same kind of verdict as the study contains")

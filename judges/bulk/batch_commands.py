@@ -69,7 +69,7 @@ def add_batch_commands(commands: Any) -> None:
                 "--wait", type=float, default=0.0, help="minutes to wait for the batches to finish"
             )
         if name in ("submit-batch", "collect-batch"):
-            key_consents.add_allow_option(sub)
+            key_consents.add_allow_keys_option(sub)
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
 

@@ -135,9 +135,9 @@ class AskAttempts:
         return self.slow_watch.slow_event
 
     @property
-    def missing_parameters(self) -> list[str]:
-        """Names of planned parameters left out of the call, because the endpoint refuses them; only
-        those whose absence can change the reply."""
+    def dropped_reply_parameters(self) -> list[str]:
+        """Those of `dropped_parameters` (planned, but refused by the endpoint and so not sent)
+        whose absence can change the reply."""
         return parameters_affecting_reply(self.dropped_parameters)
 
     def build_judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
@@ -148,8 +148,8 @@ class AskAttempts:
         else:
             read = read_outcome(self.call, outcome, self.run_state.reading)
             settled = read.build_judgement(ask, outcome)
-        if self.missing_parameters:
-            note = f"asked without {', '.join(self.missing_parameters)}"
+        if self.dropped_reply_parameters:
+            note = f"asked without {', '.join(self.dropped_reply_parameters)}"
             settled = replace(settled, detail=f"{settled.detail}; {note}".strip("; "))
         now = self.run_state.settings.wall_clock()
         return replace(settled, cost=self.total, seconds=self.seconds, time=now)
@@ -416,5 +416,5 @@ class AskAttempts:
             return False
         self.call = adapted
         self.dropped_parameters.add(parameter)
-        self.state.missing_parameters.update(self.missing_parameters)
+        self.state.dropped_reply_parameters.update(self.dropped_reply_parameters)
         return True

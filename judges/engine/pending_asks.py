@@ -256,7 +256,7 @@ class QueueBuilder:
             attempts.attempt,
             attempts.usage,
             attempts.cost,
-            without=attempts.missing_parameters,
+            without=attempts.dropped_reply_parameters,
         )
         self.tally.count_judgement(judgement)
 

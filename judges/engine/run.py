@@ -179,7 +179,7 @@ class Run:
             expected_dollars=tally.expected_dollars(),
             extractions=tally.extractions,
             failures=snapshot.summarise_failures(states),
-            missing_parameters=snapshot.list_missing_parameters(states),
+            dropped_reply_parameters=snapshot.list_dropped_reply_parameters(states),
             judges=tuple(judge.name for judge in self.judges),
             possibly_paid_twice=self._maybe_paid_twice,
             longest_pause=self._settings.longest_pause,

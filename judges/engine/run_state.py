@@ -95,7 +95,7 @@ class JudgeState:
     refusals: Counter[str] = field(default_factory=Counter)
     dropped_parameters: set[str] = field(default_factory=set)
     """Parameters that are no longer sent, because the endpoint refuses them."""
-    missing_parameters: set[str] = field(default_factory=set)
+    dropped_reply_parameters: set[str] = field(default_factory=set)
     """Dropped parameters without which replies may differ from those of the planned call."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
     hedge_budget: hedging.HedgeBudget = field(default_factory=hedging.HedgeBudget)

@@ -85,7 +85,7 @@ class RunSnapshot:
     """Number of asks of the extraction judge in this run."""
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
-    missing_parameters: tuple[tuple[str, str], ...] = ()
+    dropped_reply_parameters: tuple[tuple[str, str], ...] = ()
     """(judge, parameters) for judges whose endpoint refuses planned parameters
     (comma-separated)."""
     possibly_paid_twice: int = 0
@@ -223,11 +223,11 @@ def stopped_judges(states: Iterable[JudgeState]) -> set[str]:
     return {state.name for state in states if state.stop_reason or state.budget_reached}
 
 
-def list_missing_parameters(states: Iterable[JudgeState]) -> tuple[tuple[str, str], ...]:
+def list_dropped_reply_parameters(states: Iterable[JudgeState]) -> tuple[tuple[str, str], ...]:
     return tuple(
-        (state.name, ", ".join(sorted(state.missing_parameters)))
+        (state.name, ", ".join(sorted(state.dropped_reply_parameters)))
         for state in states
-        if state.missing_parameters
+        if state.dropped_reply_parameters
     )
 
 

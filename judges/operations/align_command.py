@@ -86,7 +86,7 @@ def add_align_command(commands: Any, report: Report) -> None:
     sub.add_argument(
         "--undo", default="", metavar="KIND", help="save the text before --adopt as a new version"
     )
-    key_consents.add_allow_option(sub)
+    key_consents.add_allow_keys_option(sub)
     sub.set_defaults(command=lambda options: run_align_command(options, report))
 
 

@@ -23,7 +23,7 @@ from judges.models.weights import (
     size_on_hub,
 )
 from judges.security.endpoint_rules import EndpointRules
-from judges.security.key_consents import add_allow_option, confirm_judge_keys, user_consents
+from judges.security.key_consents import add_allow_keys_option, confirm_judge_keys, user_consents
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.settings import is_public
@@ -177,7 +177,7 @@ def add_model_commands(commands: Any) -> None:
     sub = commands.add_parser("models", help=summary, description=summary)
     sub.add_argument("endpoint", nargs="?", help="a provider's name, or http://… or https://…")
     sub.add_argument("--key-env", default=None, help="the variable with the key")
-    add_allow_option(sub)
+    add_allow_keys_option(sub)
     sub.set_defaults(command=print_models)
     summary = "download GGUF weights of the Hub for an embedded judge"
     sub = commands.add_parser("download", help=summary, description=summary)

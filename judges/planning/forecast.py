@@ -1,5 +1,5 @@
-"""Forecast of a plan: calls, tokens (also those that a provider's cache makes cheaper), dollars and
-seconds, before any call is made."""
+"""Forecast of calls, tokens, dollars and seconds of a plan before any call is made; tokens that a
+provider's cache makes cheaper are counted, and asks are ordered to use this cache."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -267,8 +267,8 @@ _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|re
 
 @dataclass(frozen=True, slots=True)
 class PromptImport:
-    """The imported prompts, and the rejected lines; a prompt's attribute `yaml` is the text to save
-    as its prompt file."""
+    """The imported prompts, and the rejected ones with the reason; a prompt's attribute `yaml` is
+    the text to save as its prompt file."""
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]

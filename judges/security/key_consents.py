@@ -193,7 +193,7 @@ def check_key_for_origin(key: TypedKey, origin: str, name: str) -> str:
 OPTION: Final = "--allow-keys"
 
 
-def add_allow_option(parser: argparse.ArgumentParser) -> None:
+def add_allow_keys_option(parser: argparse.ArgumentParser) -> None:
     """Add the command-line option that gives consent without a question, for scripts."""
     parser.add_argument(
         OPTION,

@@ -285,8 +285,8 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """Return the content of brackets (in lower case) without spaces and the word "response" or
-    "assistant": "response a" -> "a"."""
+    """Return the content of brackets, which is in lower case, without spaces and without the word
+    "response" or "assistant" before a letter: "response a" -> "a"."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

@@ -249,7 +249,7 @@ def _change_if_one_side_reversed(paired: PairedTotals) -> float:
 
 def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
-    the two cells.
+    the two cells, or if the standard error is 0.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
     The score interval uses an effective number of units (`_effective_pairs`).

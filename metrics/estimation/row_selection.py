@@ -112,7 +112,7 @@ def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
     return select_rows(frame, selected)
 
 
-def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
+def disputed_case_vote_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the votes on cases selected because judges flip or disagree there. Such votes help to
     find faults, but they are not a random sample of all cases."""
     if "chosen" not in frame:

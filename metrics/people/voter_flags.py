@@ -75,7 +75,10 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
         for (k, n, rest, m), pairs in zip(lines, peers.pairs.tolist(), strict=True)
     ]
     adjusted = holm_adjust(
-        [_fisher_p(*t) if t[1] >= MIN_VOTES and t[3] >= MIN_VOTES else None for t in tables]
+        [
+            _fisher_p_if_own_smaller(*t) if t[1] >= MIN_VOTES and t[3] >= MIN_VOTES else None
+            for t in tables
+        ]
     )
     return [
         None
@@ -101,7 +104,7 @@ def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
     tables = [(k, m, hits - k, n - m) for k, m in seen]
     enough = [t[1] >= MIN_REPEATED and t[3] >= MIN_REPEATED for t in tables]
     adjusted = holm_adjust(
-        [_fisher_p(*t) if ok else None for t, ok in zip(tables, enough, strict=True)]
+        [_fisher_p_if_own_smaller(*t) if ok else None for t, ok in zip(tables, enough, strict=True)]
     )
     return [
         None
@@ -225,7 +228,7 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 # -------------------------------------------------------------------------------------- tests
 
 
-def _fisher_p(own_hits: int, own_n: int, other_hits: int, other_n: int) -> float:
+def _fisher_p_if_own_smaller(own_hits: int, own_n: int, other_hits: int, other_n: int) -> float:
     """One-sided p-value of Fisher's exact test that the share own_hits/own_n is smaller than
     other_hits/other_n."""
     return float(stats.hypergeom.cdf(own_hits, own_n + other_n, own_hits + other_hits, own_n))

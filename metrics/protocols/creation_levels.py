@@ -89,14 +89,15 @@ def reward_and_win_rate_from_counts(counts: Mapping[str, int]) -> tuple[float | 
 
 
 def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate the Reward (−100…100) of each contestant, both orders pooled; t interval clustered
-    by item. With a baseline, only verdicts against it count."""
+    """Estimate Creation-MMBench's Reward (mean level, −100 to 100) of each contestant, both orders
+    pooled; t interval clustered by item. With a baseline, only verdicts against it count, and it
+    has no entry itself."""
     return _reward_or_win_rate(frame, baseline, win=False)
 
 
 def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
     """Estimate Creation-MMBench's Win Rate of each contestant: wins over readable verdicts; a tie
-    is no win. With a baseline, only verdicts against it count."""
+    is no win. With a baseline, only verdicts against it count, and it has no entry itself."""
     return _reward_or_win_rate(frame, baseline, win=True)
 
 

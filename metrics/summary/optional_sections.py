@@ -27,7 +27,7 @@ from metrics.ratings.choice_model import fit_choice_model
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.summary.agreement_sections import people_sections, rater_pair_agreement
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
-from metrics.win_rates.first_place import cycles_and_first_place_section
+from metrics.win_rates.first_place import ranking_stability_section
 from metrics.win_rates.length_bins import length_effect
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.own_family_excess import own_family_excess
@@ -390,7 +390,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "people_length": _people_length_section,
     "people_gaps": _people_gaps_section,
     "ranker": _ranker_section,
-    "first_place": cycles_and_first_place_section,
+    "first_place": ranking_stability_section,
     "self_preference": _self_preference,
     "precision": _precision_section,
     "arena_hard": _arena_hard_section,

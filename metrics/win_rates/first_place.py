@@ -300,7 +300,7 @@ def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def cycles_and_first_place_section(frame: pd.DataFrame) -> dict[str, Any]:
+def ranking_stability_section(frame: pd.DataFrame) -> dict[str, Any]:
     """Return cycles, first place (None without a sole leader), and the places under other choices;
     empty for fewer than three or more than MAX_MODELS models."""
     data = pair_verdicts(frame)

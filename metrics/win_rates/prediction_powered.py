@@ -80,7 +80,7 @@ def corrected_win_rates(
     rows = row_selection.select_pairs(
         row_selection.keep_first_votes(row_selection.select_picks(frame))
     )
-    targeted = row_selection.targeted_vote_mask(rows)
+    targeted = row_selection.disputed_case_vote_mask(rows)
     rows = row_selection.select_rows(rows, ~targeted)
     human = row_selection.people_mask(rows)
     if judges is not None:

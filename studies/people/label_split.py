@@ -31,9 +31,9 @@ than half."""
 
 @dataclass(frozen=True, slots=True)
 class CandidateRecord:
-    """A new version of a prompt that was asked on the hold-out. `learnt` are the items from which
-    the added text was made; `writer` is the judge that wrote the added rules, "" if no judge wrote
-    them."""
+    """Record of a new version of a prompt that was tried on the hold-out. `learnt` are the items
+    from which the added text was made; `writer` is the judge that wrote the added rules, "" if no
+    judge wrote them."""
 
     name: str
     kind: str

@@ -41,7 +41,7 @@ class VoterProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BallotPicker:
-    """All data that determine a voter's next ballot."""
+    """Picks a voter's next ballot and counts the voter's progress, from these data."""
 
     study: str
     voter: str

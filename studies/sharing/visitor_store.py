@@ -130,13 +130,13 @@ class VisitorStore(Store):
             self._cache.drop_study(one)
         self._unrestricted.rename_study(name, new_name)
 
-    def recorded_prompt(self, study: str, name: str) -> str | None:
+    def only_version_of_prompt(self, study: str, name: str) -> str | None:
         """Return the stored text of a prompt of an ownerless study; None for other studies, or
         unless the store has exactly one version of the prompt.
 
         For other studies, the text could be another visitor's prompt of the same name.
         """
-        return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
+        return super().only_version_of_prompt(study, name) if self.is_ownerless(study) else None
 
     def is_share_token(self, secret: object) -> bool:
         """Whether a text is the token of a share link, which gives access to a study but does not

@@ -153,7 +153,7 @@ class MappedCells(RowCells):
         return self.number(self.fields[name]) if name in self.fields else None
 
     def columns_of_group(self, group: str) -> dict[str, str]:
-        """Return name -> column, of the mapped fields `<group>.<name>`."""
+        """Return name -> column, for each mapped field named `<group>.<name>`."""
         found = [(field.partition("."), column) for field, column in self.fields.items()]
         return {name: column for (start, dot, name), column in found if dot and start == group}
 

@@ -235,7 +235,8 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Watch that keeps a store's file open and detects the file's deletion or replacement."""
+    """Keeps a store's file open, notices when another file takes its place, and restores the file
+    if it is deleted."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -69,8 +69,8 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
     return int(row[0])
 
 
-def put_study_text(connection: sqlite3.Connection, study: Study) -> None:
-    """Replace the study file of a stored study without changing the study's plan."""
+def update_study_text(connection: sqlite3.Connection, study: Study) -> None:
+    """Replace the study file of a study, not its plan; nothing happens if it is not stored."""
     connection.execute(
         "UPDATE studies SET yaml=?, updated=? WHERE name=?",
         (dump_study(study), time.time(), study.name),

@@ -178,7 +178,7 @@ class RunJournal:
         """
         ask, now = extraction.ask, self._clock()
 
-        def write_extraction_and_outcome(connection: sqlite3.Connection) -> None:
+        def write_extraction_and_release(connection: sqlite3.Connection) -> None:
             put_judgement(connection, extraction)
             connection.execute(
                 "INSERT OR REPLACE INTO extractions VALUES (?,?,?,?)",
@@ -191,7 +191,7 @@ class RunJournal:
             _end_attempt(connection, attempt, extraction.status, usage, cost, now)
             self._release_lease(connection, ask.key)
 
-        await self.write(write_extraction_and_outcome)
+        await self.write(write_extraction_and_release)
         self.attempts_in_flight.discard(attempt)
 
     async def end_attempt_and_release(

@@ -25,7 +25,7 @@ from studies.store.queries.plan_queries import PlanQueries
 from studies.store.queries.prompt_queries import PromptQueries
 from studies.store.queries.run_queries import RunQueries, delete_runs
 from studies.store.queries.run_queries import StoredRun as StoredRun
-from studies.store.rows import LAST_USED, PromptText, RequestRecord, put_study_text
+from studies.store.rows import LAST_USED, PromptText, RequestRecord, update_study_text
 from studies.store.saving import PlanChange as PlanChange
 from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
 
@@ -222,7 +222,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             known = ", ".join([*COMBINE_RULES, *REMEDY_RULES, REMEDY_EXAMPLES])
             raise StudyError(f"combine: no rule named {combine!r}; choose one of {known}")
         study = replace(self.study(name), combine=combine)
-        self.writer.run(lambda connection: put_study_text(connection, study))
+        self.writer.run(lambda connection: update_study_text(connection, study))
 
     def set_voting_rules(self, study: str, voting: VotingRules) -> None:
         self.study(study)
@@ -299,9 +299,9 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return names[0]
 
 
-def open_existing_store(path: Path | None) -> Store:
-    """Open the store at `path` (None: the default path) for a command. StoreUnusable if `path` is
-    given and has no store, so that a mistyped path creates no store."""
+def open_store_of_command(path: Path | None) -> Store:
+    """Open a command's store: the one at `path`, which must exist (else StoreUnusable, so that a
+    mistyped path creates no store); for None that at the default path, created if missing."""
     if path is not None and not path.exists():
         raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
     return Store(path)

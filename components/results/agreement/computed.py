@@ -166,7 +166,7 @@ class Agreement:
     @cached_property
     def targeted_vote_count(self) -> int:
         """Number of votes on pairs chosen because judges flip or disagree, not at random."""
-        return int(row_selection.targeted_vote_mask(self.people_rows).sum())
+        return int(row_selection.disputed_case_vote_mask(self.people_rows).sum())
 
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
@@ -184,7 +184,7 @@ class Agreement:
     def random_vote_agreement(self) -> dict[str, Estimate]:
         """As `all_vote_agreement`, without the votes on pairs chosen because judges flip or
         disagree."""
-        random = ~row_selection.targeted_vote_mask(self.raters.frame)
+        random = ~row_selection.disputed_case_vote_mask(self.raters.frame)
         return self._compute_people_agreement(row_selection.select_rows(self.raters.frame, random))
 
     def _compute_people_agreement(self, frame: pd.DataFrame) -> dict[str, Estimate]:

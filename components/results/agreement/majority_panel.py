@@ -10,7 +10,7 @@ from components.filtering.raters import (
     Raters,
     is_agreement_with_people,
     load_call_agreement,
-    load_remedy_study,
+    load_remedies_of_all_raters,
     rows_with_call_credits,
 )
 from components.html import heatmap as heat
@@ -125,7 +125,7 @@ def _agreement_of_one_person(data: Agreement) -> Estimate:
 def majority_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
     """Subtitle: definition, number of comparisons, kind of interval, and, if one is drawn, the
     meaning of the band (agreement of one person with the others)."""
-    study = load_remedy_study(filtered)[0]
+    study = load_remedies_of_all_raters(filtered)[0]
     known = _agreement_of_one_person(data).value is not None
     band = "; band: one person against others" if known else ""
     return (

@@ -124,7 +124,8 @@ def render_verification(filtered: FilteredStudy) -> Content | None:
 
 
 def render_majority_agreement(filtered: FilteredStudy) -> Content | None:
-    """Render the agreement of each judge; None if it is not known."""
+    """Render how often each judge agrees with the majority of people, or with the better answers if
+    they are known; None if neither is."""
     data = load_agreement(filtered)
     made = majority_panel.majority_agreement_table(filtered, data)
     if made is None:

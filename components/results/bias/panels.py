@@ -131,8 +131,8 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
 
 
 def show_slot_and_label_shares(bias: Bias) -> Markup | None:
-    """HTML forest plots by judge and prompt: shares of the first position and of the first label,
-    against 50 %; None if labels were not crossed with positions."""
+    """HTML forest plots by judge and prompt: shares of verdicts for the first position and for the
+    first label, against 50 %; None if labels were not crossed with positions."""
     slots, labels = bias.by_rater("slot"), bias.by_rater("label")
     rows = []
     for row, name in bias.names.items():

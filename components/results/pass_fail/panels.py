@@ -18,7 +18,7 @@ from components.html.format import (
     share,
     spaced_ci,
 )
-from components.html.heatmap import scale_html
+from components.html.heatmap import colour_scale_html
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import kpi_strip, notice_html, share_kpi, unusable_replies_kpi, wrap
 from components.html.scales import ColourScale
@@ -241,7 +241,7 @@ def _pass_order_table(results: PassFailResults) -> Markup:
         cell = _pass_rate_shift_cell(name, one.shift, {**whole, column: name}, len(groups))
         rows.append(ValueRow(name, (one, cell), note=GROUP_WORDS[column]))
     table = page_table("Answers", SHIFT_COLUMNS, rows, "Pass rates by the option listed first")
-    return table + scale_html(SHIFT_SCALE)
+    return table + colour_scale_html(SHIFT_SCALE)
 
 
 SHIFT_COLUMNS: Final = (

@@ -4,7 +4,7 @@ from typing import Final
 
 from components.html import scales
 from components.html.format import count, number
-from components.html.heatmap import scale_html
+from components.html.heatmap import colour_scale_html
 from components.html.markup import EMPTY, Markup, escape, fill
 from components.html.pieces import notice_html, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
@@ -36,7 +36,7 @@ def show_published_grades(measure: str) -> Markup:
     template = macros("results/protocol/published_grades.html")
     halves = template.halves([_grades_matrix(measure, scale, added) for added in (0, 1)])
     corners = template.corner_key() if measure == "Grade" else EMPTY
-    return wrap(grade_warning(), halves, scale_html(scale, corners), _doubtful_grades())
+    return wrap(grade_warning(), halves, colour_scale_html(scale, corners), _doubtful_grades())
 
 
 def _grades_matrix(measure: str, scale: scales.ColourScale, added: int) -> Markup:

@@ -12,7 +12,7 @@ from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import count, number
-from components.html.heatmap import scale_html
+from components.html.heatmap import colour_scale_html
 from components.html.markup import Markup, bold_and_code_html, fill
 from components.html.pieces import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, static_matrix
@@ -119,7 +119,7 @@ def show_correlations(
             cells[one, two] = StaticCell.from_estimate(got, scale, *lines)
     names = [(name, "") for name in found.benchmarks]
     drawn = static_matrix(found.benchmarks, names, cells, scale, small=False, label_width=168)
-    return wrap(_unmatched_models_html(found), drawn, scale_html(scale))
+    return wrap(_unmatched_models_html(found), drawn, colour_scale_html(scale))
 
 
 def _unmatched_models_html(found: benchmarks.BenchmarkCorrelations) -> Markup:

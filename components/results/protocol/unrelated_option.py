@@ -11,7 +11,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import number
-from components.html.heatmap import scale_html
+from components.html.heatmap import colour_scale_html
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import empty_state, no_difference_badge, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
@@ -104,7 +104,7 @@ def _compare_with_other_study(
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
     chance = fill("<span>{}</span>", grade_panel.chance_note("Grade", sizes))
     differences = _paired_differences_html(filtered, cells, theirs, other)
-    return wrap(drawn, scale_html(scale, chance)) + differences
+    return wrap(drawn, colour_scale_html(scale, chance)) + differences
 
 
 def _paired_differences_html(

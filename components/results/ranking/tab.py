@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from components.charts.figure_parts import empty_figure
-from components.filtering.filtered_study import FilteredStudy, counting_rule_clause
+from components.filtering.filtered_study import FilteredStudy, combine_rule_clause
 from components.filtering.filters import counting_rule_text
 from components.html.format import NARROW_SPACE, count, number
 from components.html.markup import EMPTY, Markup
@@ -95,7 +95,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 def render_leaderboard(filtered: FilteredStudy) -> Content:
     ranking = load_ranking(filtered)
-    heading = leaderboard_heading(ranking, counting_rule_clause(filtered))
+    heading = leaderboard_heading(ranking, combine_rule_clause(filtered))
     return Content({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 

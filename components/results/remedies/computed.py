@@ -7,7 +7,7 @@ from functools import cached_property
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
-from components.filtering.raters import load_remedy_study
+from components.filtering.raters import load_remedies_of_all_raters
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.order_identity import OrderPatterns, count_order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
@@ -262,7 +262,7 @@ def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
     have the highest agreement, if it passes the filters on judge and prompt, else the first that
     does, else none. The other judges still count as partners in juries."""
-    (study, inputs), shown = load_remedy_study(filtered), filtered.filter
+    (study, inputs), shown = load_remedies_of_all_raters(filtered), filtered.filter
     rater = _choose_shown_rater(study, shown.judge, shown.prompt)
     return RemedyResults(filtered, study, inputs, rater)
 

@@ -56,7 +56,7 @@ def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tup
     return (), ""
 
 
-def perform_card_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
+def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
     """Perform the action of a button of the card "Improve the prompt": `send["improve"]` is
     "write", "try", "adopt" or "undo"; nothing is done for another value. Return the name of a study
     that now waits in Run (empty if none), and a message for the user (empty if none). StudyError if

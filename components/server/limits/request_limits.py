@@ -56,7 +56,7 @@ class AddressRate:
         """Address -> requests that it had left, and the time of its last one."""
 
     def count_request_if_allowed(self, address: str) -> bool:
-        """Count a request; return False if the address has none left."""
+        """Count a request if the address has one left; return whether it had."""
         now = self._clock()
         left, last = self._left.pop(address, (self._burst, now))
         left = min(self._burst, left + (now - last) * self._per_second)

@@ -148,8 +148,8 @@ def _judge_blockers(study: LenientStudy) -> list[Blocker]:
 
 
 def endpoint_blockers(judge: Mapping[str, Any], index: str) -> list[Blocker]:
-    """Reasons for a missing address and a missing model of the judge number `index` (from 0); none
-    for a judge that needs neither."""
+    """Reasons why the study cannot run yet: the judge number `index` (from 0) has no address, or no
+    model. None for a judge that is not called at an address."""
     if entries.judge_kind(judge) != entries.ENDPOINT:
         return []
     named = any(judge.get(key.name) for key in (JUDGE.name, JUDGE.model))

@@ -53,7 +53,7 @@ class PlannedStudy:
         return all(prompt.protocol in _PAIRED for prompt in self.plan.prompts)
 
     @property
-    def planned_share_name(self) -> str:
+    def planned_measure_name(self) -> str:
         """The share whose interval is planned, in words, such as "win rate"."""
         if self.compares_pairs:
             return "win rate"

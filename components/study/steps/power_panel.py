@@ -62,7 +62,7 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
     flips = precision_text(planned.plan, planned.numbers)
     half = number(100 * planned.width().half)
     body = purchase_options.html.power(
-        f"{f'{flips} · ' if flips else ''}{planned.planned_share_name} to ± {points(half)}",
+        f"{f'{flips} · ' if flips else ''}{planned.planned_measure_name} to ± {points(half)}",
         _plan_basis_text(planned),
         _selectable_question_counts(planned),
         len(planned.plan.items),
@@ -123,10 +123,10 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
     found = number(100 * detectable_win_rate(half))
     rate = "win rate" if planned.compares_pairs else "share"
     yield Kpi(
-        planned.planned_share_name.capitalize(),
+        planned.planned_measure_name.capitalize(),
         f"± {number(100 * half)}",
         "points",
-        f"95{NARROW_SPACE}% interval of the {planned.planned_share_name}; with 80{NARROW_SPACE}% "
+        f"95{NARROW_SPACE}% interval of the {planned.planned_measure_name}; with 80{NARROW_SPACE}% "
         f"power, a true {rate} of {found}{NARROW_SPACE}% or more is detected as different from "
         f"50{NARROW_SPACE}%",
     )

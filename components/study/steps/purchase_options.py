@@ -173,7 +173,7 @@ def _first_addition_and_reason(
     if best is None:
         return "", (
             "None of these additions is certain to narrow the interval of the "
-            f"{planned.planned_share_name}; the changes above are the best case."
+            f"{planned.planned_measure_name}; the changes above are the best case."
         )
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
     first = f"Add {noun[best.facet]} first."
@@ -184,4 +184,7 @@ def _first_addition_and_reason(
         )
     largest = max(parts, key=lambda name: parts[name])
     part, source = share(parts[largest], 0), _SOURCES[largest][1]
-    return first, f"{part} of the variance of the {planned.planned_share_name} is due to {source}."
+    return (
+        first,
+        f"{part} of the variance of the {planned.planned_measure_name} is due to {source}.",
+    )

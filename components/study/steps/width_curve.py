@@ -17,7 +17,7 @@ _STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
 
 
 def curve_html(planned: PlannedStudy) -> Markup:
-    name = planned.planned_share_name
+    name = planned.planned_measure_name
     title = f"Half-width of the 95 % interval of the {name}, by number of questions"
     drawn = svg_pieces.wrap_wide_and_narrow(
         _width_curve_svg(planned, Canvas(520, 300)),
@@ -27,7 +27,7 @@ def curve_html(planned: PlannedStudy) -> Markup:
     return fill(
         "<h3>More questions narrow the interval</h3>"
         '<p class="eh-small eh-mute">{}</p>{}<p class="hint">{}</p>',
-        f"half-width of the 95 % interval of the {planned.planned_share_name}, points",
+        f"half-width of the 95 % interval of the {planned.planned_measure_name}, points",
         drawn,
         "To halve the width, use four times as many questions.",
     )

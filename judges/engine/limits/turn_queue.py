@@ -26,7 +26,7 @@ class TurnQueue:
         return future
 
     def record_turn(self, run: object) -> None:
-        """Count a turn of a run, also of a call that did not have to wait."""
+        """Record that a call of this run has had its turn, whether or not it waited."""
         self._turns += 1
         self._last_turns.pop(run, None)
         self._last_turns[run] = self._turns

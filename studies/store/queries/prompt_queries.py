@@ -22,10 +22,10 @@ class PromptQueries(StoreFile):
         ).fetchone()
         return row[0] if row else None
 
-    def recorded_prompt(self, study: str, name: str) -> str | None:
-        """Return the YAML of a recorded study's prompt; None unless the store has exactly one
-        version of the prompt `name`, since recorded asks do not identify the version. `study` has
-        no effect."""
+    def only_version_of_prompt(self, study: str, name: str) -> str | None:
+        """Return the YAML of the prompt `name` if the whole store has exactly one version of it,
+        else None: recorded asks do not identify the version. `study` is the recorded study that it
+        is for; here it has no effect, in `VisitorStore` it decides on access."""
         rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
@@ -42,7 +42,7 @@ class PromptQueries(StoreFile):
     def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
         """Return the options that a prompt declares, from the lowest to the highest; empty if it
         declares none or the store does not have its text."""
-        text = self.planned_prompt_yaml(study, prompt) or self.recorded_prompt(study, prompt)
+        text = self.planned_prompt_yaml(study, prompt) or self.only_version_of_prompt(study, prompt)
         return declared_scale(text) if text else ()
 
 

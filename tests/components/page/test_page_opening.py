@@ -171,7 +171,9 @@ def test_actions_of_remedies_open_what_they_made(
 
     skipped = [gr.skip()] * len(click.outputs)
     for opened, words in (("opened", "made <it>"), ("", "done"), ("", "")):
-        monkeypatch.setattr(page_tab, "perform_card_action", lambda *_, o=opened, w=words: (o, w))
+        monkeypatch.setattr(
+            page_tab, "perform_improve_action", lambda *_, o=opened, w=words: (o, w)
+        )
         tabs, *middle, menu = clicked(improve="try")
         assert middle == skipped[1:-1]
         if opened:

@@ -21,7 +21,7 @@ from components.results.view_drawing import study_headline
 from components.run import actions_tab
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
-from components.run.failed_replies import show_failures, tie_rule_effect_text
+from components.run.failed_replies import consistency_if_ties_text, show_failures
 from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures, LiveStudies
 from components.run.notices import raised_budget, show_notices
 from components.run.partial_results import partial_results_html
@@ -314,9 +314,10 @@ def test_the_notice_tells_what_another_rule_would_say(store, engine):
     asked(store, engine, mumbling_plan(0.25))
     frame = store.frame("mumbling")
     told = re.search(
-        r"would be (\S+) %? ?instead of", words(tie_rule_effect_text(frame)).replace("\u202f", " ")
+        r"would be (\S+) %? ?instead of",
+        words(consistency_if_ties_text(frame)).replace("\u202f", " "),
     )
-    assert told, tie_rule_effect_text(frame)
+    assert told, consistency_if_ties_text(frame)
     # Counted by hand: an unread reply becomes a tie, so a pair with one is kept only if both are.
     orders = frame.groupby("item", observed=True)["pick"].agg(list)
     same = 0
@@ -436,7 +437,7 @@ def test_a_first_retry_is_a_line_and_no_box():
 
 
 def test_a_refused_parameter_is_told_once_with_its_effect():
-    text = words(show_notices(running(missing_parameters=(("gpt", "temperature, top_p"),))))
+    text = words(show_notices(running(dropped_reply_parameters=(("gpt", "temperature, top_p"),))))
     assert says(text, "without temperature, top_p", "temperature, top_p")
     assert says(text, "marked", "apart from")
 

@@ -24,7 +24,7 @@ from components.inspect.comparison_index import PAGE_SIZE
 from components.layout.theme import appearance_launch_arguments
 from components.page.page_tab import create_page
 from components.server.access import ACCESS_TABLE_ROWS, LOCAL, PUBLIC, access_table, current_access
-from components.server.fair_queue_tab import configure_queue
+from components.server.fair_queue_tab import configure_queue_and_sessions
 from components.server.visitor_identity_tab import _hide_paths, find_or_make_secret
 from components.study.jobs import save_uploads_as_data
 from components.study.plan.public_checks import check_prompts_and_judges
@@ -116,7 +116,7 @@ class Page:
             assert run.wait(60)
             self.run = run.id
         self.blocks = create_page(self.store, self.engine)
-        configure_queue(self.blocks, PUBLIC)
+        configure_queue_and_sessions(self.blocks, PUBLIC)
         _, url, _ = self.blocks.launch(
             prevent_thread_lock=True,
             quiet=True,

@@ -15,7 +15,7 @@ from gradio.state_holder import StateHolder
 
 from components.page.page_tab import create_page
 from components.server.access import LOCAL, PUBLIC
-from components.server.fair_queue_tab import configure_queue
+from components.server.fair_queue_tab import configure_queue_and_sessions
 from components.server.fair_turns import identify_client
 from components.server.gradio_private import FairQueue, MinimalSessionState, MinimalStateHolder
 from judges.engine.engine import Engine
@@ -38,7 +38,7 @@ def small() -> Iterator[tuple[gr.Blocks, str]]:
             return [n + 1, gr.Textbox(label=f"Key {n + 1}"), f"{n + 1} {len(typed or '')}"]
 
         press.click(count, [seen, key], [seen, key, told])
-    configure_queue(blocks, PUBLIC)
+    configure_queue_and_sessions(blocks, PUBLIC)
     _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)
     yield blocks, url.rstrip("/")
     blocks.close()
@@ -97,9 +97,9 @@ def test_a_session_of_the_whole_page_costs_little(tmp_path):
 def test_on_one_s_own_machine_it_is_first_come_first_served():
     with gr.Blocks() as blocks:
         gr.Button()
-    configure_queue(blocks, LOCAL)
+    configure_queue_and_sessions(blocks, LOCAL)
     assert not isinstance(blocks._queue, FairQueue) and blocks.api_open
-    configure_queue(blocks, PUBLIC)
+    configure_queue_and_sessions(blocks, PUBLIC)
     assert isinstance(blocks._queue, FairQueue) and not blocks.api_open
 
 

@@ -271,10 +271,12 @@ def test_what_is_typed_into_the_file_is_saved_and_drawn_once(events) -> None:
 def test_changes_of_the_form_are_applied_and_rename_the_study(events) -> None:
     first = events("open_empty_form", FormState(), {})
     entries = [{"n": 1, "set": "repeats", "to": "3"}, {"n": 2, "set": "name", "to": "New"}]
-    made = events("apply_form_edits", json.dumps(entries), first["yaml"], first["state"], {}, "")
+    made = events(
+        "apply_and_save_form_edits", json.dumps(entries), first["yaml"], first["state"], {}, ""
+    )
     assert made["menu"].value == made["state"].study == "New" and stored(events) == ["New"]
     assert (made["state"].last_change, events.store.study("New").repeats) == (2, 3)
-    made = events("apply_form_edits", "", made["yaml"], made["state"], {}, "")
+    made = events("apply_and_save_form_edits", "", made["yaml"], made["state"], {}, "")
     assert "menu" not in made and made["state"].last_change == 2
 
 

@@ -241,7 +241,7 @@ def test_the_planned_share_is_one_that_the_study_has(prompts, name, store: Store
     planned = planned_study(
         preview, preview.plan, forecast_by_judge(preview.plan, store), store, ""
     )
-    assert planned.planned_share_name == name
+    assert planned.planned_measure_name == name
 
 
 def test_every_verdict_format_is_described() -> None:

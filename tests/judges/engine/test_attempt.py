@@ -163,7 +163,7 @@ def test_a_refused_parameter_is_dropped_for_the_whole_judge_and_named_in_the_jud
     refused = failure("without", "no temperature", parameter="temperature")
     assert made._prepare_retry(refused) == "no temperature"
     assert dict(made.call.parameters) == {"max_tokens": 9}
-    assert made.state.dropped_parameters == made.state.missing_parameters == {"temperature"}
+    assert made.state.dropped_parameters == made.state.dropped_reply_parameters == {"temperature"}
     assert made._prepare_retry(refused) == "", "it is not sent any more: final"
     ask = Ask("key", "q", "j", "brief-letters", ("x", "y"), ("A", "B"))
     reply = JudgeReply("Overall, Response A is better.", usage=Usage(3, 1))
@@ -171,7 +171,7 @@ def test_a_refused_parameter_is_dropped_for_the_whole_judge_and_named_in_the_jud
     assert (stored.status, stored.time, stored.usage) == ("ok", 77.0, Usage(3, 1))
     assert stored.detail.startswith("asked without temp")
     later = AskAttempts(made.run_state, made.state, attempts_of({"temperature": 0.0}).call)
-    assert dict(later.call.parameters) == {} and later.missing_parameters == ["temperature"]
+    assert dict(later.call.parameters) == {} and later.dropped_reply_parameters == ["temperature"]
 
 
 def test_the_judgement_of_a_failure_has_its_status_reason_and_detail():

@@ -32,7 +32,7 @@ def test_a_reply_without_a_parameter_has_another_key_than_one_with_it(store, tmp
     assert not {j.ask.key for j in judgements(store)} & set(keys)
     assert store.counts("small") == {"planned": 4, "ok": 4}
     assert all("asked without temperature" in j.detail for j in judgements(store))
-    assert run.snapshot().missing_parameters == (("judge", "temperature"),)
+    assert run.snapshot().dropped_reply_parameters == (("judge", "temperature"),)
     request = store.request(judgements(store)[0].ask.key)
     assert request is not None
     assert "temperature" not in request.parameters

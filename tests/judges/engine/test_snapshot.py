@@ -14,8 +14,8 @@ from judges.engine.snapshot import (
     RunTally,
     completed_per_second,
     final_status,
+    list_dropped_reply_parameters,
     list_judge_waits,
-    list_missing_parameters,
     stopped_judges,
     summarise_failures,
 )
@@ -201,8 +201,8 @@ def test_failures_are_counted_by_judge_and_reason_with_the_last_detail():
     assert [tuple(one) for one in summarise_failures([state, state_of("fine")])] == [
         ("j", "HTTP 500", 2, "second"), ("j", "timeout", 1, "late"),
     ]  # fmt: skip
-    state.missing_parameters.update({"temperature", "seed"})
-    assert list_missing_parameters([state, state_of("fine")]) == (("j", "seed, temperature"),)
+    state.dropped_reply_parameters.update({"temperature", "seed"})
+    assert list_dropped_reply_parameters([state, state_of("fine")]) == (("j", "seed, temperature"),)
 
 
 def test_retries_and_slow_calls_are_waits_of_a_judge(monkeypatch):

@@ -19,7 +19,7 @@ from metrics.people.vote_arrays import PeerAgreement, VotesByPerson
 from metrics.people.voter_flags import (
     MAX_READING_SPEED,
     MIN_VOTES,
-    _fisher_p,
+    _fisher_p_if_own_smaller,
     _flag_disagreeing,
     _flag_inconsistent,
     _format_p_value,
@@ -111,9 +111,9 @@ def test_who_was_asked_twice_has_one_vote_and_what_was_sought_is_known():
     # cy's second vote goes, the first of everybody and the machine's verdict stay.
     assert len(once) == len(frame) - 1
     assert (once["judge"].astype(str) == "human:cy").sum() == 1
-    assert not row_selection.targeted_vote_mask(frame).any()
+    assert not row_selection.disputed_case_vote_mask(frame).any()
     why = ["flipped", "split", "random", *[""] * (len(frame) - 3)]
-    assert row_selection.targeted_vote_mask(frame.assign(chosen=why)).tolist() == [
+    assert row_selection.disputed_case_vote_mask(frame.assign(chosen=why)).tolist() == [
         w in why[:2] for w in why
     ]
 
@@ -296,7 +296,7 @@ def test_fishers_test_is_scipys():
     for table in ((3, 10, 9, 10), (0, 5, 5, 5), (10, 10, 2, 10)):
         k, n, rest, m = table
         wanted = stats.fisher_exact([[k, n - k], [rest, m - rest]], alternative="less").pvalue
-        assert _fisher_p(*table) == pytest.approx(wanted)
+        assert _fisher_p_if_own_smaller(*table) == pytest.approx(wanted)
 
 
 def test_prds_three_voters():
@@ -451,7 +451,7 @@ def test_agreement_is_tested_by_whole_comparisons_in_the_persons_favour(
     if p is None:
         assert flag is None
     else:
-        assert flag is not None and flag.p == pytest.approx(_fisher_p(*p))
+        assert flag is not None and flag.p == pytest.approx(_fisher_p_if_own_smaller(*p))
         assert says(flag.reason, "12", "10", "95")
 
 

@@ -12,13 +12,13 @@ import pytest
 from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.win_rates.first_place import (
     EVERY,
-    cycles_and_first_place_section,
     find_cycles,
     first_place,
     model_scores,
     pair_verdicts,
     place_ranges,
     rank_multiverse,
+    ranking_stability_section,
 )
 from tests.metrics.battle_frames import duels
 from tests.metrics.frames import build
@@ -105,7 +105,7 @@ def test_places_under_other_choices_by_hand() -> None:
 
 
 def test_fewer_than_three_models_have_no_section() -> None:
-    assert cycles_and_first_place_section(duels([("a", "b", 3, 1)])) == {}
+    assert ranking_stability_section(duels([("a", "b", 3, 1)])) == {}
 
 
 def test_one_order_is_the_one_that_the_plan_lists_first_as_for_the_leaderboards():

@@ -236,8 +236,8 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "unextracted_judgements",
         "questions",
         "recorded_judgements",
-        "recorded_prompt",
-        "scale_of_prompt",  # reads `planned_prompt_yaml` and `recorded_prompt`
+        "only_version_of_prompt",
+        "scale_of_prompt",  # reads `planned_prompt_yaml` and `only_version_of_prompt`
         "version",
         "folder_of",
         "salt_of",
@@ -543,10 +543,10 @@ def test_prompts_of_a_visitor_s_study_and_writes_of_runs_are_not_given(
         raise sqlite3.IntegrityError("another")
 
     with as_visitor(A):
-        assert guarded.unrestricted.recorded_prompt("a's", "brief-letters") is not None
-        assert guarded.recorded_prompt("a's", "brief-letters") is None
-        text = guarded.unrestricted.recorded_prompt("house", "brief-letters")
-        assert text is not None and guarded.recorded_prompt("house", "brief-letters") == text
+        assert guarded.unrestricted.only_version_of_prompt("a's", "brief-letters") is not None
+        assert guarded.only_version_of_prompt("a's", "brief-letters") is None
+        text = guarded.unrestricted.only_version_of_prompt("house", "brief-letters")
+        assert text is not None and guarded.only_version_of_prompt("house", "brief-letters") == text
         with pytest.raises(AccessDenied, match="without visitor limits"):
             guarded.writer.submit_from(None, None)
         with pytest.raises(sqlite3.IntegrityError, match="another"):

@@ -183,8 +183,8 @@ def score_judges_table(results: ScoreResults, unusable: Mapping[Rater, Estimate]
 
 
 def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
-    """Table for a paper: agreement with labels of scores, of expected scores, and by criterion;
-    None without model judges."""
+    """Table for a paper: how scores, expected scores and the scores by criterion agree with the
+    labels; None without model judges."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     caption = (

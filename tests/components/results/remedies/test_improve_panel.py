@@ -19,7 +19,7 @@ from components.html.templates import macros
 from components.results.bias.computed import load_bias
 from components.results.overview.run_outcome import next_steps
 from components.results.remedies import improve_actions
-from components.results.remedies.improve_actions import perform_card_action
+from components.results.remedies.improve_actions import perform_improve_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
     build_improve_card,
@@ -78,15 +78,15 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     assert says(card, "shown second", "100.0")  # mistakes before anything is tried
     assert stored_split(weak_store, "small") is None, "drawing stores nothing"
 
-    writer, _ = perform_card_action(shown, {"improve": "write"})
+    writer, _ = perform_improve_action(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
     assert "A higher number" in str(render_improve_card(shown))
     back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
     fields = {"rules": "- A higher number of q is better.", "criteria": ""}
-    perform_card_action(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
-    name, _ = perform_card_action(shown, {"improve": "try", "fields": fields})
+    perform_improve_action(shown, {"improve": "try", "fields": {**fields, "criteria": "Short."}})
+    name, _ = perform_improve_action(shown, {"improve": "try", "fields": fields})
     split = stored_split(weak_store, "small")
     assert split is not None and len(split.looks) == 1, "a look without replies is replaced"
     run_through(load_stored_plan(weak_store, name), weak_store)
@@ -108,18 +108,18 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
     assert "Adopt as brief-letters@2" in view()
     kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
-    _, told = perform_card_action(shown, {"improve": "adopt", "kind": kind})
+    _, told = perform_improve_action(shown, {"improve": "adopt", "kind": kind})
     assert "brief-letters@2" in told
     versions = [tmp_path / "prompts" / f"brief-letters-v{n}.yaml" for n in (2, 3)]
     assert versions[0].exists()
     drawn = view()
     assert says(drawn, "Adopted as", "@2") and says(drawn, "earlier text", "brief-letters@3")
-    _, told = perform_card_action(shown, {"improve": "undo", "kind": kind})
+    _, told = perform_improve_action(shown, {"improve": "undo", "kind": kind})
     assert "brief-letters@3" in told
     assert load_prompt(str(versions[1])).messages == load_prompt("brief-letters").messages
     assert versions[0].exists() and "Adopt as brief-letters@4" in view()
     with pytest.raises(PlanError, match="nothing to undo"):
-        perform_card_action(shown, {"improve": "undo", "kind": kind})
+        perform_improve_action(shown, {"improve": "undo", "kind": kind})
 
 
 def test_the_card_counts_known_answers_and_majorities_apart(weak_store: Store) -> None:
@@ -163,10 +163,10 @@ def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
 def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     rules = "<script>alert(1)</script> is never better."
-    perform_card_action(shown, {"improve": "try", "fields": {"rules": rules}})
+    perform_improve_action(shown, {"improve": "try", "fields": {"rules": rules}})
     assert "<script>" not in str(render_improve_card(shown))
     with pytest.raises(PlanError, match="not asked"):
-        perform_card_action(shown, {"improve": "adopt", "kind": "magic"})
+        perform_improve_action(shown, {"improve": "adopt", "kind": "magic"})
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     assert says(card, "60 answers", "have a label")
     assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
-    name, _ = perform_card_action(shown, {"improve": "try", "fields": fields})
+    name, _ = perform_improve_action(shown, {"improve": "try", "fields": fields})
     run_through(load_stored_plan(lenient_store, name), lenient_store)
     drawn = str(
         render_view(lenient_store, "small", NAME, Filter(), VIEW.values_without_study)["improve"]
@@ -195,9 +195,9 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     assert says(drawn, "Adopt pass-fail+", "points") and says(drawn, "agreement", "labels")
     assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
     kind = re.findall(r"Adopt pass-fail\+(\w+)", drawn)[0]
-    _, told = perform_card_action(shown, {"improve": "adopt", "kind": kind})
+    _, told = perform_improve_action(shown, {"improve": "adopt", "kind": kind})
     assert "pass-fail@2" in told and (tmp_path / "prompts" / "pass-fail-v2.yaml").exists()
-    _, told = perform_card_action(shown, {"improve": "undo", "kind": kind})
+    _, told = perform_improve_action(shown, {"improve": "undo", "kind": kind})
     assert "pass-fail@3" in told
 
 
@@ -249,25 +249,25 @@ def test_only_the_owner_may_improve_and_only_with_labels(
 ) -> None:
     shown = FilteredStudy(weak_store, "small")
     before = set(weak_store.study_file_texts())
-    assert perform_card_action(shown, {"improve": "unknown"}) == ("", "")
-    assert perform_card_action(shown, {}) == ("", "")
+    assert perform_improve_action(shown, {"improve": "unknown"}) == ("", "")
+    assert perform_improve_action(shown, {}) == ("", "")
     assert set(weak_store.study_file_texts()) == before
     with monkeypatch.context() as patch:
         patch.setattr(improve_actions, "judge_and_prompt_to_improve", lambda _: None)
         with pytest.raises(StudyError, match="no labels"):
-            perform_card_action(shown, {"improve": "write"})
+            perform_improve_action(shown, {"improve": "write"})
     for name, value in (("owns", lambda *_: False), ("read_only", True)):
         with monkeypatch.context() as patch:
             patch.setattr(type(weak_store), name, value)
             with pytest.raises(StudyError, match="only the owner"):
-                perform_card_action(shown, {"improve": "write"})
+                perform_improve_action(shown, {"improve": "write"})
 
 
 def test_rules_are_those_of_the_writers_first_reply(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     judge, prompt = improve_actions.judge_and_prompt_to_improve(shown)
     assert improve_actions.written_rules(weak_store, "small", judge, prompt) == ((), "")
-    perform_card_action(shown, {"improve": "write"})
+    perform_improve_action(shown, {"improve": "write"})
     assert improve_actions.written_rules(weak_store, "small", judge, prompt) == ((), "")
     failed = SimpleNamespace(status="error", detail="timeout", reply="")
     stub = SimpleNamespace(
@@ -285,7 +285,7 @@ def test_a_look_whose_study_was_removed_has_no_reply(weak_store: Store) -> None:
     judge, prompt = improve_actions.judge_and_prompt_to_improve(shown)
     task = SimpleNamespace(judge=SimpleNamespace(name=judge), prompt=SimpleNamespace(name=prompt))
     assert not improve_actions._no_candidate_has_reply(weak_store, "small", task)
-    perform_card_action(shown, {"improve": "try", "fields": {"rules": "- Be strict."}})
+    perform_improve_action(shown, {"improve": "try", "fields": {"rules": "- Be strict."}})
     assert improve_actions._no_candidate_has_reply(weak_store, "small", task)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(weak_store), "study_file_texts", lambda _: {})

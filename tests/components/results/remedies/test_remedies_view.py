@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, Canvas
-from components.filtering.filtered_study import FilteredStudy, counting_rule_clause
+from components.filtering.filtered_study import FilteredStudy, combine_rule_clause
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
@@ -344,7 +344,7 @@ def test_an_applied_rule_is_followed_and_named(prd):
     view = shown(prd, "gpt-4")
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
-    assert counting_rule_clause(view) == "; a win in one order and a tie in the other is a win"
+    assert combine_rule_clause(view) == "; a win in one order and a tie in the other is a win"
     assert says(methods_paragraph(view), "both orders", "or", "one order")
     assert "In use" in recommendation_panel(load_remedies(view))
     prd.set_combine_rule("prd", "single")
@@ -375,7 +375,7 @@ def test_a_jury_is_applied_and_named(prd):
     prd.set_combine_rule("prd", rule)
     everyone, alone = FilteredStudy(prd, "prd"), shown(prd, "gpt-4")
     assert everyone.rule[0] == rule
-    assert counting_rule_clause(everyone) == (
+    assert combine_rule_clause(everyone) == (
         "; two judges, both orders (gpt-4 and gpt-3.5-turbo; four verdicts added up)"
     )
     assert says(methods_paragraph(everyone), "four", "added up")
