@@ -7,7 +7,7 @@ A fault is one changed expression: a comparison, a negation, a number, an operat
 not returned, or a call that is left out. First all tests of `make test` run once without faults;
 probes note which tests call the functions that will get a fault. Then each fault meets these tests,
 in memory (`planted_faults.py`); one that survives, or that runs while modules are imported, meets
-the first 60 of them, or those of its package, again in a copy of the checkout. A test that fails or
+the files of these tests (at most 12) again in a copy of the checkout. A test that fails or
 hangs finds the fault.
 Some survivors change nothing that can be seen: read them.
 """
@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -36,13 +37,11 @@ from tests.planted_faults import FUNCTIONS, ROOT, Fault, FaultLoop, Trial
 
 PACKAGES: Final = ("components", "evenhand", "judges", "metrics", "studies")
 TEST_SECONDS: Final = 300
-"""Seconds, and two more for each test, after which the tests of one fault in a copy of the checkout
-count as hanging."""
-UNKNOWN_TEST: Final = 4
-"""Exit code of pytest if a test of that name does not exist."""
+"""Seconds, and 60 more for each test file, after which the tests of one fault in a copy of the
+checkout count as hanging."""
 MARK: Final = "not long and not extra"
-MAX_COPY_TESTS: Final = 60
-"""Most tests that run against a fault in a copy of the checkout."""
+MAX_COPY_FILES: Final = 12
+"""Most test files that run against a fault in a copy of the checkout."""
 OPPOSITES: Final[dict[type[ast.AST], type[ast.AST]]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -143,6 +142,24 @@ def mirror_tests(path: str, folder: Path) -> list[str]:
     return [one.as_posix() for one in (file, tests) if (folder / one).exists()][:1]
 
 
+def copy_tests(trial: Trial, folder: Path) -> list[str]:
+    """Test files for a fault in a copy: those of the tests that call its function, the nearest to
+    its module first, and the module's own. Whole files, because a fixture that several tests share
+    calls the function in the first of them only, and the assertion may be in another."""
+    mirror = mirror_tests(trial.fault.path, folder)
+    calling = dict.fromkeys(test.partition("::")[0] for test in trial.tests)
+    parts = Path("tests", trial.fault.path).parts
+
+    def distance(file: str) -> int:
+        pairs = zip(parts, Path(file).parts, strict=False)
+        return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    files = sorted(calling, key=distance)[:MAX_COPY_FILES]
+    if not files or Path(folder, *mirror).is_file():
+        files = [*dict.fromkeys([*mirror, *files])]
+    return files
+
+
 def run_tests(tests: list[str], folder: Path) -> int:
     """Exit code of pytest in a copy of the checkout."""
     records = os.environ.get("EVENHAND_RECORDS", str(ROOT.parent / "shared" / "data"))
@@ -150,7 +167,7 @@ def run_tests(tests: list[str], folder: Path) -> int:
     done = subprocess.run(
         [sys.executable, "-B", "-m", "pytest", *options, *tests],
         cwd=folder, env={**os.environ, "EVENHAND_RECORDS": records}, capture_output=True,
-        timeout=TEST_SECONDS + 2 * len(tests), check=False,
+        timeout=TEST_SECONDS + 60 * len(tests), check=False,
     )  # fmt: skip
     return done.returncode
 
@@ -158,19 +175,13 @@ def run_tests(tests: list[str], folder: Path) -> int:
 def find_in_copy(trial: Trial, folder: Path) -> None:
     """Try a fault in a copy of the checkout, where modules are imported with it."""
     fault, path = trial.fault, folder / trial.fault.path
-    tests = trial.tests[:MAX_COPY_TESTS]
-    mirror = mirror_tests(fault.path, folder)
-    if not tests or Path(folder, *mirror).is_file():
-        tests = [*tests, *mirror]
+    tests = copy_tests(trial, folder)
     if not tests:
         return
     content = path.read_bytes()
     path.write_bytes(fault.changed(content))
     try:
         code = run_tests(tests, folder)
-        if code == UNKNOWN_TEST:
-            tests = [*dict.fromkeys(test.partition("::")[0] for test in tests)]
-            code = run_tests(tests, folder)
         trial.outcome = {0: "survived", 1: "found", 2: "found", 5: "survived"}.get(code, "unknown")
     except subprocess.TimeoutExpired:
         trial.outcome = "hangs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +58,9 @@ def see(folder: Path, text: str, name: str = "table.csv"):
     ],
 )
 def test_each_kind_is_recognised_with_its_size_and_its_next_step(tmp_path, text, kind, fact, opens):
+    start = time.monotonic()
     seen = see(tmp_path, text)
+    assert 0 < seen.seconds <= time.monotonic() - start
     assert (seen.kind, seen.facts[kind]) == (kind, fact)
     assert seen.rows == (2 if kind == ANSWERS else 3)
     html = uploads_html(seen)

@@ -138,7 +138,10 @@ def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_fo
     unknown = replace(facts, forecast=CostQuote(120, None))
     assert "forecast" not in words(show_kpis(unknown, picture))  # no price is known: none is named
     without = replace(picture, repeats=NO_VERDICT)
-    assert "Last run" in words(show_kpis(facts, without))
+    assert facts.last is not None and facts.last.started is not None
+    for end, wanted in ((facts.last.started + 75, "1 min 15 s done"), (None, "– done, started")):
+        lasted = replace(facts, last=replace(facts.last, ended=end))
+        assert f"Last run {wanted}" in words(show_kpis(lasted, without)).replace("\u202f", " ")
 
 
 def test_the_calls_and_tokens_made_are_those_of_the_runs(store, engine):

@@ -100,6 +100,13 @@ def test_a_candidate_whose_twin_effect_grows_is_not_adopted_and_the_twin_is_name
         named = "twins.longer-3" in table.candidates[0].worsened_effects
         assert named == (advice == "do not adopt") == ("the twin longer-3" in found.sentence
                                                        and "but" in found.sentence)  # fmt: skip
+        if named:
+            change = table.candidates[0].changes["twins.longer-3"]
+            now, was = (
+                f"{100 * share:+.0f}".replace("-", "−") for share in (change.now, change.was)
+            )
+            assert was.lstrip("+−") not in ("0", now.lstrip("+−"))
+            assert says(found.sentence, f"by {now} point", f"instead of {was} point")
     plain = compare_candidates(frame, "j", "p0", ["p1"])
     assert plain is not None and not any("twins" in key for key in plain.candidates[0].changes)
 

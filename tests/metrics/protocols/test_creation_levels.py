@@ -65,6 +65,9 @@ def test_visual_factuality_is_a_mean_of_item_means():
     got = {name: one.value for name, one in p.visual_factuality(build(rows), "base").items()}
     assert got == pytest.approx({"m": 8, "k": 3, "base (vs m)": 6, "base (vs k)": 9})
     assert p.visual_factuality(build(rows))["base"].value == pytest.approx((19 / 3 + 7) / 2)
+    among_three = {"item": "q3", "shown": ("base", "m", "k"), "pick": 2}  # scores nothing
+    beside = p.visual_factuality(build([*rows, among_three]), "base")
+    assert {name: one.value for name, one in beside.items()} == pytest.approx(got)
 
 
 def test_single_ratings_are_means_over_items():

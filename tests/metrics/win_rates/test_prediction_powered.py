@@ -86,6 +86,13 @@ def test_from_a_frame_votes_and_both_orders_are_means_of_a_case():
     assert got.bias.value == pytest.approx((1 / 3 + 0) / 2)
 
 
+def test_the_highest_corrected_rate_comes_first_and_one_of_zero_last():
+    rows = [vote(f"q{k}", 1) for k in range(5)]
+    rows += [row for k in range(9) for row in pair(f"q{k}", 1, 0)]
+    got = corrected_win_rates(build(rows))
+    assert [(name, one.corrected.value) for name, one in got.items()] == [("y", 1), ("x", 0)]
+
+
 def test_where_there_is_nothing_to_correct_it_says_why():
     assert corrected_win_rates(build([])) == {}
     nobody = corrected_win_rates(build(pair("q1", 0, 1)))["x"]

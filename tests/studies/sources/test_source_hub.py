@@ -9,15 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
+import huggingface_hub
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from studies.errors import StudyError
+from studies.errors import SourceError, StudyError
+from studies.files.read_limits import PUBLIC_LIMITS
 from studies.sources.catalogue import all_data_sets, find_hub_set, hub_sets
-from studies.sources.hub import _parse_split, parse_hub_address
+from studies.sources.hub import _parse_split, _read_repo_file, parse_hub_address
 from studies.sources.registry import SOURCE_FORMATS
 from tests.page_words import says
 from tests.studies.sources.hub_server import COMMIT, Hub, serving
@@ -103,6 +106,30 @@ ASKS: dict[str, dict[str, Any]] = {
         "env": {"HF_TOKEN": "hf_mine", "EVENHAND_PUBLIC": "1"},
     },
 }
+
+
+def test_a_file_of_the_hub_that_is_too_large_is_refused_before_its_download(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    size = PUBLIC_LIMITS.file_bytes
+    told = lambda *_, **__: [SimpleNamespace(size=size)]  # noqa: E731
+    monkeypatch.setattr(
+        huggingface_hub, "HfApi", lambda token: SimpleNamespace(get_paths_info=told)
+    )
+    fetched: list[str] = []
+    table = HERE / "absent.csv"
+    monkeypatch.setattr(
+        huggingface_hub, "hf_hub_download", lambda *_, **__: fetched.append("") or str(table)
+    )
+    monkeypatch.setenv("EVENHAND_PUBLIC", "1")
+    address = parse_hub_address("hub:someone/pairs:train.jsonl")
+    with pytest.raises(SourceError, match="absent"):  # just small enough: fetched, and not there
+        _read_repo_file(address, COMMIT, False)
+    assert len(fetched) == 1
+    size += 1
+    with pytest.raises(SourceError, match=r"^someone/pairs: train\.jsonl: .* MB; at most"):
+        _read_repo_file(address, COMMIT, False)
+    assert len(fetched) == 1
 
 
 def read(asks: list[dict[str, Any]], endpoint: str, home: Path) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.domain import Item
+from studies.domain import REPEATED_META, Item
 from studies.frames.frame import SUSPECT_COLUMN
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
@@ -17,6 +17,7 @@ from studies.store.store import Store
 from studies.texts.injection import (
     INSTRUCTION,
     MAX_SPANS,
+    REPEATED_RULE,
     find_echoed_spans,
     find_suspect_spans,
     find_suspects,
@@ -240,6 +241,13 @@ def test_an_item_says_whose_text_it_is():
     ]
     assert list_suspect_places(item) == [INSTRUCTION, "y"] == item_facts(item)["suspects"]
     assert "Ignore all previous" in find_suspects(item)[1].quote
+
+
+@pytest.mark.parametrize(("length", "quoted"), [(120, "w" * 120), (121, "w" * 119 + "\u2026")])
+def test_an_answer_given_to_several_questions_is_quoted_on_one_short_line(length, quoted):
+    item = Item("q", "Why?", {"x": "w" * length, "y": "fine"}, meta={REPEATED_META: "x"})
+    (suspect,) = find_suspects(item)
+    assert (suspect.where, suspect.rules, suspect.quote) == ("x", (REPEATED_RULE,), quoted)
 
 
 def test_a_reply_that_repeats_the_words_is_seen_and_a_verdict_of_its_own_is_not():

@@ -12,7 +12,7 @@ from components.study.file.judge_entries import edit_judge, new_judge, unique_na
 from components.study.file.lenient_study import START_YAML, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.form.form_rows import judge_form
-from components.study.form.judges import judge_cards
+from components.study.form.judges import judge_cards, provider_title
 from tests.page_words import text_of
 
 JUDGE = {"name": "sim", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8}
@@ -98,6 +98,16 @@ def card_prices(**judge: object) -> list[str]:
     )
     _, _, *cost = card.split(" · ")
     return [re.sub(" per million (in|out)put tokens", "", one) for one in cost]
+
+
+@pytest.mark.parametrize(("judge", "title"), [
+    ({"model": "simulated"}, "simulated"), ({"model": "embedded"}, "built in"),
+    ({"model": "m", "provider": "openai"}, "OpenAI"),
+    ({"model": "m", "base_url": "https://api.openai.com/v1"}, "OpenAI"),
+    ({"model": "m", "base_url": "http://h/v1"}, "other address"),
+])  # fmt: skip
+def test_the_provider_of_a_judge_is_named(judge: dict[str, str], title: str) -> None:
+    assert provider_title(judge) == title
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from studies.errors import SourceError
 from studies.sources import folder_tables
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.building.recorded_verdict import VerdictReading
-from studies.sources.cells import MappedCells, RowCells
+from studies.sources.cells import MappedCells, RowCells, join_turns
 from studies.sources.formats import (
     any_table,
     benchmarks,
@@ -343,3 +343,13 @@ def test_a_folder_is_no_table_and_too_many_files_are_refused(monkeypatch):
     assert folder_tables._check_file_count(two, "f") == two
     with pytest.raises(SourceError, match=r"^f: 3 files"):
         folder_tables._check_file_count([*two, Path("c")], "f")
+
+
+@pytest.mark.parametrize(("questions", "answers", "joined"), [
+    ([], [], ("", "")), (["Why?"], ["So.", "Again."], ("Why?", "So.")),
+    (["Why?", "Who?"], ["So."], ("Turn 1: Why?\n\nTurn 2: Who?", "Turn 1: So.")),
+])  # fmt: skip
+def test_turns_are_numbered_and_an_answer_without_a_question_is_left_out(
+    questions: list[str], answers: list[str], joined: tuple[str, str]
+) -> None:
+    assert join_turns(questions, answers) == joined
