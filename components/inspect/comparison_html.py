@@ -66,10 +66,10 @@ def _question_section(opened: ComparisonDetail) -> Markup:
             "The text was not recorded: this study contains verdicts without texts."
         )
     question = injection_marks.untrusted_text_html(item.instruction)
-    return html.question(question, opened.images, _context_drawers(opened, item))
+    return html.question(question, opened.images, _context_and_reference_drawers(opened, item))
 
 
-def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterator[Markup]:
+def _context_and_reference_drawers(opened: ComparisonDetail, item: Item) -> Iterator[Markup]:
     context = item.context if isinstance(item.context, str) else "\n\n".join(item.context)
     context_title = "Image description" if item.images else "Context"
     for title, text in (
@@ -160,10 +160,10 @@ def _details_section(opened: ComparisonDetail) -> Markup:
         "Better answer": better or NOT_RECORDED,
         "Source": "imported" if opened.recorded else "called from this app",
     }
-    return html.drawer("Details", html.details(facts, _order_table(opened)), "how", True)
+    return html.drawer("Details", html.details(facts, _call_details_table(opened)), "how", True)
 
 
-def _order_table(opened: ComparisonDetail) -> Markup:
+def _call_details_table(opened: ComparisonDetail) -> Markup:
     rows = [_call_details(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
         return EMPTY

@@ -131,7 +131,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
             return [gr.skip()] * len(tab.outputs)
         return render(store, study, known, logged_in_account(request, profile))
 
-    def show_voters_unless_blind(study: str, browser_state: str) -> Any:
+    def show_voters_to_organiser(study: str, browser_state: str) -> Any:
         hidden = (
             _parse_browser_state(browser_state).get("blind") or not study or not store.owns(study)
         )
@@ -151,7 +151,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     tab.card.select(
         handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
     ).then(
-        show_voters_unless_blind,
+        show_voters_to_organiser,
         [top.study, tab.browser_state],
         tab.people,
         js=READ_BROWSER_STATE,

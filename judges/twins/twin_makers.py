@@ -241,8 +241,8 @@ def _add_typos(share: float, source: TwinSource) -> str:
 
 @lru_cache(maxsize=4)  # asked for both shares of an answer
 def _find_misspellable_words(text: str) -> list[tuple[int, int]]:
-    """Return start and end of the words outside code blocks in which two inner letters that differ
-    can be swapped."""
+    """Return start and end of each word outside code blocks that has at least four letters and
+    whose inner letters are not all the same, so that two of them can be swapped."""
     places = [
         (match.start(), match.end())
         for match in _WORD.finditer(text)

@@ -32,8 +32,8 @@ _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate the accuracies in `PRINTED_BY` for one judge and prompt; empty if no better answer
-    is known."""
+    """Estimate the accuracy of one judge and prompt by the definition of each paper in
+    `PRINTED_BY`; empty if no better answer is known."""
     rows = _calls_with_known_answer(frame)
     if rows.empty:
         return {}

@@ -81,7 +81,7 @@ class FlipLean:
         return self.flips > self.pairs / 2
 
     @property
-    def order_decides_most(self) -> bool:
+    def order_decides_most_pairs(self) -> bool:
         """Whether the order decides most pairs: the whole interval of the order effect is above ½.
 
         Without repeats the order effect is unknown. Then the lean has to be significant, with its
@@ -96,11 +96,12 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
-        unknown, and it is not shown that the order decides most pairs (`order_decides_most`)."""
+        """Whether flips may be noise: the whole interval of the share of pairs that flip is above
+        ½, the noise floor is unknown, and it is not shown that the order decides most pairs
+        (`order_decides_most_pairs`)."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
-        return surely_most and self.noise is None and not self.order_decides_most
+        return surely_most and self.noise is None and not self.order_decides_most_pairs
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -110,7 +111,7 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
-    adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
+    adjusted, worst = _adjusted_row_p_values(bias), _adjusted_row_p_values(bias, worst=True)
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
     effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
     if bias.max_options == 2:
@@ -138,20 +139,20 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
     ]
 
 
-def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
+def _adjusted_row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     """p-value of the sign test of each (judge, prompt), adjusted for all judges and prompts and, if
     the filter selects a category, for all categories. `worst`: as if all pairs with a missing
     verdict had flipped against the preference."""
     category = bias.filter.category
     if category != ALL_CHOICE:
-        found = _category_p_values(bias, worst)
+        found = _adjusted_category_p_values(bias, worst)
         return {cell[:2]: p for cell, p in found.items() if cell[2] == category}
     rows = list(bias.of_all_raters.names)
     pooled = [bias.of_all_raters.pooled_order_table(row) for row in rows]
     return _adjust_lean_p_values(rows, pooled, bias, False, worst)
 
 
-def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
+def _adjusted_category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     """Map each (judge, prompt, category) with enough items to the p-value of the sign test for a
     preferred position, adjusted as in `_adjust_lean_p_values`. `worst`: as if all pairs with a
     missing verdict had flipped against the observed preference."""
@@ -197,7 +198,7 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     cancel."""
     if len(bias.categories) < 2:
         return ()
-    fairness, adjusted = bias.recency_minus_primacy, _category_p_values(bias, worst=True)
+    fairness, adjusted = bias.recency_minus_primacy, _adjusted_category_p_values(bias, worst=True)
     found = []
     for cell in bias.order_tables_by_cell:
         one = fairness.get(cell)

@@ -130,7 +130,7 @@ def test_the_tab_is_drawn_only_while_it_is_open(page: dict[str, Any], store: Sto
 def test_the_voters_are_shown_after_a_vote_but_never_on_a_voters_page(
     page: dict[str, Any], store: Store
 ) -> None:
-    show = page["show_voters_unless_blind"].fn
+    show = page["show_voters_to_organiser"].fn
     assert show("s", "{}") == show("s", "") == organiser.show_voters(store, "s")
     assert show("s", json.dumps({"blind": "1"})) == show("", "{}") == gr.skip()
     store.owns = lambda study: False  # type: ignore[method-assign]
