@@ -82,7 +82,7 @@ class Raters:
 
     @cached_property
     def filtered_rater_names(self) -> list[str]:
-        """Names of the raters, people left out, with rows that pass the filters, in the order of
+        """Names of the raters, without people, that have rows after filtering, in the order of
         `names`."""
         present = set(self.rows_of_model_judges["judge"].astype(str).unique())
         return [name for name in self.names if name in present]

@@ -1,7 +1,8 @@
 """Safe HTML: the type `Markup`, and the functions that put texts and values into it.
 
-A plain text is escaped whenever it is put into Markup. Only this module turns a computed text into
-Markup; all other modules write a constant template and pass the values to `fill`, `join` or `tag`.
+A plain text is escaped whenever it is put into Markup. Computed text becomes Markup only here and
+in the Jinja templates (components/html/templates.py); other modules pass their values to functions
+of these two, such as `fill`, `join` and `tag`.
 """
 
 from __future__ import annotations

@@ -224,8 +224,9 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 
 
 def unwrapped_how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML of `how_computed` without the element that sets the page's fonts and spacing. A path may
-    follow an option of the command, as in "--by category: by.*"."""
+    """HTML of `how_computed` without the element that sets the page's fonts and spacing.
+    `json_keys` are paths in the output of `python -m metrics --json`; one that needs an option of
+    this command follows it, as in "--by category: by.*"."""
     keys = [(key.rpartition(": ")[0], key.rpartition(": ")[2]) for key in json_keys]
     return macros(TEMPLATE).how_computed(text, keys)
 

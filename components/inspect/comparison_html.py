@@ -10,7 +10,7 @@ from components.html.pieces import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
 from components.inspect import injection_marks
 from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
-from components.inspect.html_parts import hidden_length_note, html, text_html, truncate_text
+from components.inspect.html_parts import html, more_characters_note, text_html, truncate_text
 from components.inspect.load_comparison import (
     NOT_RECORDED,
     ComparisonDetail,
@@ -120,7 +120,7 @@ def _answer_card(
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
         body = html.missing(NOT_RECORDED if text is None else "The answer is empty.")
-    more = hidden_length_note(text or "") if marked is not None and not flagged else ""
+    more = more_characters_note(text or "") if marked is not None and not flagged else ""
     return html.answer_card(model, text, body + more, verifications_html(opened.checks, model))
 
 

@@ -70,7 +70,8 @@ class RunFacts:
 
     @property
     def calls_made(self) -> int:
-        """Number of calls that were made, also those that failed."""
+        """Number of planned calls that are not pending: made, also if they failed. In a study of
+        recorded verdicts, the number of these."""
         return self.planned - self.pending
 
     @property

@@ -145,7 +145,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         gr.Info("The rules are saved and apply from the next ballot on.")
         return [organiser.sampling_validity_notice(store, study, values[1])]
 
-    def show_validity_of_sampling(study: str, choose: str) -> Any:
+    def show_sampling_notice(study: str, choose: str) -> Any:
         return organiser.sampling_validity_notice(store, study, choose) if study else gr.skip()
 
     tab.card.select(
@@ -168,9 +168,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     tab.save.click(save_rules, [top.study, *tab.controls], tab.validity, **QUIET).then(
         **opening, js=READ_BROWSER_STATE
     )
-    tab.controls[1].input(
-        show_validity_of_sampling, [top.study, tab.controls[1]], tab.validity, **QUIET
-    )
+    tab.controls[1].input(show_sampling_notice, [top.study, tab.controls[1]], tab.validity, **QUIET)
 
 
 def render(store: Store, study: str, state: Mapping[str, Any], account: str = "") -> list[Any]:

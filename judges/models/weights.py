@@ -168,8 +168,9 @@ def write_eight_bit_weights() -> Path:
 
 
 def requantise_to_eight_bits(source: Path, target: Path) -> None:
-    """Convert a model to Q8_0; the result has the same bytes on every machine. Weights in formats
-    other than F32 and Q8_0 are decoded and rounded to eight bits; all others are copied."""
+    """Convert a model to Q8_0. Weights in the formats F32 and Q8_0 are copied, all others are
+    decoded and rounded to eight bits. The same source should give the same bytes on every
+    machine."""
     from gguf import GGUFReader, GGUFWriter, LlamaFileType
 
     reader = GGUFReader(source)

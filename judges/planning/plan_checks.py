@@ -74,7 +74,7 @@ def presentation_lister_for(prompt: Prompt) -> PresentationLister:
     if prompt.protocol == "describe":
         return _list_presentations_without_answers
     return (
-        presentations.option_presentations
+        presentations.all_answers_presentations
         if prompt.protocol == "choice"
         else presentations.single_presentations
     )

@@ -231,7 +231,8 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 def score_at(text: str, position: int, highest: int) -> tuple[float, int] | None:
     """Return the score at an index of the text, and the index where it ends: "8" or, if `highest`
-    is 10, "8/10". None for a range, another denominator, or another kind of number (80 %, 8th)."""
+    is 10, "8/10". None without a number there, and for a range, another denominator or another kind
+    of number (80 %, 8th). The score may be above `highest`."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None

@@ -1,4 +1,5 @@
-"""Verdict formats: closing instruction, labels, pre-filled start of the reply, grammar.
+"""Verdict formats: how a prompt asks for a verdict (closing instruction, labels), and how the reply
+is constrained (pre-filled start, grammar).
 
 Replies are parsed by judges/verdicts/verdict.py.
 """

@@ -51,7 +51,7 @@ d(1 − d/2) would differ."""
 NOTHING_COMMON_NOTE: Final = "no case judged by both"
 NO_OTHERS_NOTE: Final = "no case on which two other people prefer the same answer"
 SINGLE_VOTES_NOTE: Final = "no case has votes of two people"
-CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α are undefined"
+CONSTANT_VERDICTS_NOTE: Final = "all verdicts of both are one and the same: κ and α are undefined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ def _estimate_chance_corrected(
     sums: Floats, statistic: Statistic, n: int, unit: str, note: str
 ) -> Estimate:
     """Estimate κ or α (`statistic`) from the tables of `_contingency_tables_by_item`; the interval
-    is widened if there are fewer than FEW_DISAGREEMENTS disagreements. Unknown if both raters
-    always give the same verdict."""
+    is widened if there are fewer than FEW_DISAGREEMENTS disagreements. Unknown if all verdicts
+    of both raters are one and the same, such as always the first answer."""
     effect = _kappa_range(sums.sum(axis=0))
     got = jackknife_estimate(sums, statistic, n, unit, LIMITS, note, effect)
     if got.value is None:

@@ -1,4 +1,5 @@
-"""Records of the measures that come from statistical models of the judges' errors."""
+"""Catalogue entries of the measures on judges' errors: by position among N answers, of verdicts
+decided at a certified margin, estimated without labels, and in the ranking corrected for errors."""
 
 from typing import Final
 

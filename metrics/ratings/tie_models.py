@@ -265,7 +265,8 @@ class _RaoKupperLikelihood:
         return gradient, hessian
 
     def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
-        """Take the step, halved until η is positive and the likelihood is not lower than before."""
+        """Take the step, halved until η is positive and the likelihood is not lower than before; no
+        step if 60 halvings do not suffice."""
         here = self.log_likelihood(beta, counts)
         for halvings in range(60):
             trial = beta + step * 0.5**halvings

@@ -126,8 +126,8 @@ def decide_by_margin(graded: Values, margin: float) -> Decisions:
 
 
 def decide_by_calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """Decide by one graded call in a random order, corrected for the judge's position and label
-    effect (`calibrated_scores`)."""
+    """Decide by one graded call in a random order (the mean of both orders), corrected for the
+    judge's position and label effect (`calibrated_scores`)."""
     return mean_decisions(
         [decide_by_sign(order) for order in calibrated_scores(graded, labels, items)]
     )

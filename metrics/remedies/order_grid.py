@@ -297,8 +297,8 @@ def _repeat_grid(
     judged: Ints,
     first_calls: row_selection.Mask,
 ) -> Singles | None:
-    """Arrange the verdicts of repeated calls as [rater, order, repeat, comparison]; None without
-    repeats.
+    """Arrange all verdicts, those of first calls included, as [rater, order, repeat, comparison];
+    None if no call was repeated.
 
     Noise-floor repeats are included. Calls with other labels are different calls, so only calls
     with the same labels as the first call count.

@@ -1,7 +1,7 @@
 """Read CSV, TSV, JSONL and JSON files (gzipped or not), Parquet and Excel files as rows of a table.
 
 An error names the file and, if it is about one line or row, its number. Sizes are limited before
-reading (studies/files/read_limits.py), so that an upload cannot exhaust the memory.
+and while reading (studies/files/read_limits.py), so that an upload cannot exhaust the memory.
 """
 
 from __future__ import annotations

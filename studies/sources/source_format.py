@@ -1,4 +1,5 @@
-"""Declaration of a source format: a reader with its name, its description and its detection."""
+"""Declaration of a source format: a reader with its name, its description and the function that
+recognises the format."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

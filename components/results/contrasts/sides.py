@@ -155,10 +155,10 @@ def stack_sides_and_people(filtered: FilteredStudy, left: Side, right: Side) -> 
 def _stack_with_people(filtered: FilteredStudy, sides: dict[str, Side]) -> pd.DataFrame:
     parts = {name: rows_of_side(filtered, one) for name, one in sides.items()}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
-    return frame.assign(prompt=_side_prompts(frame))
+    return frame.assign(prompt=_prompts_prefixed_by_side(frame))
 
 
-def _side_prompts(frame: pd.DataFrame) -> pd.Categorical[str]:
+def _prompts_prefixed_by_side(frame: pd.DataFrame) -> pd.Categorical[str]:
     """The text "side/prompt" of each row, as a categorical column."""
     side, prompt = frame["side"].cat, frame["prompt"].cat
     code, count = row_selection.group_codes(frame, ["side", "prompt"])

@@ -146,8 +146,8 @@ class ImproveCard:
 def load_labels_and_split(
     store: Store, name: str, kind: LabelKind
 ) -> tuple[StudyLabels, LabelSplit]:
-    """Labels of one kind, and the split of the labelled items into learning and hold-out items.
-    Items labelled after the split was stored are added, but the larger split is not stored yet."""
+    """Labels of one kind, and the split of the labelled items into learning and hold-out items: the
+    stored one with the items labelled since, or a new one. Nothing is stored here."""
 
     def split_labels(labels: StudyLabels) -> LabelSplit:
         split = draw_split(store.items(name), labels.items, stored_split(store, name))

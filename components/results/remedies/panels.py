@@ -382,8 +382,8 @@ def patterns_panel(results: RemedyResults) -> Markup:
 
 
 def other_judges_panel(results: RemedyResults) -> Markup:
-    """HTML comparison of all judges with the prompt shown, by the agreement of one call; empty with
-    one judge."""
+    """HTML comparison of all judges that have the prompt shown: agreement of one call of each;
+    empty with one judge."""
     if len(results.one_call_estimates) < 2:
         return EMPTY
     ranked = sorted(results.one_call_estimates, key=lambda line: -(line.agreement.value or 0))

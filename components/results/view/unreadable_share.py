@@ -1,5 +1,7 @@
-"""Share of replies without a readable verdict, and the advice if it is large. No HTML is imported:
-the library's cards need no optional package."""
+"""Share of calls without a readable verdict, and the advice if it is large.
+
+This module imports no HTML code, because the library's cards work without the optional packages.
+"""
 
 from typing import Final
 

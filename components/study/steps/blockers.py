@@ -36,7 +36,7 @@ class Blocker:
     """Address of the judge `key_of`, the only address to which its key is sent."""
 
 
-def find_blockers(preview: StudyPreview) -> list[Blocker]:
+def find_blockers_besides_keys(preview: StudyPreview) -> list[Blocker]:
     """The reasons why the study cannot be run, in the order of the steps, without missing keys
     (`key_blockers`); empty if there are none."""
     study = preview.lenient_study

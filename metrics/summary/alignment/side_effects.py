@@ -73,8 +73,9 @@ def verdicts_on_labelled_answers(grouped: GroupedFrame) -> pd.DataFrame:
 
 
 def _length_tally(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
-    """Return the tally whose statistic is `_long_minus_short`, from the verdict, the label and
-    whether the answer is a long one, by row."""
+    """Return the sums from which `_long_minus_short` computes how much better the verdicts are on
+    long answers than on others with the same label. Per row: verdict (`value`), right verdict
+    (`label`), and whether the answer is long."""
     one = np.asarray(long, np.float64)
     products = (value * one, one, value, value * label, label, label**2, label * one)
     return MeasureTally(rows, build_tally(rows, *products, 1).sums, _long_minus_short)

@@ -210,9 +210,11 @@ def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
 def _answer_texts(value: Any) -> list[str]:
     """Return the answers in a cell: one text, the texts of a list, or the last answer of a
     conversation; empty texts are left out."""
-    if turns := parse_conversation(value):
-        return split_conversation(turns)[1][-1:]
-    parts = value if isinstance(value, list) else [value]
+    turns = parse_conversation(value)
+    if turns:
+        parts = split_conversation(turns)[1][-1:]
+    else:
+        parts = value if isinstance(value, list) else [value]
     return [text for part in parts if (text := text_of(part)).strip()]
 
 

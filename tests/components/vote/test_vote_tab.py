@@ -161,7 +161,7 @@ def test_rules_are_saved_or_refused_in_their_place(page: dict[str, Any], store: 
     (refused,) = save("s", *values[:2], -1, *values[3:])
     assert "Not saved." in refused
     assert read_voting_rules(store.read_connection, "s") == saved
-    check = page["show_validity_of_sampling"].fn
+    check = page["show_sampling_notice"].fn
     assert check("", "At random") == gr.skip()
     assert check("s", "At random") == organiser.sampling_validity_notice(store, "s", "At random")
 

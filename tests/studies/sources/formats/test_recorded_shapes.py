@@ -279,8 +279,12 @@ def test_several_chosen_answers_are_ranked_above_the_rejected(tmp_path):
     assert sorted(by_design.ranks.values()) == [1, 1, 2] and len(item.responses) == 3
     worst = max(by_design.ranks, key=lambda name: by_design.ranks[name])
     assert item.responses[worst] == "c"
-    with pytest.raises(SourceError, match="'rejected' is empty"):
-        loaded(jsonl(tmp_path / "p.jsonl", [{**row, "rejected": []}]), format="preference")
+    said_nothing = [{"role": "user", "content": "why?"}, {"role": "assistant", "content": " "}]
+    for rejected in ([], said_nothing):
+        with pytest.raises(SourceError, match="'rejected' is empty"):
+            loaded(
+                jsonl(tmp_path / "p.jsonl", [{**row, "rejected": rejected}]), format="preference"
+            )
 
 
 def test_comparator_scores_name_two_models_and_their_order(tmp_path):
