@@ -61,13 +61,15 @@ def pools_prompts_in_histogram(bias: Bias) -> bool:
 
 def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
-    both orders, or if some comparisons have more than two options."""
-    if bias.max_options != 2 or not bias.order_tables_by_cell:
+    both orders, or if some comparisons have more than two options. Prompts that were not asked
+    which of two answers is better in both orders are left out."""
+    asked = [row for row in flip_leans(bias) if row.pairs or row.missing]
+    if bias.max_options != 2 or not asked:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
     rows = []
-    for row in sorted(flip_leans(bias), key=lambda row: row.flips):
+    for row in sorted(asked, key=lambda row: row.flips):
         select = {"judge": row.judge, "prompt": row.prompt, "flipped": True}
         rows.append(FlipRow(row.name, row.first, row.second, flip_sentence(row), select))
     return flips_table(rows)

@@ -50,7 +50,7 @@ def flip_sentence(row: FlipLean) -> str:
     """Sentence on the flips of one judge and prompt; a preference that is not significant is stated
     as such."""
     if not row.pairs:
-        return "No pair was judged in both orders."
+        return f"None of {count(row.missing, 'pair')} has a verdict in both orders."
     if not row.flips:
         return f"No flip in {count(row.pairs, 'comparison')}."
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"

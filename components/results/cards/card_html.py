@@ -65,7 +65,7 @@ def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
     told = _CARD.sentences(said, " eh-claim")
     top = [_card_head(card, _orders_text(card)), told, show_measures(card)]
     left, right = [], EMPTY
-    if card.facts["read"]:
+    if card.facts["read"] and not card.scores_only:
         left = [_slot_bars(card), _consistency_by_category_html(card)]
         right = _flip_examples_html(card)
     below = [_published_accuracy_table(card), _cost_html(card)]

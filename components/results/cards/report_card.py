@@ -67,15 +67,18 @@ class ReportCard(CardMeasures):
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
-        read = row_selection.select_picks(self.rows)
+        readable = row_selection.select_readable(self.rows)
+        read = readable if self.scores_only else row_selection.select_picks(self.rows)
+        calls = self.raters.call_agreement if self.scores_only else {}
         failed = row_selection.count_failed_calls(self.planned_rows)
         return {
             "replies": len(self.planned_rows) - failed,
             "failed": failed,
             "read": len(read),
+            "scored": len(read) if self.scores_only else 0,
             "items": read["item"].nunique(),
             "orders": int(self.planned_rows["orders"].max()) if len(self.planned_rows) else 0,
-            "sets": measures["consistency"].n,
+            "sets": None if self.scores_only else measures["consistency"].n,
             "flips": flips,
             "noise": noise,
             "chance_flips": 1 - self.chance_consistency,
@@ -94,6 +97,7 @@ class ReportCard(CardMeasures):
             "unusable": self.unusable_share.value,
             "unreadable": unreadable_share(self.rows),
             "known": known.value,
+            "agreement": calls.get((self.judge, self.prompt), Estimate(None)).value,
             "chance_right": chance_accuracy(known, lead),
             "people": self.agreement_with_people.value,
             "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,

@@ -36,6 +36,7 @@ _LOW, _HIGH = f", lower end{_ADJUSTED}", f", upper end{_ADJUSTED}"
 _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     lambda value: count(int(value)): {
         "read": "replies with a verdict",
+        "scored": "replies with scores from which no answer is picked",
         "orders": "orders",
         "remedies": "remedies compared with known better answers",
     },
@@ -53,6 +54,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "unusable": "unusable replies",
         "unreadable": "replies without a readable verdict",
         "known": _RIGHT,
+        "agreement": "agreement of one call with people or known answers; undecided counts half",
         "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
         "people": "agreement with the majority of people; undecided counts half",
         "stand_in": "agreement of the judge with the other voters, as a person's replacement",
@@ -152,6 +154,9 @@ RULE_GROUPS: Final = {
             No call to this judge got a reply: {failed} failed.
         silent: read ≤ 0
             No verdict could be read from {replies}.
+        scores: scored > 0
+            This prompt scores each answer and picks none, so flips and a preferred position
+            cannot be measured.
         no order: orders ≤ 0
             The records do not say which answer was shown first, so position bias cannot be
             measured.
@@ -208,6 +213,9 @@ RULE_GROUPS: Final = {
             **{unusable} of this judge's replies** are unusable.
         a handful: items < 5
             The numbers below are based on very few items.
+        scores: scored > 0, agreement known
+            The answer that is known to be better, or that most people prefer, has the higher score
+            of one call in **{agreement}** of comparisons; equal scores count half.
         below chance: known_high < 0
             This judge is {known_split} of comparisons with a known better answer: {lead}. It is
             right less often than by chance ({chance_right}).
@@ -237,7 +245,7 @@ RULE_GROUPS: Final = {
             This judge agrees with the other judges and prompts in **{others}** of verdicts.
         nothing:
             This judge's accuracy is unknown: there are no votes by people, no known better
-            answers and no other judge.
+            answers and no other judge's verdicts to compare with.
         """
     ),
     "advice": parse_rules(
