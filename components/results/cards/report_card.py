@@ -6,7 +6,7 @@ from typing import Final
 
 from components.html.format import lean_text, number, points, share, spaced_ci
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.flip_leans import flip_leans
+from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.option_tests import (
     count_order_tests,
     load_option_models,
@@ -89,6 +89,9 @@ class ReportCard(CardMeasures):
             "stand_in_low": beside.low,
             "stand_in_high": beside.high,
             "lean_p": p,
+            "lean_read": self._lean.p if self._lean else None,
+            "lean_least": self._lean.least_p if self._lean else None,
+            "missing": self._lean.missing if self._lean else None,
             "lopsided": lopsided,
             "label_pull": label,
             "label_low": self._label_interval_distance_from_half(),
@@ -115,6 +118,14 @@ class ReportCard(CardMeasures):
     @cached_property
     def _bias(self) -> Bias:
         return load_bias(self.raters.filtered)
+
+    @cached_property
+    def _lean(self) -> FlipLean | None:
+        """Direction of the rater's flips as in the view Position; None for more than two
+        options."""
+        leans = flip_leans(self._bias) if self.compares_pairs else ()
+        mine = (row for row in leans if (row.judge, row.prompt) == (self.judge, self.prompt))
+        return next(mine, None)
 
     @cached_property
     def _bonferroni_factor(self) -> float:
@@ -230,8 +241,7 @@ class ReportCard(CardMeasures):
             found = option_p_values(self._bias, load_option_models(self.raters.filtered))
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
-        leans = (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater)
-        p = next((max(row.p, row.worst_p or 0.0) for row in leans), None)
+        p = max(self._lean.p, self._lean.worst_p or 0.0) if self._lean else None
         return p, max(first, second) / (first + second) if first + second else None
 
 

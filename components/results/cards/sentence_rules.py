@@ -46,6 +46,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     lambda value: count(int(value), "comparison"): {
         "sets": "comparisons with a verdict in all orders"
     },
+    lambda value: count(int(value), "pair"): {"missing": "pairs without verdicts in both orders"},
     lambda value: share(value, 0): {
         "flips": "flips",
         "noise": "changes on a repeat",
@@ -79,6 +80,8 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     },
     lambda value: number(value, 2): {
         "lean_p": "p-value of the test for a preferred position",
+        "lean_read": "p-value of this test without pairs that lack a verdict in one of the orders",
+        "lean_least": "p-value of this test if all flips went one way",
         "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in different orders"
         + _HIGH,
     },
@@ -194,6 +197,13 @@ RULE_GROUPS: Final = {
         rather: flips ≥ 0.1, lean_p < 0.05
             This judge flips **{flips}** of comparisons{repeat}; flips go more often toward the
             answer shown {toward} than away from it.
+        missing: flips ≥ 0.1, lean_read < 0.05
+            This judge flips **{flips}** of comparisons{repeat}, more often toward the answer shown
+            {toward}; the {missing} without a verdict in every order could make this difference not
+            significant.
+        too few items: flips ≥ 0.1, lean_least ≥ 0.05
+            This judge flips **{flips}** of comparisons{repeat} ({chance_flips} if choices were
+            random); there are too few items to show a preference for a position{lean}.
         no side: flips ≥ 0.1
             This judge flips **{flips}** of comparisons{repeat} ({chance_flips} if choices were
             random), without a significant preference for a position{lean}.

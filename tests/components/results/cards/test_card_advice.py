@@ -103,7 +103,7 @@ def test_a_prompt_that_only_scores_is_not_reported_as_unreadable():
     notes = {line.record.key: line.estimate.note for line in card_measures(card)}
     assert says(notes["consistency"], "picks no answer")
     (silent,) = cards_of(build(scoring_judge(None))).values()
-    assert [one.rule for one in sentences_of(silent)][0] == "silent"
+    assert sentences_of(silent)[0].rule == "silent"
     # Beside a prompt that picks answers, it has no line on flips; unread pairs still have one.
     picks = [row for k in range(6) for row in pair(f"q{k}", 0, 0, prompt="choice")]
     lost = [row for k in range(6) for row in pair(f"q{k}", None, 0, prompt="lost")]
