@@ -266,7 +266,8 @@ def _cost_html(card: ReportCard) -> Any:
 
 def _how_computed_text(card: ReportCard) -> str:
     read, repeats = int(card.facts["read"] or 0), len(card.rows) - len(card.planned_rows)
-    more = f" (with {count(repeats, 'repeat')} in the same order)" if repeats else ""
+    others = f": {count(repeats, 'repeat')} in the same order and {count(len(card.planned_rows))} "
+    parts = f"{others}others, of which {count(read)}" if repeats else f", {count(read)}"
     people, votes = card.voter_agreement, ""
     if people.cases:
         votes = (
@@ -274,7 +275,7 @@ def _how_computed_text(card: ReportCard) -> str:
             f"{count(people.single_vote_cases)} have a single vote. "
         )
     return (
-        f"{count(len(card.rows), reply_noun(card.rows))}{more}, {count(read)} with a verdict. "
+        f"{count(len(card.rows), reply_noun(card.rows))}{parts} with a verdict. "
         f"Intervals: 95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay "
         f"together. {votes}A judge that chooses at random: random verdicts that choose each "
         "position equally often, with as many ties as this judge.\n\nFixed rules choose the "
