@@ -202,10 +202,11 @@ def lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
     first [−0.4, 6.6])"; empty without an interval. The interval is neither adjusted for several
     tests nor that of the sign test: the text states this if it excludes 0. A negative `lean` is a
-    preference for the first position."""
+    preference for the first position, 0 for none."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
-    toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
+    sign = 1 if lean.value >= 0 else -1
+    toward = "neither position" if not lean.value else "second" if sign > 0 else "first"
     ends = sorted(100 * sign * end for end in (lean.low, lean.high))
     size = f"{points(number(100 * sign * lean.value, 1))} toward {toward}"
     bounds = f"[{number(ends[0], 1)}, {number(ends[1], 1)}]"

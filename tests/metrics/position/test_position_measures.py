@@ -77,7 +77,7 @@ def test_repetition_stability_is_the_mean_share_of_the_mode():
     ]
     assert p.stability(build(rows)).value == pytest.approx(0.75)
     repeated = build([{**row, "noise": k > 0} for k, row in enumerate(rows)])
-    assert p.noise_floor(repeated).n and says(p.stability(repeated).note, "noise floor left out")
+    assert p.noise_floor(repeated).n and says(p.stability(repeated).note, "noise floor", "left out")
 
 
 def test_noise_repeats_enter_the_noise_floor_and_nothing_else():

@@ -405,7 +405,7 @@ def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
     assert shown == ["too few items", "not shown"]
     assert "first" in JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "").leans_to
     mixed = sentences._no_preference_clause([lean(), lean(least_p=0.1), lean(least_p=1)], "judge")
-    assert says(mixed, "no judge", "two have too few")
+    assert says(mixed, "no judge", "two have", "too few")
 
 
 def test_a_preference_that_missing_verdicts_could_undo_is_told_in_the_headline_and_on_the_card():
@@ -428,7 +428,7 @@ def test_no_flip_is_not_put_down_to_noise_and_one_judge_is_not_called_no_judge()
     title, lead = bias_headline(
         bias_from_frame(build([row for k in range(20) for row in pair(f"q{k}", 0, 1)]))
     )
-    assert lead == "" and says(title, "0\u202f%", "the judge does not")
+    assert lead == "" and says(title, "0\u202f%", "judge does not")
 
 
 def test_a_part_of_the_judges_is_named_in_words():

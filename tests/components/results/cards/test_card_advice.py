@@ -109,7 +109,7 @@ def test_a_prompt_that_only_scores_is_not_reported_as_unreadable():
     lost = [row for k in range(6) for row in pair(f"q{k}", None, 0, prompt="lost")]
     shown = flips_html(bias_from_frame(build([*scoring_judge((8, 5)), *picks, *lost])))
     assert "creation-factuality" not in shown
-    assert says(shown, "choice") and says(shown, "None of 6 pairs")
+    assert says(shown, "choice") and says(shown, "None of 6", "both orders")
 
 
 def repeating_judge(copy: float, items: int, seed: int) -> pd.DataFrame:
