@@ -273,24 +273,29 @@ def preferring_rows_clause(significant: int, total: int, noun: str) -> str:
 def _no_preference_clause(rows: Sequence[FlipLean], noun: str) -> str:
     """Clause that no row significantly prefers a position, with its limits: preferences in single
     categories, pairs without verdicts in both orders, too few items. `noun`: word for a row."""
-    alone, total = len(rows) == 1, len(rows)
+    total, alone = len(rows), len(rows) == 1
     if sliced := sum(bool(row.leaning_categories) for row in rows):
-        none = f"the {noun} prefers no position" if alone else f"no {noun} prefers a position"
+        none = f"this {noun} prefers no position" if alone else f"no {noun} prefers a position"
         some = "" if alone else f"{number_word(sliced)} "
         verb = "does" if sliced == 1 else "do"
         return f"{none} overall, but {some}{verb} in some categories"
     if hinging := sum(row.hinges_on_missing_verdicts for row in rows):
-        who = f"the {noun}" if alone else _some_of_total_text(hinging, total, noun)
+        who = f"this {noun}" if alone else _some_of_total_text(hinging, total, noun)
         return (
             f"{who} significantly {'prefers' if hinging == 1 else 'prefer'} a position, but only "
             "if pairs without verdicts in both orders are left out"
         )
     if (few := sum(row.has_too_few_items for row in rows)) == total:
         return "there are too few items to test for a preferred position"
-    if alone:
-        return f"the {noun} does not significantly prefer a position"
     limit = f"; {number_word(few)} {'has' if few == 1 else 'have'} too few items for a test"
-    return f"no {noun} significantly prefers a position{limit if few else ''}"
+    return f"{none_significant_clause(total, noun)}{limit if few else ''}"
+
+
+def none_significant_clause(total: int, noun: str) -> str:
+    """Clause that none of `total` rows significantly prefers a position."""
+    if total == 1:
+        return f"this {noun} does not significantly prefer a position"
+    return f"no {noun} significantly prefers a position"
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:

@@ -224,8 +224,8 @@ RULE_GROUPS: Final = {
         a handful: items < 5
             The numbers below are based on very few items.
         scores: scored > 0, agreement known
-            The answer that is known to be better, or that most people prefer, has the higher score
-            of one call in **{agreement}** of comparisons; equal scores count half.
+            One call gives the higher score to the answer that is known to be better, or that most
+            people prefer, in **{agreement}** of comparisons; equal scores count half.
         below chance: known_high < 0
             This judge is {known_split} of comparisons with a known better answer: {lead}. It is
             right less often than by chance ({chance_right}).
