@@ -47,7 +47,7 @@ from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
 from judges.engine.public_engine import PublicEngine
-from judges.money.host_key import load_host_key
+from judges.money.host_key import load_host_key_settings
 from judges.security import key_store
 from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
@@ -128,12 +128,13 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
         open_votes=access.open_votes,
         has_room=_make_visitor_space_check(store, access),
     )
-    return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key())
+    return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key_settings())
 
 
 def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool]:
     """Return a function that returns whether visitors may store more data: always True if their
-    data has no limit."""
+    data have no limit. If there is no room, the function first deletes studies that were not used
+    for a while."""
     most = access.visitor_bytes
     return expiry.VisitorStorageLimit(store, most).make_room_if_needed if most else lambda: True
 

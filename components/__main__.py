@@ -1,5 +1,5 @@
 """Command line: export a study as a report, a read-only page or a Space; compare judges on a board;
-print the access table."""
+print the limits of a private and of a public page."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         return summarise_frame(
             store.frame(study),
             wanted,
-            planned=store.count_calls_without_twins(study),
+            planned=store.count_asks_without_twins(study),
             combine=counting_rule_of_remedy_or_same(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,

@@ -22,7 +22,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True)
 class UnsavedStudy(FilteredStudy):
-    """A study given as a frame of judgements, without a store."""
+    """A study for the computations of the page that is given as a frame of judgements, without a
+    store; it has no effects of twins."""
 
     store: Store = field(init=False, repr=False)
     judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
@@ -47,8 +48,8 @@ class UnsavedStudy(FilteredStudy):
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
     """Raters of a study without a store. `source` states how the better answers are known: by
-    design, or from people's votes; `winners` names the source that remedies use, None for the
-    default."""
+    design, or from people's votes; `winners` names the source of the better answers that remedies
+    use, None for the default."""
 
     source: KnownAnswerSource = "none"
     winners: known_winners.WinnerSource | None = None

@@ -18,7 +18,7 @@ from evenhand.table_input import (
 )
 from metrics.estimation import row_selection
 from metrics.remedies.known_winners import DESIGN, PEOPLE
-from metrics.summary.measured_study import MeasuredStudy, is_store, read_results
+from metrics.summary.measured_study import MeasuredStudy, is_sqlite_file, read_results
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN, Item, Preference
 from studies.errors import SourceError
@@ -90,7 +90,7 @@ def read(
     `study`.
     """
     path = Path(source).expanduser()
-    if path.is_file() and is_store(path):
+    if path.is_file() and is_sqlite_file(path):
         return _study_from_store(path, study)
     plain = format == "auto" and not mapping
     header = _csv_header(path) if plain else ()

@@ -1,5 +1,5 @@
-"""Command line of this package: plan, run or check a study, parse replies again, retry failed
-calls, and run batches."""
+"""Command line of this package: plan and run studies, test judges, parse stored replies again,
+repeat failed calls, run batches, make twins, describe images, and more."""
 
 import argparse
 import contextlib
@@ -19,7 +19,7 @@ from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations import align_command, image_descriptions, list_models
-from judges.operations.check_judge import check_judge, reread_replies
+from judges.operations.check_judge import check_judge, reread_and_store_verdicts
 from judges.operations.terminal_progress import format_duration, run_summary, supervise_run
 from judges.planning import forecast, plan_checks
 from judges.planning.plan import Plan, asks_of, load_stored_plan, make_plan, save_plan
@@ -66,12 +66,12 @@ def _build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     for name, command, summary in (
         ("run", run_study, "make the missing calls of a study; also resumes a run"),
-        ("plan", print_plan, "count calls, tokens and dollars, without any call"),
+        ("plan", print_plan_forecast, "count calls, tokens and dollars, without any call"),
         ("check", check_judges, "call each judge once; show reply, verdict and latency"),
         ("reread", reread_study, "parse the stored replies again, without any call"),
         (
             "retry",
-            retry_failed,
+            retry_failed_and_make_missing,
             "repeat the calls with status error, empty, truncated, too_long or unsupported",
         ),
     ):
@@ -137,31 +137,32 @@ def run_study(options: argparse.Namespace) -> int:
     cluster = ray_commands.parse_cluster_options(options)
     made = _build_plan_of_study_file(options.study)
     store = Store(options.store)
-    key_consents.confirm_study_keys(made.study, options)
-    _print_plan_change(save_plan(made, store))
+    key_consents.obtain_study_key_consents(made.study, options)
+    _note_dropped_calls(save_plan(made, store))
     if cluster is not None:
-        return ray_commands.run_on_cluster(made, store, cluster)
-    return _run_and_print_summary(made, store, RunSettings())
+        return ray_commands.run_on_cluster_and_close_store(made, store, cluster)
+    return _run_print_summary_and_close(made, store, RunSettings())
 
 
-def retry_failed(options: argparse.Namespace) -> int:
-    """Make calls again whose status is one of RETRYABLE_STATUSES, such as error, empty or
-    truncated. A stored reply is replaced only by a new reply, never by a failure. Returns exit code
-    0 only if no call is pending and none has the status `error`."""
+def retry_failed_and_make_missing(options: argparse.Namespace) -> int:
+    """Make the calls of a study again whose status is one of RETRYABLE_STATUSES, such as error,
+    empty or truncated, and the calls not made yet. A stored reply is replaced only by a new reply,
+    never by a failure. Returns exit code 0 only if no call is pending and none has the status
+    `error`."""
     if options.study is not None:
         made, store = _build_plan_of_study_file(options.study), Store(options.store)
-        key_consents.confirm_study_keys(made.study, options)
-        _print_plan_change(save_plan(made, store))
+        key_consents.obtain_study_key_consents(made.study, options)
+        _note_dropped_calls(save_plan(made, store))
     else:
         name, store = _study_name(options), open_store_of_command(options.store)
         made = load_stored_plan(store, name)
-        key_consents.confirm_study_keys(made.study, options)
-    return _run_and_print_summary(
+        key_consents.obtain_study_key_consents(made.study, options)
+    return _run_print_summary_and_close(
         made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES))
     )
 
 
-def _run_and_print_summary(made: Plan, store: Store, settings: RunSettings) -> int:
+def _run_print_summary_and_close(made: Plan, store: Store, settings: RunSettings) -> int:
     engine = Engine()
     try:
         snapshot = supervise_run(engine.start(made, store, settings=settings))
@@ -181,7 +182,7 @@ def reread_study(options: argparse.Namespace) -> int:
     name = given.name if given else _study_name(options)
     store = open_store_of_command(options.store)
     study = given or store.study(name)
-    done = reread_replies(store, study.name, study.reading)
+    done = reread_and_store_verdicts(store, study.name, study.reading)
     changed = sum(done.changed.values())
     print(f"{study.name}: {done.read:,} replies parsed again, {changed:,} changed")
     for what, count in done.changed.most_common():
@@ -198,7 +199,7 @@ def _study_name(options: argparse.Namespace) -> str:
     return str(options.name)
 
 
-def print_plan(options: argparse.Namespace) -> int:
+def print_plan_forecast(options: argparse.Namespace) -> int:
     made = _build_plan_of_study_file(options.study)
     whole = forecast.forecast_plan(made, store=Store(options.store))
     print(
@@ -240,7 +241,7 @@ def write_twins(options: argparse.Namespace) -> int:
 def check_judges(options: argparse.Namespace) -> int:
     made = make_plan(load_study(options.study))
     store = Store(options.store)
-    key_consents.confirm_study_keys(made.study, options)
+    key_consents.obtain_study_key_consents(made.study, options)
     consents = key_consents.user_consents()
     store.close()
     results = [check_judge(made, judge, consents=consents) for judge in made.study.judges]
@@ -285,7 +286,7 @@ def describe_images(options: argparse.Namespace) -> int:
     new file; return exit code 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
-    key_consents.confirm_study_keys(study, options)
+    key_consents.obtain_study_key_consents(study, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
     done = image_descriptions.describe_images_to_file(
         study,
@@ -322,7 +323,7 @@ def _build_plan_of_study_file(file: Path) -> Plan:
     return made
 
 
-def _print_plan_change(changed: PlanChange) -> None:
+def _note_dropped_calls(changed: PlanChange) -> None:
     if changed.dropped:
         print(
             f"the study changed: {changed.kept:,} calls unchanged, {changed.dropped:,} no longer "

@@ -121,7 +121,7 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
             continue
         heading = f"{title} · {name}" if title else name
         if name == "by":
-            yield from _render_cells(part, ())
+            yield from _render_nested_summaries(part, ())
             continue
         if name == summary.WITHOUT_SUSPECTS:
             yield from render_tables(part, "without injection suspects")
@@ -147,14 +147,14 @@ def _estimates_inside(value: Any) -> Iterable[dict[str, Any]]:
             yield from _estimates_inside(inner)
 
 
-def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:
+def _render_nested_summaries(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:
     """Yield the tables of each summary in a dict nested by the values of the columns that split
     the study; `path` has the values that lead to `nested`."""
     for key, value in nested.items():
         if "counts" in value and "elo" in value:
             yield from render_tables(value, " / ".join((*path, key)))
         else:
-            yield from _render_cells(value, (*path, key))
+            yield from _render_nested_summaries(value, (*path, key))
 
 
 def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:

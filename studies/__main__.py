@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run_chosen_command(options: argparse.Namespace) -> int:
-    if options.command in (backup, repair, import_file):
+    if options.command in (backup, repair, import_source):
         options.command(options)
         return 0
     store = open_store_of_command(options.store)
@@ -105,10 +105,10 @@ def _add_import_parser(commands: Any) -> None:
         "--split", default="", help="split of a Hub dataset, for example test or test[:200]"
     )
     sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
-    sub.set_defaults(command=import_file)
+    sub.set_defaults(command=import_source)
 
 
-def import_file(options: argparse.Namespace) -> None:
+def import_source(options: argparse.Namespace) -> None:
     """Import a source as a study; it is read before the store is opened, so that a file with an
     error creates no store."""
     path = Path(options.store) if options.store is not None else default_store_path()
@@ -119,13 +119,13 @@ def import_file(options: argparse.Namespace) -> None:
     mapping = _parse_assignments(options.mapping, "--mapping")
     first, *rest = _expand_patterns(options.file)
     spec = DataSpec(
-        _path_from_store_folder(folder, first),
+        _path_relative_to_store_folder(folder, first),
         options.format,
-        {name: _path_from_store_folder(folder, path) for name, path in files.items()},
+        {name: _path_relative_to_store_folder(folder, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
         read=options.read,
-        parts=tuple(_path_from_store_folder(folder, path) for path in rest),
+        parts=tuple(_path_relative_to_store_folder(folder, path) for path in rest),
     )
     name = options.name or name_from_source(first)
     try:
@@ -155,7 +155,7 @@ def _expand_patterns(names: list[str]) -> list[str]:
     ]
 
 
-def _path_from_store_folder(folder: Path, path: str) -> str:
+def _path_relative_to_store_folder(folder: Path, path: str) -> str:
     """Return a data file's path relative to the store's folder, as paths in saved studies are; Hub
     datasets and built-in sources are returned unchanged. SourceError if there is no such file."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:

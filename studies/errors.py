@@ -34,7 +34,7 @@ class StudyError(EvenhandError):
 
 
 class UnknownStudy(StudyError):
-    """Raised for a study that the store does not have, or not for this visitor."""
+    """Raised for a study that the store does not have, or that the current visitor may not see."""
 
 
 class SettingError(EvenhandError):

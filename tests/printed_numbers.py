@@ -21,7 +21,7 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.cards.card_html import show_card
 from components.results.contrasts.comparison import comparison_headline, comparison_html
-from components.results.contrasts.sides import list_sides
+from components.results.contrasts.sides import list_sides_of_whole_study
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.paper_text import paper_tables
 from components.share.report import ReportFigures, report_metrics, report_sections
@@ -108,7 +108,7 @@ def read_study(whole: FilteredStudy) -> PrintedNumbers:
         _read_markup(numbers, f"card of {rater}", show_card(raters, rater), raters, (judge, prompt))
         chosen = FilteredStudy(whole.store, whole.name, Filter(judge=judge, prompt=prompt))
         _read_view(numbers, "Remedies", chosen, (judge, prompt))
-    sides = list(list_sides(whole).items())
+    sides = list(list_sides_of_whole_study(whole).items())
     for (name, one), (other, _) in pairwise(sides):
         chosen = FilteredStudy(
             whole.store,

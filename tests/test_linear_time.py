@@ -25,7 +25,7 @@ from judges.rendering.template import (
     fill_template,
     find_misspelt_variables,
     split_template,
-    unknown_variables,
+    unknown_dollar_variables,
 )
 from judges.security.endpoint_rules import EndpointRules, check_url
 from judges.security.key_store import redact_keys
@@ -190,7 +190,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "template": lambda text: fill_template(
         text, dict.fromkeys(name for name, v in split_template(text) if v)
     ),
-    "unknown variables": unknown_variables,
+    "unknown variables": unknown_dollar_variables,
     "misspelt braces": find_misspelt_variables,
     "opening": parse_opening,
     "place": expand_records_variable,

@@ -1,4 +1,5 @@
-"""Charts drawn during a run: win rates by model, and the first-position share by verdict."""
+"""Charts drawn during a run: win rates by model, and the first-position share after each
+verdict."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ HEIGHT: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class FirstSharePoint:
-    """The first-position share after `n` decisive verdicts."""
+    """The share of verdicts for the answer shown first among `n` verdicts, ties left out, with the
+    bounds of its interval."""
 
     n: int
     value: float

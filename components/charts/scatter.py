@@ -30,8 +30,8 @@ class ScatterPlot:
 
 
 def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
-    """Figure of all scatter plots with points, up to three in each row (on a phone, one); a click
-    on a point opens the model's judgements. Without points, a figure with a message."""
+    """Figure of those scatter plots that have points, up to three in each row (on a phone, one); a
+    click on a point opens the model's judgements. If none has points, a figure with a message."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
         return parts.empty_figure("No benchmark contains a model of this study.", 120)

@@ -112,8 +112,9 @@ class Raters:
 
     @property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
-        """(judge, prompt) -> agreement of single calls, not filtered by judge or prompt."""
-        return load_call_agreement(self.filtered)
+        """(judge, prompt) -> agreement of single calls with the majority of people, or with the
+        known better answers; filters on judge and prompt have no effect."""
+        return load_call_agreement_of_all_raters(self.filtered)
 
     def rows_of_rater(self, rater: str) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
@@ -125,7 +126,9 @@ def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
 
 
 @memoise_by_study
-def _remedy_study(filtered: FilteredStudy) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
+def _remedy_study_and_inputs(
+    filtered: FilteredStudy,
+) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     inputs = _remedy_inputs(FilteredStudy(filtered.store, filtered.name))  # for all filters
     frame = filtered.filter.apply(filtered.whole_frame_by_person)
     return remedy_study.build_remedy_study(frame, inputs.judges, inputs.source), inputs
@@ -136,10 +139,10 @@ def load_remedies_of_all_raters(
 ) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     """The remedies of a filtered study and their inputs. Filters on judge and prompt have no
     effect, because the other judges still count as partners in juries."""
-    return _remedy_study(filtered.of_all_raters)
+    return _remedy_study_and_inputs(filtered.of_all_raters)
 
 
-def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
+def call_credits_of_all_raters(filtered: FilteredStudy) -> pd.DataFrame:
     """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
     the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
     frame = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
@@ -147,14 +150,15 @@ def rows_with_call_credits(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 @memoise_by_study
-def load_call_agreement(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def load_call_agreement_of_all_raters(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
-    better answers; an undecided verdict counts half. All views quote this number."""
-    return remedy_study.estimate_call_agreement(rows_with_call_credits(filtered))
+    better answers; an undecided verdict counts half. Filters on judge and prompt have no effect.
+    All views quote this number."""
+    return remedy_study.estimate_call_agreement(call_credits_of_all_raters(filtered))
 
 
 def is_agreement_with_people(filtered: FilteredStudy) -> bool:
-    """Whether `load_call_agreement` compares with the majority of people, not with answers that are
+    """Whether `load_call_agreement_of_all_raters` compares with the majority of people, not with answers that are
     known by design."""
     return load_remedies_of_all_raters(filtered)[0].call_grid.source == PEOPLES_MAJORITY
 

@@ -75,7 +75,8 @@ def recorded_squares_html(frame: pd.DataFrame) -> Markup:
 
 
 def _count_same_position(pairs: Sequence[OrderPair]) -> int:
-    """Number of pairs for which the same position was picked in both orders; a tie is none."""
+    """Number of pairs for which the same position was picked in both orders; two ties do not
+    count."""
     return sum(one == two != TIE for one, two in pairs)
 
 
@@ -96,7 +97,7 @@ def order_squares_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
 
 def live_demo_study_name(store: Store) -> str:
     """Name of the current visitor's study of the live demo."""
-    return store.name_saved_by_visitor(demo_studies.LIVE_STUDY)
+    return store.name_to_save_under(demo_studies.LIVE_STUDY)
 
 
 def live_demo_html(store: Store, engine: Engine) -> list[Markup]:

@@ -78,7 +78,7 @@ def studies_html(
     """HTML list of the studies, or a note if there are none; `running`: names of the studies with
     an active run. The row of the study `asked` contains a field for its new name if `question` is
     "rename", and the question whether to delete it if `question` is "delete"."""
-    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
+    lines = sorted(store.studies(), key=lambda line: is_recorded_demo(line.name))  # the demo last
     if not lines:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
     last_runs = {run.study: run.state for run in reversed(store.runs())}  # newest first
@@ -90,7 +90,7 @@ def studies_html(
             "calls": _calls_text(store, line),
             "judges": _judges_text(store, line.name),
             "day": day_text(line.updated, time.time()),
-            "own": store.owns(line.name) and not is_demo(line.name),
+            "own": store.owns(line.name) and not is_recorded_demo(line.name),
         }
         for line in lines
     ]
@@ -118,7 +118,7 @@ def _judges_text(store: Store, name: str) -> str:
     return next(iter(judges)) if len(judges) == 1 else count(len(judges), "judge") if judges else ""
 
 
-def is_demo(name: str) -> bool:
+def is_recorded_demo(name: str) -> bool:
     return name in demo_studies.DEMO_STUDIES
 
 
@@ -161,7 +161,7 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
         _require_changeable_study(store, engine, one)
     if not other or len(other) > draft_studies.MAX_NAME:
         raise StudyError(f"A name has 1 to {draft_studies.MAX_NAME} characters.")
-    other = store.name_saved_by_visitor(other)
+    other = store.name_to_save_under(other)
     if other != name:
         store.rename_study(name, other)
     return other
@@ -177,7 +177,7 @@ def delete_study(store: Store, engine: Engine, name: str) -> int:
 def _require_changeable_study(store: Store, engine: Engine, name: str) -> None:
     if not store.owns(name):
         raise AccessDenied(f"{name!r} belongs to another visitor.")
-    if is_demo(name):
+    if is_recorded_demo(name):
         raise StudyError("The recorded demo cannot be changed.")
     if name in running_study_names(store, engine):
         raise StudyError(f"{name!r} is running. Stop its run first.")

@@ -173,8 +173,8 @@ def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> No
 def _bind_file_upload(
     tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store
 ) -> None:
-    """Bind the events of an upload: the page shows what the files contain, and saves nothing before
-    the button is pressed."""
+    """Bind the events of an upload: the files are stored and the page shows what they contain; a
+    study is saved only when the button is pressed."""
     form = form_outputs(study)
     shown = [tab.read, tab.seen, tab.judge, tab.notice]
     outputs = [*form, header.study, tabs, *shown]
@@ -237,7 +237,7 @@ def _bind_studies(
         active = running_study_names(store, engine)
         return study_list.studies_html(store, active, **options)  # type: ignore[arg-type]
 
-    def open_in_form(text: str, state: FormState, tested: Any) -> list[Any]:
+    def save_and_open_in_form(text: str, state: FormState, tested: Any) -> list[Any]:
         made = save_and_show_new_study(store, text, state, tested)
         return [*made, gr.Tabs(selected="study"), list_studies_html(), EMPTY]
 
@@ -263,7 +263,7 @@ def _bind_studies(
             return [*keep, names, gr.skip(), list_studies_html(), EMPTY]
         do, name = str(asked.get("do")), str(asked.get("study"))
         if do == "example":
-            return open_in_form(example_files.example_text(name), state, tested)
+            return save_and_open_in_form(example_files.example_text(name), state, tested)
         if name not in study_names(store):
             return [*keep, gr.skip(), gr.skip(), list_studies_html(), EMPTY]
         if do == "open":
@@ -274,7 +274,7 @@ def _bind_studies(
             return [*keep, name, gr.Tabs(selected=at), gr.skip(), EMPTY]
         if do == "duplicate":
             copied = put_value(jobs.stored_study_yaml(store, name), ("name",), name)
-            return open_in_form(copied, state, tested)
+            return save_and_open_in_form(copied, state, tested)
         if do == "delete now":
             gone = study_list.delete_study(store, engine, name)
             left = study_names(store)
@@ -298,9 +298,9 @@ def _bind_studies(
         None, header.study, None, **REMEMBER_TAB
     )
 
-    def open_empty_form(state: FormState, tested: Any) -> list[Any]:
-        return open_in_form(START_YAML, state, tested)
+    def save_and_open_start_study(state: FormState, tested: Any) -> list[Any]:
+        return save_and_open_in_form(START_YAML, state, tested)
 
-    tab.new.click(open_empty_form, inputs[1:], outputs, **QUIET).then(
+    tab.new.click(save_and_open_start_study, inputs[1:], outputs, **QUIET).then(
         None, header.study, None, **REMEMBER_TAB
     )

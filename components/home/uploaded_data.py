@@ -92,12 +92,12 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
         facts,
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
-        _find_unread_column(text, folder) if next(iter(facts)) == ANSWERS else "",
+        _find_unread_winner_column(text, folder) if next(iter(facts)) == ANSWERS else "",
         found.unused_columns,
     )
 
 
-def _find_unread_column(text: str, folder: Path) -> str:
+def _find_unread_winner_column(text: str, folder: Path) -> str:
     study = read_lenient_study(text, folder)
     table, mapping = source_table(study), study.value_in_file(*DATA.mapping)
     mapping = mapping if isinstance(mapping, Mapping) else {}

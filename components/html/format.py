@@ -79,7 +79,7 @@ def spaced_ci(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str
     return f" {interval(estimate, decimals, scale=scale)}".rstrip()
 
 
-def sample_text(estimate: Estimate) -> str:
+def sample_size_text(estimate: Estimate) -> str:
     """Format the size of a sample, such as "40 items, n 80"; n is left out if it counts the items,
     as in a mean over items."""
     parts = [count(estimate.items, "item")] if estimate.items else []

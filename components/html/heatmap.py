@@ -18,7 +18,7 @@ from components.html.format import (
     count,
     interval,
     is_known,
-    sample_text,
+    sample_size_text,
 )
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.matrix_heads import (
@@ -290,7 +290,7 @@ def _end_cell_html(row: str, end: EndColumn) -> Markup:
     estimate = end.values.get(row)
     if estimate is None or not is_known(estimate.value):
         return _unknown_cell_html(row, end.head.name, estimate)
-    card = [f"{end.scale.name}: {row}", sample_text(estimate)]
+    card = [f"{end.scale.name}: {row}", sample_size_text(estimate)]
     return fill(
         '<td class="plain"><span{}><b>{}</b><small>{}</small></span></td>',
         attributes({"data-tip": "\n".join(card)}),
@@ -313,7 +313,7 @@ def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOpti
     unit = f"\u202f{options.scale.unit}" if options.scale.unit == "%" else ""
     value = f"{options.scale.text(estimate.value)}{unit} {bounds}".strip()
     who = f"{row} against {column}" if options.keys[1] == "opponent" else f"{row}, {column}"
-    lines = [value, f"{options.scale.name}: {who}", sample_text(estimate)]
+    lines = [value, f"{options.scale.name}: {who}", sample_size_text(estimate)]
     lines += options.more.get((row, column), ())
     return [*lines, *filter(None, [estimate.note]), options.click]
 

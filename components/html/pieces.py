@@ -75,7 +75,8 @@ def share_kpi(
 
 
 def failures_title(kinds: Collection[str]) -> str:
-    """Title of the calls without a verdict; `kinds`: their statuses. A failed call is no reply."""
+    """Title for the calls without a verdict, by their statuses `kinds`: "Failed calls" (without a
+    reply), "Unusable replies", or, for both, "Calls without a verdict"."""
     if not ERROR_STATUSES.intersection(kinds):
         return "Unusable replies"
     return "Failed calls" if ERROR_STATUSES.issuperset(kinds) else "Calls without a verdict"
@@ -176,13 +177,13 @@ def status_badge(status: Status, n: int | None = None) -> Markup:
     return fill('<span class="eh-badge s-{}"><i>{}</i>{}{}</span>', *values)
 
 
-def no_difference_badge() -> Markup:
+def no_significant_difference_badge() -> Markup:
     """HTML badge for a difference whose interval contains 0; the badge does not mean that the two
     values are equal."""
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
-def lead_badge(text: str, tip: str) -> Markup:
+def rating_gap_badge(text: str, tip: str) -> Markup:
     """HTML badge beside the gap between two ratings that is not significant, or not after
     adjustment; `tip`: text of its hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})

@@ -1,4 +1,4 @@
-"""HTML matrices without clicks; their numbers are in hover cards."""
+"""HTML of matrices whose cells cannot be clicked; further numbers are in their hover cards."""
 
 from __future__ import annotations
 

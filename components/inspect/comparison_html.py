@@ -10,7 +10,7 @@ from components.html.pieces import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
 from components.inspect import injection_marks
 from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
-from components.inspect.html_parts import hidden_length_note, html, text_html, truncate_text
+from components.inspect.html_parts import html, more_characters_note, text_html, truncate_text
 from components.inspect.load_comparison import (
     NOT_RECORDED,
     ComparisonDetail,
@@ -66,10 +66,10 @@ def _question_section(opened: ComparisonDetail) -> Markup:
             "The text was not recorded: this study contains verdicts without texts."
         )
     question = injection_marks.untrusted_text_html(item.instruction)
-    return html.question(question, opened.images, _context_drawers(opened, item))
+    return html.question(question, opened.images, _context_and_reference_drawers(opened, item))
 
 
-def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterator[Markup]:
+def _context_and_reference_drawers(opened: ComparisonDetail, item: Item) -> Iterator[Markup]:
     context = item.context if isinstance(item.context, str) else "\n\n".join(item.context)
     context_title = "Image description" if item.images else "Context"
     for title, text in (
@@ -120,7 +120,7 @@ def _answer_card(
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
         body = html.missing(NOT_RECORDED if text is None else "The answer is empty.")
-    more = hidden_length_note(text or "") if marked is not None and not flagged else ""
+    more = more_characters_note(text or "") if marked is not None and not flagged else ""
     return html.answer_card(model, text, body + more, verifications_html(opened.checks, model))
 
 
@@ -160,10 +160,10 @@ def _details_section(opened: ComparisonDetail) -> Markup:
         "Better answer": better or NOT_RECORDED,
         "Source": "imported" if opened.recorded else "called from this app",
     }
-    return html.drawer("Details", html.details(facts, _order_table(opened)), "how", True)
+    return html.drawer("Details", html.details(facts, _call_details_table(opened)), "how", True)
 
 
-def _order_table(opened: ComparisonDetail) -> Markup:
+def _call_details_table(opened: ComparisonDetail) -> Markup:
     rows = [_call_details(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
         return EMPTY

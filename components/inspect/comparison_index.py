@@ -31,7 +31,7 @@ from metrics.estimation.row_selection import (
     used_categories,
 )
 from metrics.labels.labelled_rows import confusion_cell_mask
-from metrics.remedies.changed_comparisons import changed_rows_mask
+from metrics.remedies.changed_comparisons import rows_changed_by_rule_mask
 from studies.domain import STATUSES, USABLE_STATUSES, Status
 from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
 from studies.texts.twin_families import is_twin
@@ -265,7 +265,9 @@ def _mask_without_button_filters(
             index.frame, index.comparison_of_row, len(index), selection.unlike
         )
     if selection.rule:
-        rows = changed_rows_mask(index.frame, selection.judge, selection.prompt, selection.rule)
+        rows = rows_changed_by_rule_mask(
+            index.frame, selection.judge, selection.prompt, selection.rule
+        )
         mask &= index.mask_with_any_row(rows)
     if selection.checked:
         mask &= index.mask_with_any_row(confusion_cell_mask(index.frame, selection.checked))
@@ -299,10 +301,10 @@ def _flip_mask(index: ComparisonIndex, toward: str) -> Mask:
 
 
 def _status_mask(index: ComparisonIndex, status: str) -> Mask:
-    return index.mask_with_any_row(rows_with_status(index, status))
+    return index.mask_with_any_row(rows_with_status_mask(index, status))
 
 
-def rows_with_status(index: ComparisonIndex, status: str) -> Mask:
+def rows_with_status_mask(index: ComparisonIndex, status: str) -> Mask:
     """Mask of the replies with this status; with FAILURES, of all unusable ones."""
     column = index.frame["status"]
     failed = status == FAILURES

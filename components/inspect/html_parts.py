@@ -20,14 +20,14 @@ def images_html(pictures: Iterable[ItemImage], words: str) -> Markup:
 
 
 def text_html(text: str) -> Markup:
-    return escape(truncate_text(text)) + hidden_length_note(text)
+    return escape(truncate_text(text)) + more_characters_note(text)
 
 
 def truncate_text(text: str) -> str:
     return text[:MAX_TEXT]
 
 
-def hidden_length_note(text: str) -> Markup:
+def more_characters_note(text: str) -> Markup:
     rest = len(text) - MAX_TEXT
     return (
         fill('<span class="eh-mute"> \u2026 {}</span>', count(rest, "more character"))

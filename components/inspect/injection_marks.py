@@ -6,7 +6,7 @@ from dataclasses import replace
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, escape, fill, join
 from components.html.pieces import notice_html
-from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
+from components.inspect.html_parts import more_characters_note, text_html, truncate_text
 from components.inspect.load_comparison import ComparisonDetail, OrderReplies
 from studies.domain import REFERENCE, Item
 from studies.texts.injection import (
@@ -109,7 +109,7 @@ def mark_spans_or_empty(text: str, pieces: Sequence[tuple[int, int, str]]) -> Ma
             )
         )
         at = end
-    return join(out) + escape(shown[at:]) + hidden_length_note(text)
+    return join(out) + escape(shown[at:]) + more_characters_note(text)
 
 
 def untrusted_text_html(text: str) -> Markup:

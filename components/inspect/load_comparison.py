@@ -23,7 +23,7 @@ from components.inspect.comparison_index import (
     index_comparisons,
     menu_choices,
     page_number,
-    rows_with_status,
+    rows_with_status_mask,
 )
 from components.inspect.url_selection import Selection
 from components.inspect.verification_filter import verification_masks
@@ -140,7 +140,7 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
     verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
     matching = filter_comparisons(index, selection, found, verified)
-    with_status = rows_with_status(index, selection.status)
+    with_status = rows_with_status_mask(index, selection.status)
     base = InspectedStudy(
         selection,
         len(studies),
@@ -327,9 +327,10 @@ def item_images(store: Store, study: str, item: Item | None) -> tuple[ItemImage,
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """Load a local image as a data URL; an https address becomes a link and is never fetched. Paths
-    come from the data, so only files inside `folder` are read, and only if their name, content and
-    size are those of an allowed image; else only the name is given."""
+    """Load an image that the data name: a local file becomes a data URL, an image written in the
+    data as a data URL stays one, an https address becomes a link and is never fetched. Paths come
+    from the data, so only files inside `folder` are read. If kind, content or size of an image are
+    not allowed, only a name is given."""
     if path.startswith("https://"):
         return ItemImage(path, link=path)
     if path.startswith("data:"):

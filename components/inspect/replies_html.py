@@ -117,7 +117,8 @@ def _no_reply_text(judgement: Judgement) -> str:
 
 
 def _highlight_verdict(reply: InspectedReply) -> Markup:
-    """HTML of the raw reply, with its verdict in a box of the chosen position's colour."""
+    """HTML of the reply without its reasoning part; the verdict, if its place is known, is in a box
+    of the chosen position's colour."""
     (_, text), span, verdict = _split_off_reasoning(reply), reply.span, reply.judgement.verdict
     if span is not None:
         skipped = len(reply.judgement.reply) - len(text)

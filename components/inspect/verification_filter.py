@@ -46,9 +46,10 @@ def verification_masks(
     it; {} without verifications or comparisons. With a `contestant`, only verifications of that
     model's answers count.
 
-    Two more kinds are about readable verdicts on mixed pairs; `contestant` has no effect on them.
-    ONE_FOLLOWS selects the comparisons with such a verdict. PREFERRED_FAILS selects those in which
-    a verdict prefers the answer that does not follow the instruction.
+    Two more kinds, on which `contestant` has no effect, are about readable verdicts on mixed pairs
+    (two answers of which one follows the instruction and the other does not). ONE_FOLLOWS selects
+    the comparisons with such a verdict. PREFERRED_FAILS selects those in which a verdict prefers
+    the answer that does not follow the instruction.
     """
     if not checks or not len(index):
         return {}

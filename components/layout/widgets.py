@@ -44,7 +44,8 @@ def allow_and_get_plotly_path() -> str:
 def PlotlyView(
     *, height: int = 380, marks: bool = False, heading: Markup = EMPTY, **options: Any
 ) -> gr.HTML:
-    """A component that draws a figure of components.charts; a new figure keeps the zoom.
+    """A component that draws a figure of components.charts; a new figure with the same `revision`
+    keeps the zoom.
 
     `.select(fn)` handles a click on a point or bar: fn takes `event: gr.EventData`, and
     `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, MarkEvents (one handler

@@ -34,16 +34,16 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
         if opens_with_summary():
             view_drawing.render_view(store, name, overview_tab.NAME, whole.filter, {})
 
-    def draw_last_cards() -> None:
+    def compute_ranking_and_remedies() -> None:
         """Compute the ranking and the remedies while `draw_summary` computes the position bias."""
         store.prepare_frame_without_rows(name)
         if opens_with_summary():
             overview_tab.render_rank_stability(whole)
             overview_tab.render_advice(whole)
 
-    for work in (draw_summary, draw_last_cards):
+    for work in (draw_summary, compute_ranking_and_remedies):
         threading.Thread(
-            target=_run_ignoring_errors, args=(work,), name="read ahead", daemon=True
+            target=_run_ignoring_evenhand_errors, args=(work,), name="read ahead", daemon=True
         ).start()
 
 
@@ -67,6 +67,6 @@ def loading_screen_content(
     return overview_tab.summary_preview_html(drawn) if drawn else None
 
 
-def _run_ignoring_errors(work: Callable[[], object]) -> None:
+def _run_ignoring_evenhand_errors(work: Callable[[], object]) -> None:
     with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
         work()

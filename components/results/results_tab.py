@@ -20,7 +20,10 @@ from components.layout.widgets import ClickableHTML, HiddenText, MarkEvents, Pan
 from components.results.bias import tab as bias_tab
 from components.results.contrasts import comparison
 from components.results.controls import active_run_tab, filter_bar_tab, results_parts_tab
-from components.results.controls.active_run_tab import add_partial_notice, run_progress
+from components.results.controls.active_run_tab import (
+    active_run_progress,
+    put_partial_notice_as_headline,
+)
 from components.results.view import address_choices
 from components.results.view_drawing import VIEWS, offered_views, render_view
 from components.server.gradio_private import set_event_scripts
@@ -35,7 +38,7 @@ UPLOAD_PANEL: Final = f"{UPLOAD.panel}_panel"
 def build() -> results_parts_tab.ResultsTab:
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(list(VIEWS), "View", elem_id="eh-results-view")
-        filters, compare = filter_bar_tab.build_filters()
+        filters, compare = filter_bar_tab.build_filters_and_compare_menu()
     outputs = {"finding": ClickableHTML(elem_id="eh-results-finding")}
     news = ClickableHTML(elem_id="eh-results-news")
     outputs["kpis"] = ClickableHTML(elem_id="eh-results-kpis", marks=True)
@@ -98,10 +101,10 @@ def _bind_draw_button(
     def draw_view(name: str, request_text: str, *state_values: Any) -> list[Any]:
         session_values = dict(zip(tab.states, state_values, strict=True))
         values = results_parts_tab.parse_request(tab, request_text, session_values)
-        progress = run_progress(engine, name)
+        progress = active_run_progress(engine, name)
         view, chosen, controls = results_parts_tab.split_request_values(tab, values)
         made = render_view(store, name, view, chosen, controls) if name else {}
-        drawn = add_partial_notice(made, progress)
+        drawn = put_partial_notice_as_headline(made, progress)
         return [
             gr.Timer(active=progress is not None),
             gr.update(visible=VIEWS[view].upload is UPLOAD and drawn.get(UPLOAD_PANEL, False)),

@@ -175,7 +175,9 @@ def show_data_note(
     rows = filtered.measured_judge_rows  # of people, if no other row is left
     failed = count_failed_calls(rows)
     calls = 0 if filtered.has_only_people else int((~people_mask(rows)).sum()) - failed
-    added, source = comparison.judgements_beyond_filters(filtered, other) if other else (0, "")
+    added, source = (
+        comparison.count_judgements_beyond_filters(filtered, other) if other else (0, "")
+    )
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
     everyone = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)

@@ -74,7 +74,7 @@ class RunActions:
         typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
         if lacking and not typed and self._needs_key(name, lacking):
             gr.Warning(escape(f"Type the key of {' and '.join(lacking)} first."))
-        elif refused := find_typed_key_error(self._store, name, typed) if typed else "":
+        elif refused := try_typed_keys(self._store, name, typed) if typed else "":
             gr.Warning(escape(refused))
         else:
             start_run(self._store, self._engine, name, typed, settings=settings)
@@ -156,8 +156,9 @@ def _parse_in_flight_limit(value: object) -> int:
     return max(1, value) if isinstance(value, int) else 1
 
 
-def find_typed_key_error(store: Store, name: str, typed: TypedKeys) -> str:
-    """Make one call to each judge with a typed key; return the first error, "" if there is none."""
+def try_typed_keys(store: Store, name: str, typed: TypedKeys) -> str:
+    """Make one call to each judge with a typed key, until one fails; return the text of its error,
+    or of a key that may not be sent; "" without an error."""
     plan = load_stored_plan(store, name)
     try:
         keys = typed_keys_of_judges(judges_to_call(plan.study), typed)

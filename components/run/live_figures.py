@@ -30,7 +30,7 @@ from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
 from studies.frames.point_columns import pass_fail_mask
-from studies.frames.twin_rows import select_twin_rows
+from studies.frames.twin_rows import filter_rows_by_twins
 from studies.store.queries.plan_queries import count_measured_asks_by_item
 from studies.store.store import Store
 
@@ -119,7 +119,7 @@ class LiveStudy:
         if any(row[0] in self._plan_places for row in rows):
             self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
-        new = self._rows_to_count(self._make_frame(rows))
+        new = self._rows_to_count(self._register_rows(rows))
         if new.empty:
             return False
         first = self.frame is None
@@ -128,23 +128,24 @@ class LiveStudy:
         self._add_share_points(first)
         return True
 
-    def _make_frame(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    def _register_rows(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
         self._plan_places.update(row[0] for row in rows)
         rows.sort(key=lambda row: row[-1])  # in order of arrival
         self.cursor = int(rows[-1][-1])
         frame = frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
-        return select_twin_rows(frame, "without")
+        return filter_rows_by_twins(frame, "without")
 
     def _rows_to_count(self, new: pd.DataFrame) -> pd.DataFrame:
         """The rows to count: those of judges; people's votes only while no judge has given a
-        verdict, as in Results."""
+        verdict, as in Results. At the first verdict of a judge, the votes counted so far are
+        dropped, and all rows are read again."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():
             self._has_judges = True
             if self.frame is not None:  # votes were counted until now
                 self._reset()
                 return self._rows_to_count(
-                    self._make_frame(self.store.frame_rows(self.study, since=self._start))
+                    self._register_rows(self.store.frame_rows(self.study, since=self._start))
                 )
         return row_selection.select_rows(new, ~human) if self._has_judges else new
 
@@ -214,7 +215,7 @@ class LiveStudy:
     def _planned_measure_name(self) -> str:
         """Name of the pass rate or the mean score, if the plan judges single answers only; else
         ""."""
-        texts = self.store.planned_prompts(self.study)
+        texts = self.store.planned_prompt_texts(self.study)
         prompts = [parse_prompt(text, self.study) for text in texts]
         if not prompts or any(prompt.protocol != "single" for prompt in prompts):
             return ""

@@ -122,7 +122,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
     if run is not None and snapshot is not None and not run.finished.is_set():
         return replace(_live_run_facts(run, snapshot), owned=store.owns(name))
     study, owned = store.study(name), store.owns(name)
-    missing, failed = quotes.run_and_retry_quotes(name)
+    missing, failed = quotes.quotes_for_run_and_retry(name)
     runs = store.runs(name)
     last = next(iter(runs), None)
     asks = bool(missing.asks or failed.asks) and owned

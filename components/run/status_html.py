@@ -52,10 +52,10 @@ def show_finding(facts: RunFacts, study_headline: str = "") -> Markup:
         return finding_html(f"{facts.name}: {state}", "")
     title = f"{facts.name}: {count(facts.reply_count)} of {count(facts.planned)} calls done"
     if facts.complete and study_headline:
-        return finding_html(study_headline, f"{title}. {_finding_text(facts)}")
+        return finding_html(study_headline, f"{title}. {_run_state_text(facts)}")
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
         title += f", waiting for {duration(max(1, round(seconds)))}"
-    return finding_html(title, _finding_text(facts))
+    return finding_html(title, _run_state_text(facts))
 
 
 def _longest_wait(snapshot: RunSnapshot | None) -> float:
@@ -63,7 +63,7 @@ def _longest_wait(snapshot: RunSnapshot | None) -> float:
     return max((wait.seconds for wait in waits), default=0.0)
 
 
-def _finding_text(facts: RunFacts) -> str:
+def _run_state_text(facts: RunFacts) -> str:
     if facts.paused:
         return (
             f"The run is paused: no new calls are made. Replies to calls already sent are still "

@@ -247,7 +247,8 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
 
 
 def access_table() -> str:
-    """The table of limits in docs/security.md, made from the current values."""
+    """The table of limits in docs/security.md, made from LOCAL and PUBLIC; limits that environment
+    variables change have their default."""
     head = "| | on your machine | public (`EVENHAND_PUBLIC=1`, default on a Space) |\n|---|---|---|"
     return "\n".join(
         [head, *(f"| {name} | {f(LOCAL)} | {f(PUBLIC)} |" for name, f in ACCESS_TABLE_ROWS)]

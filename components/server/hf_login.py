@@ -65,7 +65,8 @@ def has_account_prefix(voter: str) -> bool:
 
 
 class LoginMiddleware:
-    """Middleware for the login routes; requests without a session are passed on unchanged."""
+    """Middleware that handles the three routes for logging in and out with Hugging Face, as the
+    module describes; other requests, and those without a session, are passed on unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -91,8 +91,9 @@ def bind(blocks: gr.Blocks, visitor: VisitorInputs) -> None:
 def guard_events(
     blocks: gr.Blocks, visitor: VisitorInputs, study: gr.Dropdown, store: VisitorStore
 ) -> None:
-    """Make every handler run as the visitor who sent the event; called after all events are bound.
-    API functions are guarded in api_tab."""
+    """Make every handler run as the visitor who sent the event, and refuse events on studies that
+    this visitor may not read; called after all events are bound. API functions are guarded in
+    api_tab."""
 
     def guard(function: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., Any] | None:
         if getattr(function, "takes_token", False):

@@ -46,7 +46,7 @@ TABLE_VIEWS: Final = (
 def paper_tables(filtered: FilteredStudy) -> dict[str, PaperTable]:
     """Name -> table, for all tables with rows; tables on comparisons are left out if the study has
     verdicts on single answers only, and the reverse."""
-    panels = [panel for view in TABLE_VIEWS for panel in view.shown_panels(filtered)]
+    panels = [panel for view in TABLE_VIEWS for panel in view.panels_of_shown_groups(filtered)]
     made = (panel.table(filtered) for panel in panels if panel.table)
     return {
         table.name: _without_empty_columns(table)
@@ -224,7 +224,7 @@ def _data_text(filtered: FilteredStudy) -> str:
     name of their own: the study's is used."""
     name = source_name(filtered.study.data.source)
     name = filtered.name if name.endswith("-files") else name
-    return f"{name}{_sample_text(filtered)}{_filters_text(filtered)}"
+    return f"{name}{_data_sample_text(filtered)}{_filters_text(filtered)}"
 
 
 def _filters_text(filtered: FilteredStudy) -> str:
@@ -232,7 +232,7 @@ def _filters_text(filtered: FilteredStudy) -> str:
     return chosen_filters_text(filtered, ("category",))
 
 
-def _sample_text(filtered: FilteredStudy) -> str:
+def _data_sample_text(filtered: FilteredStudy) -> str:
     data = filtered.study.data
     if data.take == "first" and data.count and not data.per:
         return f" (the first {count(data.count, 'item')})"

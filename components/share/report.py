@@ -60,7 +60,7 @@ def report_sections(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
 def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
     """The numbers that `python -m metrics --json` prints for this study."""
     combine, unreadable = filtered.rule
-    planned = filtered.store.count_calls_without_twins(filtered.name)
+    planned = filtered.store.count_asks_without_twins(filtered.name)
     checks = current_checks(filtered.store, filtered.name)
     return summarise_frame(
         filtered.unfiltered_frame,

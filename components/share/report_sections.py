@@ -111,7 +111,7 @@ def _iterate_view_sections(
     if view.report:
         yield view.report(filtered)
     controls = view.initial_values(filtered)
-    for panel in view.shown_panels(filtered):
+    for panel in view.panels_of_shown_groups(filtered):
         if panel.in_report and panel.in_report(filtered):
             yield _panel_section(panel, panel.render(filtered, controls), figures)
         made = panel.report(filtered) if panel.report else None
@@ -188,7 +188,7 @@ def _study_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(filtered.study))]
     store, study = filtered.store, filtered.name
     # A study file may name a prompt by its path, so the prompts of the calls are listed.
-    found: dict[str, str | None] = {text: text for text in store.planned_prompts(study)}
+    found: dict[str, str | None] = {text: text for text in store.planned_prompt_texts(study)}
     found = found or {
         one: store.only_version_of_prompt(study, one) for one in filtered.study.prompts
     }

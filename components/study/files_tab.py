@@ -13,7 +13,7 @@ from components.layout.header import Header
 from components.study import form_html
 from components.study.file import lenient_study, yaml_edit
 from components.study.file.controls import controls
-from components.study.file.lenient_study import START_YAML, FormState, own_prompts_folder
+from components.study.file.lenient_study import START_YAML, FormState, user_prompts_folder
 from components.study.form.data_step.data_source import RECORDED
 from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
@@ -61,7 +61,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
             said = replace(state, notice_html=why)
             return [*form_updates(text, said, tested, "", store, before=state), gr.skip()]
 
-    def open_empty_form(state: FormState, tested: Any) -> list[Any]:
+    def save_and_open_start_study(state: FormState, tested: Any) -> list[Any]:
         return save_and_show_new_study(store, START_YAML, state, tested)
 
     def open_example(name: str | None, state: FormState, tested: Any) -> list[Any]:
@@ -71,7 +71,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
 
     state = [tab.yaml, tab.state, tab.tested]
     tab.open_file.upload(open_file, [tab.open_file, *state], outputs, **QUIET)
-    tab.new.click(open_empty_form, state[1:], outputs, **QUIET)
+    tab.new.click(save_and_open_start_study, state[1:], outputs, **QUIET)
     tab.example.input(open_example, [tab.example, *state[1:]], outputs, **QUIET)
 
 
@@ -118,13 +118,13 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
 def bind_prompts(tab: StudyTab, store: Store) -> None:
     state = [tab.yaml, tab.state, tab.tested]
 
-    def check_draft(draft: str, text: str, state: FormState) -> Any:
+    def draw_editor(draft: str, text: str, state: FormState) -> Any:
         if state.panel != "prompts" or state.mode != "editor":
             return gr.skip()
         return form_html.render_prompt_body(build_preview(text, store.folder), state, draft)
 
     tab.draft.change(
-        check_draft, [tab.draft, tab.yaml, tab.state], tab.body, trigger_mode="always_last", **QUIET
+        draw_editor, [tab.draft, tab.yaml, tab.state], tab.body, trigger_mode="always_last", **QUIET
     )
 
     def save_edited_prompt(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
@@ -137,7 +137,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
     def import_uploaded_prompts(
         path: str, draft: str, text: str, state: FormState, tested: Any
     ) -> list[Any]:
-        seen = import_prompt_file(Path(path), state, store.folder)
+        seen = import_mt_bench_prompts(Path(path), state, store.folder)
         return form_updates(text, seen, tested, draft, store, before=state)
 
     tab.import_prompts.upload(
@@ -151,7 +151,7 @@ def save_prompt_draft(
     """Save the edited prompt as a new version. Return the study file that uses this version, and
     the form state; if the prompt is not valid, the file stays and the notice is the reason."""
     try:
-        prompt = save_prompt(draft, own_prompts_folder(folder))
+        prompt = save_prompt(draft, user_prompts_folder(folder))
     except REPORTED_ERRORS as error:
         return text, replace(state, notice_html=notice_html("bad", "Not saved.", str(error)))
     name, names = (
@@ -185,12 +185,12 @@ def _version_text(reference: str, name: str, folder: Path) -> str:
     return f"version {found.prompt.version}"
 
 
-def import_prompt_file(path: Path, state: FormState, folder: Path) -> FormState:
+def import_mt_bench_prompts(path: Path, state: FormState, folder: Path) -> FormState:
     """Read MT-Bench's judge_prompts.jsonl and save its usable prompts. The notice in the returned
     form state names the first unusable ones, or the reason why the file cannot be read."""
     try:
         found = read_judge_prompts(path)
-        kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]
+        kept = [save_prompt(prompt.yaml, user_prompts_folder(folder)) for prompt in found.prompts]
     except REPORTED_ERRORS as error:
         return replace(state, notice_html=notice_html("bad", "No prompt was imported.", str(error)))
     refused = "; ".join(f"{name}: {why}" for name, why in found.rejected[:3])

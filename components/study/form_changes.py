@@ -13,7 +13,7 @@ from components.study.file.lenient_study import (
     normalise_value,
     read_lenient_study,
 )
-from components.study.file.yaml_edit import put_value, replace_source
+from components.study.file.yaml_edit import put_value, reset_to_source
 from components.study.form.data_step.data_source import BUILTIN, HUB
 from components.study.form.data_step.slice_form import SAMPLE_FIELD, fields_of_sample_choice
 from components.study.form.data_step.table_columns import guessed_mapping
@@ -112,10 +112,10 @@ def _set_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) 
 
 def _set_source(study: LenientStudy, state: FormState, source: str) -> Changed:
     """Set another data source and use all its models (see
-    yaml_edit.replace_source); no change if `source` is empty."""
+    yaml_edit.reset_to_source); no change if `source` is empty."""
     if not source:
         return study.text, state
-    text = study.text if source == study.source else replace_source(study.text, source)
+    text = study.text if source == study.source else reset_to_source(study.text, source)
     return text, replace(state, kind=HUB if source.startswith("hub:") else "", item=0)
 
 
@@ -286,7 +286,7 @@ def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> C
     return text, replace(state, prompt="")
 
 
-def _add_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+def _add_and_open_judge(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     judges = study.editable_judges()
     made = [*judges, judge_entries.new_judge("endpoint", judges)]
     opened = replace(state, judge=str(len(judges)), panel="judge")
@@ -313,7 +313,7 @@ def _remove_judge(study: LenientStudy, state: FormState, entry: FormChange) -> C
     return made, replace(state, judge="", panel="")
 
 
-def _toggle_prompt(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
+def _add_or_remove_prompt(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
     name = str(entry["prompt"])
     others = [one for one in study.prompts if one != name]
     made = _set_unless_default(
@@ -337,9 +337,9 @@ def _set_several_fields(study: LenientStudy, state: FormState, entry: FormChange
 _ACTIONS: Final[Mapping[str, Callable[[LenientStudy, FormState, FormChange], Changed]]] = {
     "set": _set_several_fields,
     "preset": _apply_preset,
-    "add judge": _add_judge,
+    "add judge": _add_and_open_judge,
     "use judge": _replace_judge,
     "remove judge": _remove_judge,
-    "prompt": _toggle_prompt,
+    "prompt": _add_or_remove_prompt,
     "map": _set_column_mapping,
 }

@@ -48,7 +48,7 @@ def render_title(preview: StudyPreview) -> Markup:
         single_answers=preview.plan is not None and preview.plan.judges_single_answers,
     )
     unread = preview.data_error and preview.records is None
-    if unread and table_columns.table_with_mapping(preview) is None:
+    if unread and table_columns.mappable_table(preview) is None:
         question = f"{original_name(preview.lenient_study.source)} cannot be read"
     return finding_html(question, "Three steps. No call is made before you press Run.")
 

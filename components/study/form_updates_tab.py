@@ -89,7 +89,7 @@ def plan_updates(
     buttons, run bar and precision are hidden or empty. `tested`: see `judges.judge_drawer`."""
     saved = _write_download(preview.lenient_study.text)
     profile = form_html.render_slice_profile(preview, state)
-    found = blockers.find_blockers(preview)
+    found = blockers.find_blockers_besides_keys(preview)
     steps = run_strip.steps_html(preview, numbers, found, tested)
     if preview.plan is None or numbers is None or found:
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]

@@ -1,4 +1,5 @@
-"""Slow actions of the Study form, without gradio: judge tests, uploads, imports of verdicts."""
+"""Slow actions of the Study form, without gradio: judge tests, plans of runs, imports of verdicts,
+image descriptions, private datasets, and uploads."""
 
 import hashlib
 import json
@@ -16,7 +17,7 @@ from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, START_YAML, read_lenient_study
-from components.study.file.yaml_edit import dump_study, put_value, read_mapping, replace_source
+from components.study.file.yaml_edit import dump_study, put_value, read_mapping, reset_to_source
 from components.study.form.data_step import data_source, table_columns
 from components.study.form.prompts import prompt_protocols
 from components.study.plan import demo_studies, study_preview
@@ -34,7 +35,7 @@ from judges.rendering.prompt import load_prompt
 from judges.security.key_consents import (
     Consents,
     TypedKeys,
-    check_key_for_origin,
+    strip_and_check_key_for_origin,
     typed_keys_of_judges,
 )
 from judges.security.key_store import mask_keys_in_output, redact_keys
@@ -113,18 +114,18 @@ def request_judge_models(
 def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """Save and return the plan of a run or, with `one_item`, of a trial on one item; raise an error
     with the reason if the study cannot be run, or if saving would remove stored replies
-    (`_protect_stored_replies`)."""
+    (`_rename_or_refuse_if_replies_lost`)."""
     plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
     made = planning.plan_for_current_visitor(one_item_plan(plan) if one_item else plan, store)
     if not one_item:
-        made = _protect_stored_replies(made, store)
+        made = _rename_or_refuse_if_replies_lost(made, store)
     planning.save_plan(made, store)
     return made
 
 
-def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
+def _rename_or_refuse_if_replies_lost(plan: Plan, store: Store) -> Plan:
     """Return the plan; StudyError if it would remove replies from a stored study of the same name.
     If that is the default name of a new form, the plan gets a free name instead."""
     name, lost = plan.study.name, planning.count_replies_dropped_by_plan(plan, store)
@@ -140,10 +141,11 @@ def _protect_stored_replies(plan: Plan, store: Store) -> Plan:
 
 
 def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a study; return the study's name. A study that
-    the visitor imported from the same source before is replaced, else an unchanged new study on
-    this source; votes cast on the page are kept. `judge`: new name of the source's judge, used if
-    the source has only one judge. An error is raised if the source cannot be read or has neither
+    """Import all recorded verdicts of a source as a study; return the study's name. The study
+    replaces the one that the visitor imported from the same source before or, if there is none, a
+    study on this source that was begun in the form and not changed; other such begun studies are
+    deleted. Votes cast on the page are kept. `judge`: new name of the source's judge, used if the
+    source has only one judge. An error is raised if the source cannot be read or has neither
     verdicts nor votes."""
     folder = store.folder
     spec = replace(
@@ -159,10 +161,10 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
     recorded, begun = recorded_studies.list_own_studies_of_source(store, spec.source)
-    new = parse_study(replace_source(START_YAML, spec.source), "study.yaml", folder)
+    new = parse_study(reset_to_source(START_YAML, spec.source), "study.yaml", folder)
     alike: dict[str, Any] = {"name": new.name, "data": new.data, "folder": new.folder}
     known = recorded + [one for one in begun if replace(store.study(one), **alike) == new]
-    free = planning.find_free_study_name(store, store.name_saved_by_visitor(name))
+    free = planning.find_free_study_name(store, store.name_to_save_under(name))
     name = next(iter(known), free)
     recorded_studies.save_recorded_study(store, name, spec, with_judge_name(found, judge))
     for draft in {*known} - {name, *recorded}:
@@ -238,7 +240,7 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
             raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if data_source.HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your Hugging Face token; type it first")
-        token = check_key_for_origin(
+        token = strip_and_check_key_for_origin(
             typed[data_source.HUB_TOKEN_NAME], data_source.HUB_URL, "token"
         )
         with mask_keys_in_output([token]):
@@ -253,7 +255,7 @@ def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResul
     out = folder / UPLOADS_FOLDER / f"{secrets.token_hex(4)}-{name}.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines, encoding="utf-8")
-    made = replace_source(text, f"{UPLOADS_FOLDER}/{out.name}")
+    made = reset_to_source(text, f"{UPLOADS_FOLDER}/{out.name}")
     told = f"{len(found.items):,} items, revision {found.revision[:12]}. The study now uses them."
     return JobResult(made, notice_html("calm", "Fetched.", told))
 
@@ -299,7 +301,7 @@ def study_name_from_data_file(text: str) -> str:
 
 def has_or_needs_column_mapping(text: str, folder: Path) -> bool:
     """Whether the study's source is a table that has a column mapping or needs one."""
-    return table_columns.table_with_mapping(study_preview.build_preview(text, folder)) is not None
+    return table_columns.mappable_table(study_preview.build_preview(text, folder)) is not None
 
 
 def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
@@ -313,12 +315,12 @@ def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
     current_limits().check_bytes(size, f"these {len(paths)} files")
     check_upload_space(folder, size)
     if len(paths) == 1:
-        made = replace_source(text, store_upload(paths[0], folder))
+        made = reset_to_source(text, store_upload(paths[0], folder))
         return with_guessed_columns(made, folder)
     if whole := _store_as_folder(paths, folder):
-        return replace_source(text, whole)
+        return reset_to_source(text, whole)
     questions = max(paths, key=_question_file_rank)
-    made = replace_source(text, store_upload(questions, folder))
+    made = reset_to_source(text, store_upload(questions, folder))
     answers = {
         _contestant_name_from_file(p): store_upload(p, folder) for p in paths if p != questions
     }
@@ -332,7 +334,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     gets a prompt with the scale of the labels. Otherwise, and if there is no such prompt, the study
     file is unchanged."""
     study = read_lenient_study(text, folder)
-    if table_columns.table_with_mapping(study_preview.build_preview(text, folder)) is None:
+    if table_columns.mappable_table(study_preview.build_preview(text, folder)) is None:
         return text
     guess = table_columns.guessed_mapping(study)
     fields = set(guess.values())

@@ -237,7 +237,9 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
         look, numbers = form_updates_tab.preview_and_forecast(text, store)
         drawer = judge_drawer(look.lenient_study, state, tested)
-        steps = run_strip.steps_html(look, numbers, blockers.find_blockers(look), tested)
+        steps = run_strip.steps_html(
+            look, numbers, blockers.find_blockers_besides_keys(look), tested
+        )
         return [form_html.render_judges_and_prompts(look, state, tested), drawer, steps]
 
     tab.errand.select(

@@ -244,7 +244,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
             session.skip(position, stamp, comment)
         return _next_ballot(session, position, stamp), ""
     if what == "back":
-        back = session.previous_ballot(position)
+        back = session.show_previous_ballot(position)
         return (back, "") if back else (session.next_ballot(), "This is the first ballot.")
     if what == "undo":
         opened = session.undo()
@@ -287,7 +287,7 @@ def _ballot_hash(study: str, ballot: Ballot) -> str:
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
     """The ballot to show after an action on ballot number `position`. If that ballot had been done
     before (`stamp` is not 0), the ballot after it; else the next ballot without a vote."""
-    return (session.following_ballot(position) if stamp else None) or session.next_ballot()
+    return (session.show_following_ballot(position) if stamp else None) or session.next_ballot()
 
 
 def _parse_ballot_position(value: Any) -> tuple[int, float]:

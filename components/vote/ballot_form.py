@@ -132,11 +132,11 @@ def load_ballot_form(store: Store, study: str) -> BallotForm:
     """The kind of ballot of a study; computed again whenever the study is saved."""
     saved = store.version(study)[0]
     return store.memoised(
-        study, ("ballot form",), lambda: _load_form_with_scale(store, study), saved
+        study, ("ballot form",), lambda: _load_complete_ballot_form(store, study), saved
     )
 
 
-def _load_form_with_scale(store: Store, study: str) -> BallotForm:
+def _load_complete_ballot_form(store: Store, study: str) -> BallotForm:
     """The kind of ballot, with scale and criteria of the study's prompts for single answers."""
     prompts = _load_prompts(store, study)
     form, own = _choose_ballot_form(store, study), store.study(study).criteria
@@ -197,7 +197,7 @@ def _form_from_verdicts(store: Store, study: str) -> BallotForm:
 
 
 def _load_prompts(store: Store, study: str) -> list[Prompt]:
-    if sent := store.planned_prompts(study):  # the study file may name them by their paths
+    if sent := store.planned_prompt_texts(study):  # the study file may name them by their paths
         return [parse_prompt(text, study) for text in sent]
     found = []
     for name in store.study(study).prompts:

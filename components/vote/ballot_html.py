@@ -14,7 +14,7 @@ from components.html.format import count
 from components.html.markup import Markup, markdown_html
 from components.html.pieces import empty_state, notice_html, wrap
 from components.html.templates import macros
-from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
+from components.inspect.html_parts import more_characters_note, text_html, truncate_text
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH
 from components.vote.ballot_form import MODES, BallotState
 from components.vote.vote_controls import vote_buttons
@@ -65,7 +65,7 @@ def ballot_html(ballot: BallotState) -> Markup:
 def answer_html(text: str) -> Markup:
     """HTML of an answer, shortened if it is very long; its Markdown is rendered, in all answers
     alike."""
-    return markdown_html(truncate_text(text)) + hidden_length_note(text)
+    return markdown_html(truncate_text(text)) + more_characters_note(text)
 
 
 def ballot_count_text(standing: VoterProgress, mode: BallotMode) -> str:

@@ -23,7 +23,7 @@ from studies.store.ballot_queries import (
     SelectionRule,
     VotingRules,
     checks_by_item,
-    count_non_random_votes,
+    count_non_random_and_all_votes,
     read_ballots,
     read_voting_rules,
 )
@@ -96,7 +96,7 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
     mode = rules.mode or form.mode
     left = votable.count_comparisons_by_rule(store, study, mode, rules)
     size = f"{count(left[choice], MODES[mode].noun)} of {count(left['random'])}."
-    targeted, cast = count_non_random_votes(store.read_connection, study)
+    targeted, cast = count_non_random_and_all_votes(store.read_connection, study)
     warning = (
         f" {count(targeted)} of {count(cast)} votes are on pairs that were not chosen at "
         "random: see the view Agreement."

@@ -131,7 +131,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
             return [gr.skip()] * len(tab.outputs)
         return render(store, study, known, logged_in_account(request, profile))
 
-    def show_voters_unless_blind(study: str, browser_state: str) -> Any:
+    def show_voters_to_organiser(study: str, browser_state: str) -> Any:
         hidden = (
             _parse_browser_state(browser_state).get("blind") or not study or not store.owns(study)
         )
@@ -145,13 +145,13 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         gr.Info("The rules are saved and apply from the next ballot on.")
         return [organiser.sampling_validity_notice(store, study, values[1])]
 
-    def show_validity_of_sampling(study: str, choose: str) -> Any:
+    def show_sampling_notice(study: str, choose: str) -> Any:
         return organiser.sampling_validity_notice(store, study, choose) if study else gr.skip()
 
     tab.card.select(
         handle_ballot_click, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
     ).then(
-        show_voters_unless_blind,
+        show_voters_to_organiser,
         [top.study, tab.browser_state],
         tab.people,
         js=READ_BROWSER_STATE,
@@ -168,9 +168,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     tab.save.click(save_rules, [top.study, *tab.controls], tab.validity, **QUIET).then(
         **opening, js=READ_BROWSER_STATE
     )
-    tab.controls[1].input(
-        show_validity_of_sampling, [top.study, tab.controls[1]], tab.validity, **QUIET
-    )
+    tab.controls[1].input(show_sampling_notice, [top.study, tab.controls[1]], tab.validity, **QUIET)
 
 
 def render(store: Store, study: str, state: Mapping[str, Any], account: str = "") -> list[Any]:

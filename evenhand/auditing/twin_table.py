@@ -26,8 +26,9 @@ _COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class TwinComparison:
-    """Effects of twins: `table` has one row for each judge, prompt and family; for a control, one
-    row for each judge over all prompts (`prompt` is empty)."""
+    """Effects of twins: `table` has one row for each judge, prompt and family (kind of change); for
+    a control (a twin with a real fault), one row for each judge over all prompts (`prompt` is
+    empty)."""
 
     table: pd.DataFrame
     sentences: dict[tuple[str, str], str]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenhand.extras import report_missing_extra
 from evenhand.running.function_judge import JudgeLike, collect_judges
-from evenhand.running.study_runs import _build_engine, _follow_run, _store_path
+from evenhand.running.study_runs import _build_engine, _follow_run, _given_or_new_store_path
 from evenhand.study_table import JudgedStudy
 from studies.errors import StudyError
 from studies.terminal import escape_control
@@ -86,10 +86,10 @@ def align(
     from metrics.summary.measured_study import read_stored_study
     from studies.store.store import Store
 
-    path = _store_path_of_study(study) if store is None else _store_path(study, store)
+    path = _store_path_of_study(study) if store is None else _given_or_new_store_path(study, store)
     kept = Store(path)
     try:
-        plan = _load_or_make_plan(study, kept)
+        plan = _load_or_make_and_save_plan(study, kept)
         task = split_and_find_mistakes(plan, kept, judge, prompt)
         kinds = ["examples"] * (examples > 0) + ["rules"] * bool(rules)
         kinds += ["both"] * (len(kinds) == 2) + ["criteria"] * bool(criteria)
@@ -98,7 +98,7 @@ def align(
         check_budget_suffices(forecast_missing_calls(asked, kept), budget, "the candidates")
         engine = _build_engine(collect_judges(judges)[1])
         try:
-            run = AlignRuns(kept, engine).start_look(task, made, asked)
+            run = AlignRuns(kept, engine).start_and_record_hold_out_run(task, made, asked)
             _follow_run(run, progress)
         finally:
             engine.close()
@@ -117,10 +117,10 @@ def _store_path_of_study(study: JudgedStudy | str | Path) -> Path:
     if isinstance(study, JudgedStudy):
         assert study.store is not None
         return study.store
-    return _store_path(study, None)
+    return _given_or_new_store_path(study, None)
 
 
-def _load_or_make_plan(study: JudgedStudy | str | Path, store: Store) -> Plan:
+def _load_or_make_and_save_plan(study: JudgedStudy | str | Path, store: Store) -> Plan:
     from judges.planning.plan import load_stored_plan, make_plan, save_plan
     from studies.spec.study import load_study
 

@@ -50,7 +50,7 @@ def run(
     from studies.store.store import Store
 
     specs, functions = collect_judges(judges)
-    path = _store_path(study, store)
+    path = _given_or_new_store_path(study, store)
     spec = _load_or_build_study(study, path, prompts, name)
     plan = make_plan(replace(spec, judges=specs) if specs else spec)
     kept = Store(path)
@@ -89,7 +89,7 @@ def _build_engine(functions: dict[str, FunctionJudge]) -> Engine:
     return FunctionEngine(functions)
 
 
-def _store_path(study: JudgedStudy | str | Path, store: str | Path | None) -> Path:
+def _given_or_new_store_path(study: JudgedStudy | str | Path, store: str | Path | None) -> Path:
     if store is not None:
         return Path(store).expanduser()
     if isinstance(study, JudgedStudy):

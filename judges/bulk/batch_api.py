@@ -79,7 +79,7 @@ def submit_batches(
             submitted.file_id = client.files.create(file=path, purpose="batch").id
             _write_submitted_batches(folder, batches)
         if not submitted.batch_id:
-            created = created if created is not None else _find_created_batches(client)
+            created = created if created is not None else _find_reusable_batches(client)
             submitted.batch_id = created.get(sha) or _create_batch(client, submitted)
             _write_submitted_batches(folder, batches)
     return batches
@@ -97,7 +97,7 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
     return created.id
 
 
-def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
+def _find_reusable_batches(client: openai.OpenAI) -> dict[str, str]:
     """Return the hash of a batch file -> id of the batch that this program created from it; batches
     that ended without an output file, such as failed ones, are left out."""
     found = {}
@@ -134,7 +134,7 @@ def collect_batches(
     selected = {name: submitted for name, submitted in batches.items() if name in names}
     while True:
         for name, submitted in selected.items():
-            _download_if_final(client, folder, name, submitted, mask)
+            _poll_and_download(client, folder, name, submitted, mask)
             _write_submitted_batches(folder, batches)
         on_progress(selected)
         if all(one.is_final for one in selected.values()) or time.monotonic() >= end:
@@ -143,7 +143,7 @@ def collect_batches(
     return [folder / file for submitted in selected.values() for file in submitted.files]
 
 
-def _download_if_final(
+def _poll_and_download(
     client: openai.OpenAI,
     folder: Path,
     name: str,

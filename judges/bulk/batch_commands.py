@@ -84,7 +84,7 @@ def _parse_price_factor(text: str) -> float:
 
 
 def export_batch_files(options: argparse.Namespace) -> int:
-    plan, store = _open_plan_and_store(options)
+    plan, store = _open_store_and_save_plan(options)
     files = batch_files.export_batch(plan, store, options.folder)
     for file in files:
         print(f"{file.path}: {file.lines:,} calls of {file.judge}, {file.bytes / 1e6:.1f} MB")
@@ -95,9 +95,9 @@ def export_batch_files(options: argparse.Namespace) -> int:
 
 
 def submit_batch_files(options: argparse.Namespace) -> int:
-    plan, store = _open_plan_and_store(options)
+    plan, store = _open_store_and_save_plan(options)
     _check_budget_left(plan, store)
-    key_consents.confirm_study_keys(plan.study, options)
+    key_consents.obtain_study_key_consents(plan.study, options)
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         with _open_judge_client(plan, judge, key_consents.user_consents()) as (client, _):
             _print_batches(batch_api.submit_batches(client, options.folder, paths))
@@ -132,8 +132,8 @@ def _check_budget_left(plan: Plan, store: Store) -> None:
 def collect_finished_batches(options: argparse.Namespace) -> int:
     """Download the results of finished batches and store them; wait for the others, up to `--wait`
     minutes for each judge. Returns exit code 0 only if no call is pending."""
-    plan, store = _open_plan_and_store(options)
-    key_consents.confirm_study_keys(plan.study, options)
+    plan, store = _open_store_and_save_plan(options)
+    key_consents.obtain_study_key_consents(plan.study, options)
     found: list[Path] = []
     for judge, paths in batch_files.batch_files_by_judge(options.folder).items():
         names = {path.name for path in paths}
@@ -151,12 +151,12 @@ def collect_finished_batches(options: argparse.Namespace) -> int:
 
 
 def import_batch_results(options: argparse.Namespace) -> int:
-    plan, store = _open_plan_and_store(options)
+    plan, store = _open_store_and_save_plan(options)
     done = batch_files.import_batch(plan, store, options.files, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
 
 
-def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
+def _open_store_and_save_plan(options: argparse.Namespace) -> tuple[Plan, Store]:
     plan, store = make_plan(load_study(options.study)), Store(options.store)
     save_plan(plan, store)
     return plan, store
@@ -185,7 +185,7 @@ def _open_judge_client(
         api_key=key,
         http_client=openai.DefaultHttpxClient(
             follow_redirects=False,
-            event_hooks={"request": [_make_header_filter(judge.endpoint, key)]},
+            event_hooks={"request": [_make_header_rewriter(judge.endpoint, key)]},
             verify=tls_context(),
         ),
     )
@@ -199,7 +199,7 @@ def _open_judge_client(
         ) from None
 
 
-def _make_header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
+def _make_header_rewriter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
     """Make a function that changes each request before it is sent: it sets the API key and removes
     every header that is not in NEEDED. Requests to OpenAI stay unchanged.
 

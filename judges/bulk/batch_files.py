@@ -317,7 +317,7 @@ class _BatchImporter:
         ready, self.buffer = list(self.buffer.values()), {}
         stored: list[_Ready] = self.store.writer.run(
             lambda connection: [
-                one for one in ready if self._insert_unless_answered(connection, *one)
+                one for one in ready if self._store_attempt_and_new_judgement(connection, *one)
             ]
         )
         self.totals.stored += len(stored)
@@ -327,11 +327,11 @@ class _BatchImporter:
             known = self.totals.dollars is not None and cost is not None
             self.totals.dollars = (self.totals.dollars or 0.0) + (cost or 0.0) if known else None
 
-    def _insert_unless_answered(
+    def _store_attempt_and_new_judgement(
         self, connection: sqlite3.Connection, judgement: Judgement, usage: Usage, cost: float | None
     ) -> bool:
-        """Insert a judgement with its attempt; return False if the call has a stored judgement
-        other than an error. A reply to a call that a run has answered meanwhile is billed too."""
+        """Record the attempt and its cost in every case. Insert the judgement and return True,
+        unless the call has a stored judgement other than an error; then return False."""
         run_costs.put_settled_attempt(connection, judgement, self.owner, usage, cost)
         if judgement_queries.is_answered(connection, judgement.ask.key):
             return False

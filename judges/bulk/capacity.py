@@ -91,7 +91,7 @@ class CallMethod:
         return max(self.min_hours, asks / self.rate / 3600)
 
 
-def measure_ask_tokens(prompt: str, received: int, description: str) -> AskTokens:
+def estimate_ask_tokens(prompt: str, received: int, description: str) -> AskTokens:
     """Return the size of one call with this prompt: its instructions, ITEM_TOKENS for question and
     answers, and `received` reply tokens."""
     judge = f"{{name: j, model: {PRICED_MODEL}, base_url: 'http://127.0.0.1:9/v1'}}"
@@ -105,7 +105,7 @@ def measure_ask_tokens(prompt: str, received: int, description: str) -> AskToken
     return AskTokens(description, round(own) + ITEM_TOKENS, received)
 
 
-def max_rate(
+def max_calls_per_second(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
     """Return the highest number of calls per second that all limits allow, and the name of the
@@ -120,8 +120,10 @@ def max_rate(
 
 def compare_call_methods(load: AskTokens) -> list[CallMethod]:
     price = listed_prices()[PRICED_MODEL]
-    live, by_live = max_rate(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
-    ray, by_ray = max_rate(load, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT, RAY_WORKERS)
+    live, by_live = max_calls_per_second(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
+    ray, by_ray = max_calls_per_second(
+        load, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT, RAY_WORKERS
+    )
     batch = BATCH_QUEUE_TOKENS / load.sent / (BATCH_WINDOW_HOURS * 3600)
     weights = GPU_COUNT * GPU_TOKENS_PER_SECOND / load.total
     each = GPU_COUNT * GPU_DOLLARS_PER_HOUR / 3600 / weights
@@ -160,8 +162,8 @@ def simulate_run_hours(
 def build_capacity_page() -> str:
     """Return the page docs/capacity.md: the text of capacity.md beside this module, with the
     numbers inserted."""
-    reasoned = measure_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
-    letter = measure_ask_tokens("brief-letters", 1, "one letter, read by its probabilities")
+    reasoned = estimate_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
+    letter = estimate_ask_tokens("brief-letters", 1, "one letter, read by its probabilities")
     live, _, ray, weights = compare_call_methods(reasoned)
     n, million, _ = ASK_COUNTS
     everywhere = RAY_WORKERS * RAY_IN_FLIGHT

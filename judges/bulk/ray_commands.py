@@ -74,9 +74,9 @@ def parse_cluster_options(options: argparse.Namespace) -> RayCluster | None:
     return RayCluster(options.address, max(0, options.workers), options.shards, weights)
 
 
-def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
-    """Run a study on Ray; return exit code 0 only if no call is pending and none has the status
-    `error`."""
+def run_on_cluster_and_close_store(plan: Plan, store: Store, cluster: RayCluster) -> int:
+    """Make the calls of a study's endpoint judges on Ray, print a summary and close the store;
+    return exit code 0 only if no call is pending and none has the status `error`."""
     from judges.bulk.ray_run import run_on_ray
 
     began = time.monotonic()

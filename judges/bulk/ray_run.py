@@ -39,7 +39,7 @@ from studies.exchange.export import write_export
 from studies.exchange.shard_import import ImportTally, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards, recover_journals
 from studies.store.queries import run_costs, run_queries
-from studies.store.run_owners import LeaseOwner, is_owner_alive
+from studies.store.run_owners import LeaseOwner, is_owner_alive_else_clean_up
 from studies.store.store import Store
 
 MAX_ROUND_ASKS: Final = 200_000
@@ -58,7 +58,7 @@ class AskRounds:
         self._items = {item.id: item for item in plan.items}
         self._sha = store.plan_sha(plan.study.name)
 
-    def unstopped_judges(self) -> list[JudgeSpec]:
+    def unstopped_endpoint_judges(self) -> list[JudgeSpec]:
         """Endpoint judges of the study that were not stopped."""
         endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
@@ -72,7 +72,7 @@ class AskRounds:
         found: list[tuple[int, Ask, JudgeCall]] = []
         changed = self.store.plan_sha(study.name) != self._sha
         for position, ask in heapq.merge(
-            *(self._iterate_pending_asks(judge.name) for judge in self.unstopped_judges())
+            *(self._iterate_pending_asks(judge.name) for judge in self.unstopped_endpoint_judges())
         ):
             if changed and not plan_includes(self.plan, ask, self._items):
                 continue
@@ -248,14 +248,15 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 def _asks_per_file(asks: int, in_flight: int) -> int:
     """Return the number of asks to put into one file: enough to keep a worker busy, but few,
-    because a file is made again if its worker fails. At most half of all asks, so that two workers
-    have a file each."""
+    because a file is processed again if its worker fails. At most half of all asks, so that two
+    workers have a file each."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Makes the asks in rounds (portions) until no ask can be leased, or a round has no result."""
+    """Makes the pending calls in rounds (portions), until no call can be leased (reserved for this
+    run) or a round stores no result."""
 
     ray: Any
     plan: Plan
@@ -323,7 +324,7 @@ class _RoundRunner:
 
     def _split_concurrency(self, asks: int) -> tuple[int, int]:
         """Return the number of workers and the calls in flight per worker; their product does not
-        exceed the study's concurrency."""
+        exceed the concurrency of the run's settings or, if they set none, of the study."""
         allowed = self.settings.concurrency or self.plan.study.concurrency
         wanted = self.cluster.workers or max(2, math.ceil(allowed / CALLS_PER_WORKER))
         workers = max(1, min(wanted, allowed, asks))
@@ -357,7 +358,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
     stamp = _import_mark(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]
-        if owner != own_id and is_owner_alive(store.run_locks_folder, owner):
+        if owner != own_id and is_owner_alive_else_clean_up(store.run_locks_folder, owner):
             continue  # another driver is still using it
         with contextlib.suppress(OSError):
             if stamp in (folder / IMPORTED_MARK_FILE).read_text(encoding="utf-8").split():

@@ -158,7 +158,7 @@ class VllmReplyReader:
             (row, ray_worker.parse_ask_row({**row, "messages": "[]"})) for row in table.to_pylist()
         ]
         folder = Path(self.job.shards)
-        answered = ray_worker.find_answered_keys(folder, [parsed for _, parsed in rows])
+        answered = ray_worker.recover_answered_keys(folder, [parsed for _, parsed in rows])
         shards = ray_worker.ShardWriter(folder, rows[0][1].batch if rows else "none")
         for row, parsed in rows:
             if parsed.ask.key not in answered:

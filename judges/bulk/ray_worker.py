@@ -31,7 +31,7 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped, PlanError
-from judges.models.clients import build_model, find_api_key
+from judges.models.clients import build_judge_client, find_api_key
 from judges.models.interface import JudgeCall, known_refused_parameters
 from judges.money.costs import Ledger, price_of
 from judges.planning.plan import parameters_of
@@ -242,9 +242,10 @@ class ShardWriter:
         return pa.Table.from_pylist(rows, schema=REPORT_SCHEMA)
 
 
-def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
+def recover_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
     """Return the keys of asks that need not be made again: an earlier worker wrote their outcomes
-    to shards of the same batches as `rows`, and then died."""
+    to shards of the same batches as `rows`, and then died. Journals that it left are converted to
+    shards first."""
     batches = sorted({row.batch for row in rows})
     for name in batches:
         recover_journals(folder, f"{name}-")
@@ -265,7 +266,7 @@ class EndpointWorker:
 
     async def _make_calls(self, rows: list[AskRow]) -> pa.Table:
         folder = Path(self.job.shards)
-        answered = find_answered_keys(folder, rows)
+        answered = recover_answered_keys(folder, rows)
         todo = {row.ask.key: row for row in rows if row.ask.key not in answered}
         shards = ShardWriter(folder, rows[0].batch if rows else "none")
         log = AttemptLog(self.job.owner)
@@ -317,7 +318,7 @@ class EndpointWorker:
         if judge.name not in self._states:
             try:
                 key = find_api_key(judge, {}, Consents(self.job.allowed))
-                model, why = build_model(judge, key, {}), ""
+                model, why = build_judge_client(judge, key, {}), ""
             except EvenhandError as error:
                 model, why = _KeylessModel(), f"on a worker: {error}"
             limiter = EndpointLimiter(self.job.in_flight)
@@ -341,7 +342,8 @@ def _turn_off_hedging(call: JudgeCall) -> JudgeCall:
 
 
 class _KeylessModel:
-    """Client of a judge without an API key: every call raises JudgeStopped."""
+    """Stand-in for the client of a judge that cannot be called, for example without an API key;
+    every call raises JudgeStopped."""
 
     gate, ceiling = "", 1
 

@@ -171,12 +171,14 @@ class AskAttempts:
         except BaseException as error:  # cancelled: other runs share this limiter
             if not (self.abandoned and isinstance(error, asyncio.CancelledError)):
                 self.state.limiter.release(
-                    started, neutral=True, uncounted=self.slow_watch.stop_timer()
+                    started, neutral=True, uncounted=self.slow_watch.stop_timer_and_unmark_slow()
                 )
                 raise
             outcome = _ABANDONED
         self.seconds = time.monotonic() - sent
-        self._release_limiter(started, outcome, uncounted=self.slow_watch.stop_timer())
+        self._release_limiter(
+            started, outcome, uncounted=self.slow_watch.stop_timer_and_unmark_slow()
+        )
         self._record_cost(outcome, reserved)
         billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed or self.cost is not None
         await self.reservation.settle(self.state.allowance, self.cost, billed=billed)
@@ -214,8 +216,8 @@ class AskAttempts:
         Four conditions must hold at the same moment: the run is not paused, the rate limit allows a
         call, its maximum cost fits the budget, and this run holds the ask's lease.
         """
-        while await self._wait_until_allowed():
-            entered = await self._enter_limiter()
+        while await self._release_lease_and_wait_if_paused():
+            entered = await self._enter_limiter_and_reserve_cost()
             if entered is None:
                 continue
             try:
@@ -231,7 +233,7 @@ class AskAttempts:
                 break
         return None
 
-    async def _wait_until_allowed(self) -> bool:
+    async def _release_lease_and_wait_if_paused(self) -> bool:
         """Wait while the run is paused; return whether an attempt may be made. The lease is
         released during the pause, so that another run can make the ask."""
         if self.abandoned:
@@ -241,7 +243,7 @@ class AskAttempts:
             await self.run_state.journal.release_lease(self.call.key)
         return await self.run_state.wait_until_allowed(self.state)
 
-    async def _enter_limiter(self) -> tuple[float, float] | None:
+    async def _enter_limiter_and_reserve_cost(self) -> tuple[float, float] | None:
         """Wait for the rate limiter and reserve the call's maximum cost; return the start time and
         the reserved dollars. None if the run was paused, or the run or the judge was stopped. If
         the budget is too small: wait until a call in flight ends, or stop the judge if there is
@@ -255,11 +257,11 @@ class AskAttempts:
         if (reserved := ledger.reserve(self.call, state.price)) is not None:
             return started, reserved
         state.limiter.release(started, neutral=True)
-        if ledger.has_no_open_calls:
+        if ledger.has_no_reserved_calls:
             state.budget_reached = True
             state.stop_judge()
         else:  # a call in flight may cost less than its worst case
-            await ledger.wait_for_change()
+            await ledger.wait_for_release_or_control()
         return None
 
     async def _reserve_allowance(self) -> bool:
@@ -365,7 +367,7 @@ class AskAttempts:
     def _prepare_retry_after_failure(self, fault: CallFailure) -> str:
         """Return the reason why the call is repeated after a failure; "" if the failure is final.
         Raise JudgeStopped if further calls of the judge would fail too."""
-        self._raise_if_judge_unusable(fault)
+        self._count_refusal_and_raise_if_unusable(fault)
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
@@ -384,7 +386,7 @@ class AskAttempts:
         self.state.retrying[self.call.key] = retry
         return fault.reason
 
-    def _raise_if_judge_unusable(self, fault: CallFailure) -> None:
+    def _count_refusal_and_raise_if_unusable(self, fault: CallFailure) -> None:
         """Raise JudgeStopped if further calls of the judge would fail too: the failure has the
         action "stop", or STOP_AFTER_FAILURES calls were refused for one reason and none succeeded.
         An unreachable server may be starting; its failures count from attempt 3 on."""

@@ -19,7 +19,7 @@ from judges.engine.limits.pace_file import open_rate_record
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_state import JudgeState, RunSettings
-from judges.models.clients import EndpointModel, build_model, find_api_key
+from judges.models.clients import EndpointModel, build_judge_client, find_api_key
 from judges.models.interface import JudgeModel, known_refused_parameters
 from judges.money.costs import price_of, require_prices_for_budget
 from judges.planning.plan import Plan
@@ -80,8 +80,8 @@ class Engine:
         key."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
-            self._check_admission(run, keys or {})
-            self._check_keys_and_prices(run, keys or {})
+            self._admit_run(run, keys or {})
+            self._check_keys_urls_and_prices(run, keys or {})
             run.record_state()
         except BaseException:
             run._journal.owner.close()
@@ -100,7 +100,8 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> key_consents.Consents:
-        """API-key variables that runs with this store may send, each with its allowed origins."""
+        """API-key variables that runs may send, each with its allowed origin: here the user's
+        consents, which are the same for every store. PublicEngine overrides the method."""
         return key_consents.user_consents()
 
     def find_run(self, run_id: str) -> Run | None:
@@ -125,7 +126,7 @@ class Engine:
             run.stop()
         for run in runs:
             run.wait(10)
-        asyncio.run_coroutine_threadsafe(self._close_models(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._close_clients_and_limiters(), self._loop).result(5)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
 
@@ -141,10 +142,10 @@ class Engine:
         at = _client_key(where, key)
         client = (where, judge.weights) if judge.kind == "embedded" else at
         if judge.kind == "simulated":  # depends on the families of its study
-            model = build_model(judge, key, run.plan.study.families)
+            model = build_judge_client(judge, key, run.plan.study.families)
         else:
             if client not in self._clients:
-                self._clients[client] = _SharedClient(build_model(judge, key, {}), set())
+                self._clients[client] = _SharedClient(build_judge_client(judge, key, {}), set())
             self._clients[client].runs.add(run.id)
             model = self._clients[client].model
             if isinstance(model, EndpointModel):
@@ -162,7 +163,7 @@ class Engine:
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 
     @contextlib.contextmanager
-    def wait_for_embedded_turn(self) -> Iterator[None]:
+    def take_embedded_turn(self) -> Iterator[None]:
         """Context manager that waits for a turn at the embedded judge, for a call that belongs to
         no run; the turn ends with the `with` block. All such calls together take turns with the
         runs as one more run would."""
@@ -178,7 +179,7 @@ class Engine:
         finally:
             self._loop.call_soon_threadsafe(partial(limiter.release, started or 0.0, neutral=True))
 
-    async def release_clients(self, run: Run) -> None:
+    async def release_clients_and_limiters(self, run: Run) -> None:
         """Close the clients of an ended run that no other run uses, because a client holds an API
         key. Also delete unused rate limiters beyond MAX_UNUSED_LIMITERS."""
         for at, client in list(self._clients.items()):
@@ -201,11 +202,11 @@ class Engine:
         for at in unused[: max(0, len(unused) - MAX_UNUSED_LIMITERS)]:
             self._limiters.pop(at).close()
 
-    def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:
+    def _admit_run(self, run: Run, typed: Mapping[str, str]) -> None:
         """Raise PlanError if the run may not be started. This engine allows every run; PublicEngine
-        overrides the method."""
+        overrides the method, and also records the visitor who starts the run."""
 
-    def _check_keys_and_prices(self, run: Run, typed: Mapping[str, str]) -> None:
+    def _check_keys_urls_and_prices(self, run: Run, typed: Mapping[str, str]) -> None:
         """Raise the error that would stop the run: unknown price with a budget, refused address, no
         key."""
         require_prices_for_budget(run.plan.study.budget_usd, run.judges)
@@ -214,7 +215,7 @@ class Engine:
                 endpoint_rules.check_url(judge.endpoint)
                 find_api_key(judge, typed, self.consents(run.store))
 
-    async def _close_models(self) -> None:
+    async def _close_clients_and_limiters(self) -> None:
         for client in self._clients.values():
             await client.model.close()
         for limiter in self._limiters.values():

@@ -74,7 +74,7 @@ def read_reply_text(
     """Parse the text of a reply. If there is no verdict, the status is the reason: refusal,
     filtered, empty, truncated or unreadable. A prompt that asks for no verdict gets "ok" without
     one."""
-    if (refusal := _refusal_outcome(answer)) is not None:
+    if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
         cut = answer.finish == "length"
@@ -95,7 +95,7 @@ def read_reply_text(
     return ReplyOutcome("unreadable", None, read.rule, read.reason)
 
 
-def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
+def _refused_or_filtered_outcome(answer: JudgeReply) -> ReplyOutcome | None:
     if answer.refusal:
         return ReplyOutcome("refusal", None, "refusal", answer.refusal)
     if answer.finish == "content_filter":
@@ -110,7 +110,7 @@ def read_label_probabilities(
     token (for a rubric: each level at the token of its criterion). If the judge returned no
     probabilities, the status is "unsupported", or "empty" for a reply without text; if they give no
     verdict, it is "unreadable"."""
-    if (refusal := _refusal_outcome(answer)) is not None:
+    if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
         empty = not answer.text.strip()
@@ -235,7 +235,9 @@ class Extractor:
         ask = judgement.ask
         return ask.item in items and ask.judge in judges and ask.prompt in self.prompts
 
-    def build_ask(self, unreadable: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
+    def build_ask_and_call(
+        self, unreadable: Judgement, items: Mapping[str, Item]
+    ) -> tuple[Ask, JudgeCall]:
         """Build the ask that extracts the verdict from an unreadable reply, and its call."""
         original = render_call(self.plan, unreadable.ask, items)
         prompt = self.prompts[unreadable.ask.prompt]

@@ -186,7 +186,7 @@ class QuoteCache:
         except errors.EvenhandError:  # a prompt or an item is missing
             return None
 
-    def run_and_retry_quotes(self, study: str) -> tuple[CostQuote, CostQuote]:
+    def quotes_for_run_and_retry(self, study: str) -> tuple[CostQuote, CostQuote]:
         """Number and cost of the calls that Run would make, and of those that Retry would make."""
         return self._store.memoised(
             study,
@@ -293,13 +293,13 @@ class ExtractionAsks:
             self._after = found[-1][0]
             for _, judgement in found:
                 if self.extraction.is_still_planned(judgement, self.items):
-                    ask, _ = self.extraction.build_ask(judgement, self.items)
+                    ask, _ = self.extraction.build_ask_and_call(judgement, self.items)
                     self._unreadable[ask.key] = judgement
                     asks.append(ask)
         return asks
 
     def build_call(self, ask: domain.Ask) -> JudgeCall:
-        return self.extraction.build_ask(self._unreadable[ask.key], self.items)[1]
+        return self.extraction.build_ask_and_call(self._unreadable[ask.key], self.items)[1]
 
     async def store_extraction(self, judgement: domain.Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None

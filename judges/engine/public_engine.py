@@ -77,7 +77,7 @@ class PublicEngine(Engine):
             self._check_visitor_runs()
             self._check_address_runs()
             self._check_total_runs("Your study is saved; try again in a few minutes")
-            self._stop_longest_paused()
+            self._stop_longest_paused_if_too_many()
             return super().start(plan, store.unrestricted, keys=keys, settings=settings)
 
     def find_run(self, run_id: str) -> Run | None:
@@ -121,7 +121,7 @@ class PublicEngine(Engine):
             state.price = state.allowance.model_price
         return state
 
-    def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:
+    def _admit_run(self, run: Run, typed: Mapping[str, str]) -> None:
         for judge in run.judges:
             if (
                 judge.api_key_env
@@ -206,7 +206,7 @@ class PublicEngine(Engine):
         if active >= self._limits.total_runs:
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
-    def _stop_longest_paused(self) -> None:
+    def _stop_longest_paused_if_too_many(self) -> None:
         """If the maximum number of paused runs without a call in flight is reached, stop the one
         that was paused longest."""
         paused = [run for run in self._active_runs() if run.idle and run.paused_since is not None]

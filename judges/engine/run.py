@@ -44,7 +44,7 @@ class JudgeProvider(Protocol):
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
     ) -> JudgeState: ...
 
-    async def release_clients(self, run: Run) -> None: ...
+    async def release_clients_and_limiters(self, run: Run) -> None: ...
 
 
 class Run:
@@ -67,7 +67,9 @@ class Run:
         self._maybe_paid_twice = len(list_possibly_paid_calls(store, plan.study.name))
         self._tally = snapshot.RunTally(
             pending_asks.count_asks_with_retries_pending(store, plan.study.name, settings),
-            plan_queries.pending_counts(store, plan.study.name, settings.retry_statuses),
+            plan_queries.count_pending_asks_by_judge(
+                store, plan.study.name, settings.retry_statuses
+            ),
         )
         self._journal = RunJournal(store, again=settings.retry_statuses, clock=settings.wall_clock)
         self._ledger = Ledger(plan.study.budget_usd, study_spending(store, plan.study.name))
@@ -205,7 +207,7 @@ class Run:
             run_state = self._run_state
             if run_state is not None and self._loop is not None:
                 run_state.paused, run_state.stop = paused, stop  # checked before the next call
-                self._loop.call_soon_threadsafe(self._apply_controls, run_state)
+                self._loop.call_soon_threadsafe(self._apply_controls_and_save, run_state)
 
     def _set_pause_start(self, paused: bool) -> None:
         """Store the start time of a pause, and delete it at the end of the pause."""
@@ -214,7 +216,7 @@ class Run:
         elif self.paused_since is None:
             self.paused_since = time.monotonic()
 
-    def _apply_controls(self, run_state: RunState) -> None:
+    def _apply_controls_and_save(self, run_state: RunState) -> None:
         run_state.apply_controls()
         self._schedule_stop_of_paused_run()
         if not run_state.stop:  # the end of the run is recorded anyway
@@ -281,8 +283,10 @@ class Run:
                     self._pause_timer.cancel()
                 if self._recording_task is not None:
                     await self._recording_task
-                await asyncio.to_thread(self._record_end, state, redact_message(reason))
-                await provider.release_clients(self)
+                await asyncio.to_thread(
+                    self._close_journal_and_record_end, state, redact_message(reason)
+                )
+                await provider.release_clients_and_limiters(self)
             finally:  # set `finished` in every case: other threads wait for it
                 self._discard_api_keys()
                 with self._lock:
@@ -305,7 +309,7 @@ class Run:
         with self._lock:
             self._loop, self._run_state = asyncio.get_running_loop(), run_state
             run_state.paused, run_state.stop = self._paused, self._stop_requested
-            (self._apply_controls if self._paused else RunState.apply_controls)(run_state)
+            (self._apply_controls_and_save if self._paused else RunState.apply_controls)(run_state)
         recounting = asyncio.create_task(self._refresh_counts_regularly(run_state))
         try:
             builder = pending_asks.QueueBuilder(
@@ -328,10 +332,11 @@ class Run:
                         pending_asks.count_asks_with_retries_pending, *counted
                     )
 
-    def _record_end(self, state: RunStatus, reason: str) -> None:
-        """Set the final counts, state and reason of the run, and store state and reason; errors of
-        the store are ignored. "done" becomes "stopped" if calls are still pending. Called in a
-        separate thread, because the store may be slow."""
+    def _close_journal_and_record_end(self, state: RunStatus, reason: str) -> None:
+        """Set the final counts, state and reason of the run, close its journal (which frees the
+        asks it reserved), and store state and reason; errors of the store are ignored. "done"
+        becomes "stopped" if calls are still pending. Called in a separate thread, because the store
+        may be slow."""
         with contextlib.suppress(StoreError):
             self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
         if state == "done" and self._tally.counts["pending"]:

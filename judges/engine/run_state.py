@@ -28,7 +28,7 @@ from studies.errors import TRY_AGAIN
 from studies.store.queries.run_costs import OtherRunSpending, spending_of_other_runs
 from studies.store.queries.run_queries import overlapping_runs
 from studies.store.run_journal import NotStarted
-from studies.store.run_owners import is_owner_alive
+from studies.store.run_owners import is_owner_alive_else_clean_up
 from studies.store.store import Store
 
 
@@ -64,7 +64,8 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Number of failed calls of one judge in this run with one reason, and the latest detail."""
+    """How often calls of one judge failed for one reason in this run, and the latest error
+    message."""
 
     count: int = 0
     example: str = ""
@@ -259,7 +260,7 @@ class SiblingRuns:
         self._ended_owners.update(
             owner
             for owner, ended in new
-            if ended is not None or not is_owner_alive(self._owners, owner)
+            if ended is not None or not is_owner_alive_else_clean_up(self._owners, owner)
         )
         return bool(new)
 
@@ -270,7 +271,7 @@ class SiblingRuns:
         """Copy the other runs' spending to the ledger: dollars, calls in flight, and calls at an
         unknown cost, among them calls lost with their process."""
         open_by = {row.owner: row.in_flight for row in rows if row.in_flight}
-        alive = {owner for owner in open_by if is_owner_alive(self._owners, owner)}
+        alive = {owner for owner in open_by if is_owner_alive_else_clean_up(self._owners, owner)}
         ledger = self._ledger
         ledger.spent_by_others = sum(row.dollars for row in rows)
         ledger.max_cost_by_others = max((row.highest for row in rows), default=0.0)

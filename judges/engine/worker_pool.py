@@ -193,7 +193,7 @@ class _QueueWorkers:
                 return
             try:
                 if await self.run_state.wait_until_allowed(self.state) and (
-                    call := self._build_call(ask)
+                    call := self._build_call_or_stop_judge(ask)
                 ):
                     attempts = AskAttempts(self.run_state, self.state, call, settling)
                     attempts.slow_watch.replace_worker = self._start_worker
@@ -211,7 +211,7 @@ class _QueueWorkers:
         except Exception as fault:
             self.pool.end_run(fault)
 
-    def _build_call(self, ask: Ask) -> JudgeCall | None:
+    def _build_call_or_stop_judge(self, ask: Ask) -> JudgeCall | None:
         """Render the call of an ask. After an error (such as a missing image) return None and stop
         the judge, because its other asks would fail in the same way; they stay pending."""
         try:

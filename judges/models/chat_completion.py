@@ -184,7 +184,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
         finish=finish,
         usage=parse_usage(values.get("usage")),
         model=replace_surrogates(str(values.get("model") or "")),
-        top_logprobs=_parse_top_logprobs(choice.get("logprobs")),
+        top_logprobs=_parse_last_token_candidates(choice.get("logprobs")),
         tokens=_parse_tokens(choice.get("logprobs")),
     )
 
@@ -291,7 +291,7 @@ def _parse_count(value: Any) -> int | None:
     return int(value) if 0 <= value < MAX_TOKEN_COUNT and value == int(value) else None
 
 
-def _parse_top_logprobs(logprobs: Any) -> TokenCandidates:
+def _parse_last_token_candidates(logprobs: Any) -> TokenCandidates:
     """Return the candidates for the last token with their log-probabilities; empty if they are
     missing or malformed."""
     try:

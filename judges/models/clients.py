@@ -186,11 +186,11 @@ def tls_context() -> ssl.SSLContext:
     The certificates are cached by their location (environment variables can change it), because
     reading them takes 50 ms of CPU, more than the rest of a small run.
     """
-    return _cached_tls_context(tuple(ssl.get_default_verify_paths()))
+    return _tls_context_cached_by_paths(tuple(ssl.get_default_verify_paths()))
 
 
 @lru_cache(maxsize=4)
-def _cached_tls_context(certificate_paths: tuple[str | None, ...]) -> ssl.SSLContext:
+def _tls_context_cached_by_paths(certificate_paths: tuple[str | None, ...]) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
@@ -207,8 +207,8 @@ def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.Clie
 
 @lru_cache(maxsize=64)
 def _request_options(connect_s: float) -> dict[str, Any]:
-    """Return request options without a read timeout, because the engine's deadline covers the whole
-    attempt."""
+    """Return request options with the connection timeout `connect_s` and no other timeout, because
+    the engine's deadline covers the whole attempt."""
     return {"timeout": httpx2.Timeout(None, connect=connect_s).as_dict()}
 
 
@@ -355,7 +355,7 @@ def find_api_key(
     return SecretKey(key)
 
 
-def build_model(
+def build_judge_client(
     judge: domain.JudgeSpec,
     key: SecretKey | str,
     families: Mapping[str, str],

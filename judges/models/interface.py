@@ -141,7 +141,8 @@ class JudgeCall:
     @property
     def stream_parameters(self) -> Mapping[str, Any]:
         """Parameters that request the reply token by token, without those that the endpoint
-        refused; none if the judge does not stream. A stored reply is found again without them."""
+        refused; none if the judge does not stream. They are not part of a call's key, so a stored
+        reply is used again whether it was streamed or not."""
         if not self.judge.stream or "stream" in self.stream_refusals:
             return {}
         wanted = STREAM_PARAMETERS.items()
@@ -210,7 +211,7 @@ def dump_logprobs(top: TokenCandidates | tuple[TokenCandidates, ...]) -> str:
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
-def parse_logprobs(text: str) -> TokenCandidates:
+def parse_last_token_logprobs(text: str) -> TokenCandidates:
     """Return the candidate tokens from a stored JSON text; empty for a rubric, see
     `parse_level_logprobs`."""
     values = json.loads(text) if text else []

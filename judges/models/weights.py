@@ -158,7 +158,7 @@ def write_eight_bit_weights() -> Path:
     print(f"Converting {source.name} to Q8_0, once; this takes some seconds …", flush=True)
     started = time.perf_counter()
     with replace_when_written(target) as part:  # no process reads a partial file
-        requantise(source, part)
+        requantise_to_eight_bits(source, part)
     print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
     if (digest := sha256_of(target)) != PREPARED_SHA256:
         print(
@@ -167,7 +167,7 @@ def write_eight_bit_weights() -> Path:
     return target
 
 
-def requantise(source: Path, target: Path) -> None:
+def requantise_to_eight_bits(source: Path, target: Path) -> None:
     """Convert a model to Q8_0; the result has the same bytes on every machine. Weights in formats
     other than F32 and Q8_0 are decoded and rounded to eight bits; all others are copied."""
     from gguf import GGUFReader, GGUFWriter, LlamaFileType

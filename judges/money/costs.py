@@ -13,7 +13,7 @@ import yaml
 
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
-from judges.security.endpoint_rules import is_private_address
+from judges.security.endpoint_rules import is_private_url
 from studies.domain import JudgeSpec, Price, Usage
 
 PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
@@ -38,7 +38,7 @@ def price_of(judge: JudgeSpec) -> Price | None:
 def listed_price(model: str, url: str) -> Price | None:
     """Return the price of a model in prices.yaml; None if it is not listed, and for a server on
     this machine or in a private network, because the list has the prices of providers only."""
-    return None if is_private_address(url) else listed_prices().get(model)
+    return None if is_private_url(url) else listed_prices().get(model)
 
 
 def require_prices_for_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
@@ -63,9 +63,9 @@ def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the cost of a call in dollars; None if the price is unknown, or the token counts of a
-    call that is not free. Tokens read from or written to the provider's cache have separate prices
-    if the price list contains them."""
+    """Return the cost of a call in dollars, 0 if it is free; None if the price is unknown, or if a
+    number of tokens that has a price is unknown. Tokens read from or written to the provider's
+    cache have separate prices if the price list contains them."""
     if price is not None and not any(astuple(price)):
         return 0.0
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
@@ -119,7 +119,7 @@ class Ledger:
         return sum(self.spent.values())
 
     @property
-    def has_no_open_calls(self) -> bool:
+    def has_no_reserved_calls(self) -> bool:
         """Whether no call with a reserved cost is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
@@ -170,8 +170,8 @@ class Ledger:
         self.wake_waiters()
         return cost
 
-    async def wait_for_change(self) -> None:
-        """Wait until a reservation is released, or the run is stopped or paused."""
+    async def wait_for_release_or_control(self) -> None:
+        """Wait until a reservation is released, or the run is stopped, paused or resumed."""
         future = asyncio.get_running_loop().create_future()
         self._waiters.append(future)
         await future

@@ -72,7 +72,7 @@ class HostKey:
         return ""
 
 
-def load_host_key() -> HostKey | None:
+def load_host_key_settings() -> HostKey | None:
     """Read the settings of this Space's key from the environment; None if no key is named,
     PlanError if a setting is missing or a model has no listed price."""
     key_env = settings.HOST_KEY_VARIABLE.read()
@@ -130,13 +130,13 @@ class RunAllowance:
         return self.host_key.prices[self.model]
 
     @property
-    def has_no_open_calls(self) -> bool:
+    def has_no_reserved_calls(self) -> bool:
         """Whether no call of this judge is in flight: then waiting frees no dollars."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:
         """Wait until the cost of a call in flight is known; it may be less than was reserved."""
-        if not self.has_no_open_calls:
+        if not self.has_no_reserved_calls:
             self._settled_event.clear()
             await self._settled_event.wait()
 
@@ -179,7 +179,7 @@ class RunAllowance:
             ("day", key.day_usd, "all visitors today"),
         )
         for scope, cap, who in caps:
-            spent = allowance_queries.allowance_spent(
+            spent = allowance_queries.allowance_spent_or_reserved(
                 connection, scope, day, self.visitor, self.run
             )
             if spent + worst > cap + 1e-12:
@@ -210,12 +210,12 @@ class CallReservation:
         """
         if allowance is None:
             return ""
-        alone = allowance.has_no_open_calls
+        alone = allowance.has_no_reserved_calls
         reserved = await allowance.reserve(call)
         if isinstance(reserved, int):
             self._number = reserved
             return ""
-        return reserved if alone and allowance.has_no_open_calls else ""
+        return reserved if alone and allowance.has_no_reserved_calls else ""
 
     async def release_or_await_dollars(self, allowance: RunAllowance | None) -> None:
         """Delete the reservation of a call that was not made. If the reservation was refused, wait

@@ -1,9 +1,9 @@
 """Command `align`: improve a prompt by means of labels, in two steps.
 
 The first step writes candidates (new versions of the prompt) as files, and prints them with the
-price; the second, with --ask, asks them on the hold-out (labelled items that the candidates were
-not made from) and prints the comparison. With --adopt, a candidate becomes the next version of the
-prompt; --undo saves the earlier text as a version again.
+price of comparing them; the second, with --ask, calls the judge with each candidate on the hold-out
+(labelled items that the candidates were not made from) and prints the comparison. With --adopt, a
+candidate becomes the next version of the prompt; --undo saves the earlier text as a version again.
 """
 
 import argparse
@@ -91,15 +91,16 @@ def add_align_command(commands: Any, report: Report) -> None:
 
 
 def run_align_command(options: argparse.Namespace, report: Report) -> int:
-    """Write the candidates, ask them, adopt one of them, or undo an adoption. Return the exit code:
-    1 if calls of the candidates have no reply, else 0."""
+    """Write candidates (new versions of a prompt), compare them on the hold-out, adopt one of them,
+    or undo an adoption, as the options say. Return the exit code: 1 if calls with the candidates
+    have no reply, else 0."""
     made = make_plan(load_study(options.study))
     store = Store(options.store)
     try:
         save_plan(made, store)
         task = split_and_find_mistakes(made, store, options.judge, options.prompt, options.seed)
         if options.adopt or options.undo:
-            change = adopt_asked_candidate if options.adopt else undo_adopted_candidate
+            change = adopt_compared_candidate if options.adopt else undo_adopted_candidate
             folder = options.study.parent
             saved = change(task, store, options.adopt or options.undo, folder)
             print(f"{saved.name}, version {saved.version}: {prompt_path(saved, folder)}")
@@ -107,11 +108,11 @@ def run_align_command(options: argparse.Namespace, report: Report) -> int:
         _print_split_and_mistakes(task)
         folder = options.folder or options.study.with_name(f"{options.study.stem}-candidates")
         kinds = _parse_candidate_kinds(options.candidates)
-        key_consents.confirm_study_keys(made.study, options)
+        key_consents.obtain_study_key_consents(made.study, options)
         engine = Engine()
         try:
             runs = AlignRuns(store, engine, watch=supervise_run)
-            return _write_or_ask_candidates(task, kinds, folder, runs, options, report)
+            return _write_or_compare_candidates(task, kinds, folder, runs, options, report)
         finally:
             engine.close()
     finally:
@@ -137,12 +138,12 @@ def _print_split_and_mistakes(task: AlignTask) -> None:
     )
     if task.labels.disputed:
         print(f"  disputed  {len(task.labels.disputed)} {cases} have votes without a majority")
-    if split.missing_hold_out:
-        needed = f"{split.missing_hold_out} more labelled items"
+    if split.hold_out_items_still_needed:
+        needed = f"{split.hold_out_items_still_needed} more labelled items"
         print(f"  labels    {needed} are needed for a recommendation")
 
 
-def _write_or_ask_candidates(
+def _write_or_compare_candidates(
     task: AlignTask,
     kinds: Sequence[str],
     folder: Path,
@@ -151,9 +152,10 @@ def _write_or_ask_candidates(
     report: Report,
 ) -> int:
     """Write the candidates that have no file yet (with --again, all of them) and print the price of
-    asking them. With --ask, or if the user agrees, ask those that have a file and print the result.
-    Return the exit code: 1 if calls have no reply, else 0. PlanError if --ask finds no file or
-    comes with --again, if no candidate could be made, or if the budget is too small."""
+    comparing them. With --ask, or if the user agrees, call the judge with those that have a file
+    and print the comparison. Return the exit code: 1 if calls have no reply, else 0. PlanError if
+    --ask finds no file or comes with --again, if no candidate could be made, or if the budget is
+    too small."""
     paths = {kind: folder / f"{kind}.yaml" for kind in kinds}
     unwritten = [kind for kind, path in paths.items() if options.again or not path.exists()]
     written = not unwritten
@@ -177,10 +179,10 @@ def _write_or_ask_candidates(
     forecast = forecast_missing_calls(plan, runs.store)
     print(f"\n  price     {_format_forecast_price(forecast)}")
     check_budget_suffices(forecast, options.budget, "the candidates")
-    if not options.ask and not (written and _confirm_asking()):
+    if not options.ask and not (written and _confirm_candidate_calls()):
         print("Nothing was sent. Edit the files if needed, then run the command again with --ask.")
         return 0
-    run = runs.start_look(task, read, plan)
+    run = runs.start_and_record_hold_out_run(task, read, plan)
     snapshot = supervise_run(run)
     print(report(runs.store, task.plan.study.name, task.judge.name, task.prompt.name))
     left = count_calls_left(snapshot.counts)
@@ -231,36 +233,36 @@ def _mark_lines_as_added(text: str) -> str:
     return "\n".join(f"  + {line}" for line in text.splitlines())
 
 
-def _confirm_asking() -> bool:
-    """Whether the user agrees, in a terminal, to ask the candidates whose files were written
-    before; False without a terminal."""
+def _confirm_candidate_calls() -> bool:
+    """Whether the user agrees, in a terminal, that the judge is called with the candidates whose
+    files were written before; False without a terminal."""
     if not sys.stdin.isatty():
         return False
     return input("Ask these candidates on the hold-out? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def adopt_asked_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
-    """Save a candidate that was asked on the hold-out as the next version of the prompt, and return
-    this version."""
-    return adopt_candidate(_find_asked_candidate(task, store, kind), task.prompt, folder)
+def adopt_compared_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
+    """Save a candidate that was compared on the hold-out as the next version of the prompt, and
+    return this version."""
+    return adopt_candidate(_find_compared_candidate(task, store, kind), task.prompt, folder)
 
 
 def undo_adopted_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
     """Undo the adoption of a candidate: save the earlier text as the next version of the prompt,
     and return this version."""
-    return undo_adoption(_find_asked_candidate(task, store, kind), task.prompt, folder)
+    return undo_adoption(_find_compared_candidate(task, store, kind), task.prompt, folder)
 
 
-def _find_asked_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
+def _find_compared_candidate(task: AlignTask, store: Store, kind: str) -> Prompt:
     """Return the candidate of a kind from the latest comparison on the hold-out; raise PlanError if
-    it was not asked there, or if its text is no longer in the store."""
-    look = task.split.last_look(task.judge.name, task.prompt.name)
+    it was not compared there, or if its text is no longer in the store."""
+    look = task.split.last_prompt_comparison(task.judge.name, task.prompt.name)
     names = {one.kind: one.name for one in look.candidates} if look is not None else {}
     if kind not in names:
         known = ", ".join(names) or "none yet"
         raise PlanError(f"{kind!r} was not asked on the hold-out; asked were: {known}")
     study = candidate_study_name(task.plan.study.name, task.judge.name, task.prompt.name)
-    for text in store.planned_prompts(store.name_saved_by_visitor(study)):
+    for text in store.planned_prompt_texts(store.name_to_save_under(study)):
         prompt = parse_prompt(text)
         if prompt.name == names[kind]:
             return prompt

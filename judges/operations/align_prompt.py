@@ -1,9 +1,9 @@
 """Improve a prompt by means of labels: make new versions (candidates) from one part of the labelled
-items (learn), and ask them on the other part (hold-out).
+items (learn), and compare them with today's prompt on the other part (hold-out).
 
-The calls of the writer (a model that writes rules from a judge's mistakes) and of the candidates
-are made by the engine like those of any study: same plan, store, budget and retries. Stored replies
-of today's prompt are used again.
+The calls of the writer (a model that writes rules from a judge's mistakes) and those with the
+candidates are made by the engine like those of any study: same plan, store, budget and retries.
+Stored replies of today's prompt are used again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -64,10 +64,11 @@ class AlignTask:
 def split_and_find_mistakes(
     plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = label_split.SEED
 ) -> AlignTask:
-    """Put the labelled items of a stored study into two parts, learn and hold-out (the stored
-    split, else a new one with `seed`), and find the mistakes of a judge ("": the first) with a
-    prompt ("": the first) on the learn items. PlanError if judge or prompt is missing, or if there
-    are no labels or no verdicts on the learn items."""
+    """Put the labelled items of a stored study into two parts, learn and hold-out, and find the
+    mistakes of a judge ("": the first) with a prompt ("": the first) on the learn items. A stored
+    split is used and extended, otherwise one is drawn with `seed`; it is stored if the visitor owns
+    the study. PlanError if judge or prompt is missing, or if there are no labels or no verdicts on
+    the learn items."""
     study = plan.study
     if not study.judges:
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
@@ -205,9 +206,9 @@ def build_candidates(
 def build_candidate_plan(
     task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
 ) -> Plan:
-    """Build the plan that asks today's prompt and the candidates on the labelled hold-out cases:
-    comparisons in both orders, single answers in the arrangements of the study. PlanError if the
-    hold-out has no label."""
+    """Build the plan of calling the judge with today's prompt and with each candidate on the
+    labelled hold-out cases: comparisons in both orders, single answers in the arrangements of the
+    study. PlanError if the hold-out has no label."""
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.select_items(held)
@@ -306,12 +307,14 @@ class AlignRuns:
             return WrittenRules((), f"{writer.name} wrote no rules: {reply.status}: {why}")
         return read_rules(reply.reply, describe_mistakes(task))
 
-    def start_look(self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan) -> Run:
-        """Start the calls of today's prompt and the candidates on the hold-out, and store that the
-        hold-out was used for them (a "look")."""
+    def start_and_record_hold_out_run(
+        self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan
+    ) -> Run:
+        """Start calling the judge with today's prompt and the candidates on the hold-out, and store
+        that the hold-out was used for them (a "look"); return the run."""
         look = label_split.Look(
             task.judge.name, task.prompt.name, tuple(one.record for one in candidates)
         )
         run = self.start(plan)
-        label_split.record_look(self.store, task.plan.study.name, look)
+        label_split.record_prompt_comparison(self.store, task.plan.study.name, look)
         return run

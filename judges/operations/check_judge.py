@@ -51,7 +51,7 @@ def check_judge(
     call fails; nothing is stored. `keys` is judge -> typed API key; PlanError if the key is missing
     or not allowed. A call to the embedded judge takes turns with the runs of `engine`."""
     embedded = judge.kind == "embedded"
-    with engine.wait_for_embedded_turn() if engine and embedded else contextlib.nullcontext():
+    with engine.take_embedded_turn() if engine and embedded else contextlib.nullcontext():
         return asyncio.run(_make_test_call(plan, judge, keys or {}, consents))
 
 
@@ -65,7 +65,7 @@ async def _make_test_call(
     started = time.monotonic()
     model: interface.JudgeModel | None = None
     try:
-        model = clients.build_model(judge, key, plan.study.families)
+        model = clients.build_judge_client(judge, key, plan.study.families)
         async with asyncio.timeout(judge.timeout_s):
             answer = await model.complete(call)
     except Exception as error:
@@ -109,7 +109,7 @@ class StoredRequest(NamedTuple):
     by_probabilities: bool
 
     def parse_reply(self, judgement: Judgement, rule: str) -> ReplyOutcome:
-        top = interface.parse_logprobs(judgement.top_logprobs)
+        top = interface.parse_last_token_logprobs(judgement.top_logprobs)
         levels = interface.parse_level_logprobs(judgement.top_logprobs)
         answer = interface.JudgeReply(
             judgement.reply, finish=judgement.finish, top_logprobs=top, level_logprobs=levels
@@ -123,7 +123,7 @@ class StoredRequest(NamedTuple):
 RequestLookup = Callable[[str], StoredRequest | None]
 
 
-def reread_replies(store: Store, study: str, rule: str | None = None) -> RereadResult:
+def reread_and_store_verdicts(store: Store, study: str, rule: str | None = None) -> RereadResult:
     """Parse the stored replies of a study again, by `rule` or, if None, by the study's setting
     `reading`; store the judgements that change, and return the numbers. Left out are imported
     verdicts and judgements with a status outside REREADABLE_STATUSES."""

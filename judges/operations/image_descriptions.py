@@ -85,8 +85,10 @@ def describe_images_to_file(
         aspects: dict[str, str] = {}
         if "aspects" in describe_prompt.variables:
             reader = _find_judge(study, aspects_judge or judge)
-            aspects = runs.collect_replies(reader, load_prompt(ASPECTS_PROMPT, study.folder))
-        texts = runs.collect_replies(_find_judge(study, judge), describe_prompt, aspects)
+            aspects = runs.run_and_collect_replies(
+                reader, load_prompt(ASPECTS_PROMPT, study.folder)
+            )
+        texts = runs.run_and_collect_replies(_find_judge(study, judge), describe_prompt, aspects)
     finally:
         if own:
             engine.close()
@@ -154,7 +156,7 @@ class _DescribeRuns:
     spent: float = 0.0
     reason: str = ""
 
-    def collect_replies(
+    def run_and_collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
         """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable

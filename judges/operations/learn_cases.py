@@ -10,7 +10,7 @@ from judges.judge_errors import PlanError
 from judges.models.simulation.simulated import verdict_sentence
 from judges.rendering.messages import (
     PromptInputs,
-    point_arrangements,
+    list_arrangement_labels,
     render_prompt,
     rubric_criteria,
     slot_labels,
@@ -106,8 +106,9 @@ def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels, step: float | None = None
 ) -> dict[CaseKey, LabelledVerdicts]:
     """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
-    `name`, and those against the label (a tie counts as one); noise-floor repeats are left out.
-    `step` is the distance of two levels of the scale; None: that of the options offered."""
+    `name`, and the mistakes among them: another choice than the label's (a tie too), or another
+    score (`_is_mistake`); noise-floor repeats are left out. `step` is the distance of two levels of
+    the scale; None: that of the options offered."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -306,7 +307,7 @@ def _build_answer_example(
     criteria = study.criteria if study else ""
     labels = slot_labels(prompt, 1, crossed=False)
     if study is not None and prompt.options:
-        offered = point_arrangements(prompt, study.options, study.criteria_order, criteria)
+        offered = list_arrangement_labels(prompt, study.options, study.criteria_order, criteria)
         labels = offered[place % len(offered)]
     inputs = PromptInputs(
         case.item,

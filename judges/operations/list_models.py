@@ -23,7 +23,11 @@ from judges.models.weights import (
     size_on_hub,
 )
 from judges.security.endpoint_rules import EndpointRules
-from judges.security.key_consents import add_allow_keys_option, confirm_judge_keys, user_consents
+from judges.security.key_consents import (
+    add_allow_keys_option,
+    obtain_judge_key_consents,
+    user_consents,
+)
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.settings import is_public
@@ -200,7 +204,7 @@ def print_models(options: argparse.Namespace) -> int:
     key = SecretKey("")
     if judge.api_key_env:
         consents = user_consents()
-        confirm_judge_keys([judge], consents, allowed=options.allow_keys)
+        obtain_judge_key_consents([judge], consents, allowed=options.allow_keys)
         key = clients.find_api_key(judge, {}, consents)
     found = list_models(judge.endpoint, key)
     if found.error:

@@ -14,7 +14,7 @@ from judges.models.weights import locate_weights, sha256_of
 from judges.planning.plan_checks import check_plan, presentation_lister_for, skip_reason
 from judges.rendering.messages import (
     PromptInputs,
-    point_arrangements,
+    list_arrangement_labels,
     render_prompt,
     replace_images_by_hash,
     rubric_criteria,
@@ -23,7 +23,7 @@ from judges.rendering.messages import (
 from judges.rendering.messages import image_url as image_url
 from judges.rendering.prompt import (
     Prompt,
-    add_versions_to_names,
+    add_versions_to_equal_names,
     canonical_json,
     load_prompt,
     parse_prompt,
@@ -106,7 +106,9 @@ def make_plan(
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
     items = add_twins(study, loaded.items).items
-    prompts = add_versions_to_names([load_prompt(name, study.folder) for name in study.prompts])
+    prompts = add_versions_to_equal_names(
+        [load_prompt(name, study.folder) for name in study.prompts]
+    )
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
     if check_size is not None:
@@ -170,7 +172,7 @@ def _add_labels(
     if not prompt.options:
         labels = slot_labels(prompt, len(presentation.shown), presentation.crossed)
         return [_LabelledPresentation(presentation, labels, presentation.orders)]
-    found = point_arrangements(prompt, study.options, study.criteria_order, study.criteria)
+    found = list_arrangement_labels(prompt, study.options, study.criteria_order, study.criteria)
     return [_LabelledPresentation(presentation, labels, len(found)) for labels in found]
 
 
@@ -242,7 +244,7 @@ def find_free_study_name(store: Store, name: str) -> str:
 def plan_for_current_visitor(plan: Plan, store: Store) -> Plan:
     """Return the plan for the current visitor: with the name under which the visitor saves the
     study, and the salt (a text hashed into the keys of its calls, different for each visitor)."""
-    name = store.name_saved_by_visitor(plan.study.name)
+    name = store.name_to_save_under(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
 
@@ -403,8 +405,8 @@ def load_stored_plan(store: Store, name: str) -> Plan:
 def _read_plan_once(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
-    prompts = add_versions_to_names(
-        [parse_prompt(text, name) for text in store.planned_prompts(name)]
+    prompts = add_versions_to_equal_names(
+        [parse_prompt(text, name) for text in store.planned_prompt_texts(name)]
     )
     folder = image_folder(study.data, store.folder_of(name))
     return Plan(study, items, prompts, folder, salt=store.salt_of(name))

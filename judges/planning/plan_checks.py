@@ -7,7 +7,7 @@ from typing import Final
 
 from judges.judge_errors import PlanError
 from judges.models.simulation import simulated, simulated_scores
-from judges.rendering.messages import point_arrangements
+from judges.rendering.messages import list_arrangement_labels
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
 from studies.spec import keys, presentations, provider_presets
@@ -74,7 +74,7 @@ def presentation_lister_for(prompt: Prompt) -> PresentationLister:
     if prompt.protocol == "describe":
         return _list_presentations_without_answers
     return (
-        presentations.option_presentations
+        presentations.all_answers_presentations
         if prompt.protocol == "choice"
         else presentations.single_presentations
     )
@@ -113,7 +113,7 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
 
 def _check_prompt(study: Study, prompt: Prompt) -> None:
     if prompt.protocol == "single":  # criteria that the prompt cannot use are an error
-        point_arrangements(prompt, study.options, study.criteria_order, study.criteria)
+        list_arrangement_labels(prompt, study.options, study.criteria_order, study.criteria)
     if prompt.protocol in ("describe", "extraction"):
         raise PlanError(
             f"prompt {prompt.name!r} has the protocol {prompt.protocol} and gives no verdict; "
@@ -184,7 +184,7 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
 def _has_single_token_labels(study: Study, prompt: Prompt) -> bool:
     if not prompt.options:
         return bool(prompt.format.prefill)
-    labels = point_arrangements(prompt, study.options)[0]
+    labels = list_arrangement_labels(prompt, study.options)[0]
     return prompt.prefill_for(1, labels) is not None or prompt.has_single_token_levels(labels)
 
 

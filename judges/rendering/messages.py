@@ -121,12 +121,13 @@ MAX_CRITERIA: Final = 12
 _CRITERION_LINE: Final = re.compile(r"(?:[-*] ?)?([A-Za-z][A-Za-z0-9 -]{0,39}?) ?: ?(\S.*)")
 
 
-def point_arrangements(
+def list_arrangement_labels(
     prompt: Prompt, options: str, criteria_order: str = "given", criteria: str = ""
 ) -> list[tuple[str, ...]]:
-    """Return the labels of each arrangement that a study asks for. `options` and `criteria_order`
-    are the study's settings for the two orders, such as `rotations`. `criteria` are the study's own
-    criteria for a rubric, in place of the prompt's."""
+    """Return each arrangement (order of options and criteria) in which a study shows the options of
+    a verdict on one answer, as labels of the calls. `options` and `criteria_order` are the study's
+    settings for the two orders, such as `rotations`. `criteria` are the study's own criteria for a
+    rubric, in place of the prompt's."""
     names = tuple(rubric_criteria(prompt, criteria))
     listed = rotations(names) if criteria_order == "rotations" and names else [names]
     offered = _option_arrangements(prompt.options, options)

@@ -143,7 +143,7 @@ def built_in_prompts() -> dict[str, Path]:
     }
 
 
-def add_versions_to_names(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
+def add_versions_to_equal_names(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
     """Rename prompts that occur in several versions: `careful` becomes `careful@2`. The hash of a
     prompt, and so the keys of its calls, stay the same."""
     names = Counter(prompt.name for prompt in prompts)
@@ -271,7 +271,7 @@ def _parse_message(entry: object, where: str) -> tuple[str, str]:
 
 def _check_variables(prompt: Prompt, where: str) -> None:
     for _, text in prompt.messages:
-        for written in template.unknown_variables(text):
+        for written in template.unknown_dollar_variables(text):
             known = ["$" + variable for variable in template.VARIABLES]
             near = template.nearest_name(written, known)
             hint = f" (did you mean {near}?)" if near else ""

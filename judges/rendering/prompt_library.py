@@ -137,10 +137,10 @@ def save_prompt(text: str, folder: Path, min_version: int = 1) -> Prompt:
     if checked.prompt is None or not checked.usable:
         raise PromptError(next(p.text for p in checked.problems if p.level == "error"))
     last = last_version(checked.prompt.name, folder)
-    if last is not None and _set_version(text, last.version).sha == last.sha:
+    if last is not None and _parse_with_version(text, last.version).sha == last.sha:
         return last
     version = max(last.version + 1 if last else 1, min_version)
-    while not _write_new_file(prompt := _set_version(text, version), folder):
+    while not _write_new_file(prompt := _parse_with_version(text, version), folder):
         version += 1  # another process just saved this version, or its file is damaged
     return prompt
 
@@ -218,7 +218,7 @@ def last_version(name: str, folder: Path) -> Prompt | None:
     return max([*built_in, *saved], key=lambda prompt: prompt.version, default=None)
 
 
-def _set_version(text: str, version: int) -> Prompt:
+def _parse_with_version(text: str, version: int) -> Prompt:
     """Return the prompt with another version number. If it is enough to replace the version line,
     or to add one below the name, comments and layout are kept; else the YAML is written anew."""
     line = f"version: {version}"

@@ -59,7 +59,7 @@ def variables_in(texts: tuple[str, ...]) -> frozenset[str]:
     )
 
 
-def unknown_variables(text: str) -> list[str]:
+def unknown_dollar_variables(text: str) -> list[str]:
     """Return the words after a dollar sign that are not known variables, with their dollar sign."""
     names = (match["dollar"] for match in _PLACEHOLDER.finditer(text))
     return [f"${name}" for name in names if name and name not in VARIABLES]

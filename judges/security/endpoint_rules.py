@@ -180,7 +180,7 @@ def why_not_public(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def is_private_address(url: str) -> bool:
+def is_private_url(url: str) -> bool:
     """Whether a URL names this machine or a private network: by an address that is not public, a
     name without a dot, or an internal suffix. False for a malformed URL. No DNS lookup is made."""
     try:

@@ -53,7 +53,9 @@ def origin_of(url: str) -> str:
 
 
 @cache
-def listed_destinations(path: Path = endpoint_rules.PROVIDERS_FILE) -> frozenset[KeyDestination]:
+def listed_key_destinations(
+    path: Path = endpoint_rules.PROVIDERS_FILE,
+) -> frozenset[KeyDestination]:
     """Read the pairs of known providers: API-key variable, and the provider's own https origin;
     PlanError if the file has no such list."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -130,7 +132,7 @@ def user_consents() -> Consents:
     """Return the consents of this user, which hold for all stores."""
     named = Path(settings.USER_CONFIG.read())  # by the XDG standard a relative path is ignored
     base = named if named.is_absolute() else Path.home() / ".config"
-    return Consents(listed_destinations(), base / "evenhand" / FILE)
+    return Consents(listed_key_destinations(), base / "evenhand" / FILE)
 
 
 def key_destination_of(judge: JudgeSpec) -> KeyDestination | None:
@@ -173,13 +175,13 @@ def typed_keys_of_judges(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
-            found[judge.name] = check_key_for_origin(
+            found[judge.name] = strip_and_check_key_for_origin(
                 typed[judge.name], origin_of(judge.endpoint), judge.name
             )
     return found
 
 
-def check_key_for_origin(key: TypedKey, origin: str, name: str) -> str:
+def strip_and_check_key_for_origin(key: TypedKey, origin: str, name: str) -> str:
     """Check a key and return it without surrounding white space; raise KeyRefused if it was typed
     for another origin than `origin` or is malformed. `name` is for the error message."""
     if not origin or key.origin != origin:
@@ -217,15 +219,17 @@ def allow_variable(options: argparse.Namespace) -> int:
     return 0
 
 
-def confirm_study_keys(study: Study, options: argparse.Namespace) -> None:
+def obtain_study_key_consents(study: Study, options: argparse.Namespace) -> None:
     """Obtain and store consent, by `--allow-keys` or a question on the terminal, for every pair of
     environment variable and host that a study needs and the user has not allowed yet. ConsentNeeded
     if it is refused, or if there is no terminal to ask on."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
-    confirm_judge_keys(judges, user_consents(), allowed=options.allow_keys)
+    obtain_judge_key_consents(judges, user_consents(), allowed=options.allow_keys)
 
 
-def confirm_judge_keys(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
+def obtain_judge_key_consents(
+    judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool
+) -> None:
     for pair in consents.destinations_without_consent(judges):
         if not allowed and not _ask_for_consent(pair):
             raise ConsentNeeded(

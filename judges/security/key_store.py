@@ -47,7 +47,8 @@ def key_idle_seconds() -> float:
 
 
 class SecretKey:
-    """One API key. Its repr hides the value, and the object cannot be pickled or copied."""
+    """One API key; `redact_keys` masks it in texts as long as this object exists and until
+    `discard`. Its repr hides the value, and the object cannot be pickled or copied."""
 
     __slots__ = (
         "__weakref__",
@@ -108,7 +109,7 @@ class SecretKey:
         self._value = None
         self._wholes, self._pieces = (), frozenset()
 
-    def whole_forms(self) -> tuple[str, ...]:
+    def forms_of_whole_key(self) -> tuple[str, ...]:
         """Return the forms in which a text may contain the whole key (`key_forms`); none after
         `discard`."""
         return self._wholes
@@ -122,7 +123,8 @@ class SecretKey:
         return self._wholes
 
     def mask_whole_key_in_reply(self, text: str) -> str:
-        """Mask this API key in a text that an endpoint returned, such as a reply."""
+        """Mask this API key in a text that an endpoint returned, such as a reply. A key that may be
+        an ordinary word (short or a placeholder) is not masked, and neither are parts of a key."""
         for form in self.forms_to_mask_in_replies():
             text = text.replace(form, KEY_MASK)
         return text
@@ -180,7 +182,8 @@ def strip_and_check_typed_key(value: str) -> str:
 
 @contextmanager
 def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
-    """Mask these keys in all output while the `with` block runs."""
+    """Let `redact_keys` mask these keys while the `with` block runs, and so, after
+    `install_redaction`, mask them in all output."""
     keys = [SecretKey(value) for value in values]
     try:
         yield

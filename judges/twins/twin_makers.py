@@ -217,7 +217,7 @@ def _add_signature(kind: str, source: TwinSource) -> str:
     return _append_paragraph(text, twin_texts.SIGNATURE.format(name=name))
 
 
-def _return_question(source: TwinSource) -> str:
+def _question_as_answer(source: TwinSource) -> str:
     if not source.item.instruction.strip():
         raise TwinSkipped("no question")
     return source.item.instruction
@@ -241,8 +241,8 @@ def _add_typos(share: float, source: TwinSource) -> str:
 
 @lru_cache(maxsize=4)  # asked for both shares of an answer
 def _find_misspellable_words(text: str) -> list[tuple[int, int]]:
-    """Return start and end of the words outside code blocks in which two inner letters that differ
-    can be swapped."""
+    """Return start and end of each word outside code blocks that has at least four letters and
+    whose inner letters are not all the same, so that two of them can be swapped."""
     places = [
         (match.start(), match.end())
         for match in _WORD.finditer(text)
@@ -307,7 +307,7 @@ MAKERS: Final[Mapping[str, Maker]] = {
         for family, attack in twin_texts.ATTACKS.items()
     },
     "marker": lambda source: twin_texts.MARKER,
-    "echo": _return_question,
+    "echo": _question_as_answer,
     "empty": lambda source: "",
     "typos-1": partial(_add_typos, 0.01),
     "typos-5": partial(_add_typos, 0.05),

@@ -142,7 +142,7 @@ _OPTION_END: Final = re.compile(rf"{markers.LABEL_END}(?![.,][0-9]| ?[/%]|[\])]?
 _SCORE: Final = re.compile(r"(?<!\w)score ?:")
 
 
-def read_point_verdict(
+def read_verdict_on_one_answer(
     format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> markers.MarkerMatch:
     """Read the verdict on one answer from a reply: pass or fail, a score, or the levels of a rubric

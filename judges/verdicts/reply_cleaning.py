@@ -16,9 +16,9 @@ TextEdit = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class CleanedReply:
-    """A judge's reply without reasoning blocks and Markdown emphasis. `lower` is `text` with A-Z in
-    lower case, of the same length, so that a place found in one is the same place in the other.
-    `truncated`: a reasoning block was not closed."""
+    """A judge's reply as cleaned by `clean_reply`. `lower` is `text` with A-Z in lower case, of the
+    same length, so that a place found in one is the same place in the other. `truncated`: a
+    reasoning block was not closed, and nothing was removed."""
 
     text: str
     lower: str

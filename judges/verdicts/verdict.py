@@ -76,7 +76,7 @@ def parse_verdict(
 
     def read(cleaned: CleanedReply) -> MarkerMatch:
         if arrangement is not None:
-            return point_readers.read_point_verdict(name, cleaned, scale, arrangement)
+            return point_readers.read_verdict_on_one_answer(name, cleaned, scale, arrangement)
         return (READERS.get((name, rule)) or READERS[name, "default"])(cleaned, n_options)
 
     found = read(text)

@@ -1,10 +1,11 @@
 """Test whether a judge can replace a human annotator: leave one voter out and use the judge
 instead.
 
-For every vote on a case with other voters, two shares are computed: the share of the other voters
-who agree with the voter left out, and the share who agree with the judge. Both use the same cases
-and the same other voters, so the difficulty of a case cancels. This is the alternative annotator
-test of Calderon, Reichart and Dror (2025), reported as a difference of the two shares.
+For every vote on a case (the compared answers to one item) with other voters, two shares are
+computed: the share of the other voters who agree with the voter left out, and the share who agree
+with the judge. Both use the same cases and the same other voters, so the difficulty of a case
+cancels. This is the alternative annotator test of Calderon, Reichart and Dror (2025), reported as a
+difference of the two shares.
 """
 
 from dataclasses import dataclass

@@ -140,8 +140,9 @@ def _kappa_tally(rows: pd.DataFrame, first: Ints, second: Ints) -> MeasureTally:
 def agreement_with_people_table(
     frame: pd.DataFrame, by: Sequence[str] = ("judge",)
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Return cell -> name of a measure -> estimate: agreement and κ with the people's majority,
-    with ties and without. Cells without a verdict on a case that people voted on are left out."""
+    """Return cell (values of the columns `by`) -> name of a measure -> estimate: agreement and κ
+    with the people's majority, with ties and without. Cells without a verdict on a case that people
+    voted on are left out."""
     evidence = GroupedFrame(frame, by)
     measures = (
         agreement_with_people_measure(),

@@ -333,8 +333,7 @@ def picks_as_sorted_name_indices(rows: pd.DataFrame) -> Ints:
 
 
 def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
-    """Compute the agreement among people, with which the agreement of a judge that replaces one of
-    them is compared."""
+    """Compute the agreement of people with each other from a frame, to compare a judge with it."""
     return agreement_among_votes(extract_votes(frame))
 
 

@@ -1,7 +1,7 @@
 """Records of measures of the texts of replies."""
 
 from metrics.catalogue.record import SHARE_INTERVAL, declare
-from metrics.estimation.measures import Measure, fact_tally
+from metrics.estimation.measures import Measure, reply_fact_tally
 from studies.frames.reply_facts import register_reply_fact
 from studies.texts.self_contradiction import LEAST_CHARACTERS, self_contradiction
 
@@ -21,7 +21,7 @@ SELF_CONTRADICTION = declare(
     paths=("position.*.*.self_contradiction", "position_pooled.self_contradiction"),
     better="low",
     measure=Measure(
-        "self_contradiction", "share", fact_tally(CONTRADICTS_ITSELF),
+        "self_contradiction", "share", reply_fact_tally(CONTRADICTS_ITSELF),
         empty="no replies whose reasons can be read",
     ),
     outlets=frozenset({"matrix", "card", "library", "paper"}),

@@ -46,7 +46,7 @@ def upper_error_limit(errors: int, n: int, delta: float = DELTA) -> float:
     return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, 1 - delta))
 
 
-def labels_needed(alpha: float = ALPHA, delta: float = DELTA) -> int:
+def labels_needed_without_errors(alpha: float = ALPHA, delta: float = DELTA) -> int:
     """Smallest number of labelled items that certifies an error of at most α with confidence 1 − δ
     if the judge is wrong on none of them."""
     return math.ceil(math.log(delta) / math.log1p(-alpha) - 1e-9)
@@ -70,11 +70,11 @@ def certify_share(
     `score`, `known_winner` and `items` have an entry for each labelled comparison: the score,
     positive where the judge prefers the first contestant; +1 where that one is better, else −1; the
     item. `margins` are the values of |score| to try, not chosen with the same labels. Margins that
-    decide fewer items than `labels_needed` are skipped.
+    decide fewer items than `labels_needed_without_errors` are skipped.
     """
     drawn = _draw_one_per_item(items)
     size, wrong = np.abs(score[drawn]), score[drawn] * known_winner[drawn] < 0
-    least = labels_needed(alpha, delta)
+    least = labels_needed_without_errors(alpha, delta)
     certified: tuple[float, int, int] | None = None
     limit = None
     for margin in sorted(margins, reverse=True):
@@ -109,11 +109,12 @@ def _draw_one_per_item(items: Ints) -> Ints:
     return np.sort(order[first])
 
 
-def certify_judge_share(
+def certify_share_of_raters(
     grid: order_grid.OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
-    """Certify the largest share of comparisons that one judge may decide alone, or a jury that was
-    not chosen by its agreement; `raters` are the numbers of its judges in the grid.
+    """Certify the largest share of comparisons that one judge, or a jury, may decide alone;
+    `raters` are the numbers of the judges in the grid. The jury must not have been chosen by its
+    agreement with the same labels: the certificate would then not hold.
 
     The score of a judge with graded replies is their mean over both orders; otherwise it is the sum
     of the verdicts of all judges in both orders.

@@ -363,8 +363,8 @@ def _rank_ranges(
 
 
 def corrected_ranking_section(frame: pd.DataFrame) -> Json:
-    """Return the corrected ranking of the judges' verdicts; empty if no better answer is known or
-    only people judged."""
+    """Return the ranking of the contestants, corrected for the judges' errors, as a JSON object;
+    empty if no better answer is known or only people judged."""
     if row_selection.people_mask(frame).all():
         return {}
     found = corrected_ranking(frame)

@@ -36,8 +36,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ErrorPlacement:
-    """Where one judge's right and wrong picks among N options fall: a number for each position, the
-    first position first."""
+    """Where one judge's right and wrong picks among N options fall. Each list has an entry for each
+    position, the first position first; `steps` has none for the last position."""
 
     picks: list[int]
     """Number of picks in each position, also where no right answer is known."""

@@ -116,8 +116,9 @@ def fit_jury(grid: OrderGrid, raters: Sequence[int], pairs: Sequence[str]) -> Un
 
 
 class _Cases:
-    """Comparisons with equal replies of all judges as one case; those of frequent pairs (MIN_PAIR)
-    only if they also have the same contestants."""
+    """Comparisons grouped into cases: on all comparisons of a case every judge gave the same
+    replies. Comparisons of a frequent pair of contestants (at least MIN_PAIR comparisons) form
+    cases of their own."""
 
     def __init__(self, verdicts: Floats, pairs: Sequence[str], items: Ints) -> None:
         self.judges = len(verdicts)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from metrics.estimation.measure_cube import MeasureCube, exceeds_block_size
+from metrics.estimation.measure_cube import MeasureCube, is_counted_in_blocks
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure
 from studies.domain import Estimate
 
@@ -12,13 +12,14 @@ from studies.domain import Estimate
 def estimate_all(
     measures: Iterable[Measure], frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[str, dict[CellKey, Estimate]]:
-    """Estimate the measures in every cell of `by`; returns measure name -> cell -> estimate.
+    """Estimate the measures in every cell (combination of values in the columns `by`); returns
+    measure name -> cell -> estimate.
 
     The rows are grouped once for all measures. A large frame is counted in blocks of items, which
     gives the same numbers with less memory.
     """
     wanted = list(measures)
-    if exceeds_block_size(frame):
+    if is_counted_in_blocks(frame):
         cube = MeasureCube(frame, by, wanted)
         return {measure.name: cube.by_cell(measure.name, by) for measure in wanted}
     evidence = GroupedFrame(frame, by)

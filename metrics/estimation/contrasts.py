@@ -1,6 +1,8 @@
 """Contrasts: paired differences between judges, prompts or settings on the same items.
 
-Each contrast has a raw interval and one adjusted for the whole family of comparisons.
+A cell is a combination of values in some columns, such as one judge with one prompt; a contrast
+compares two cells. Each contrast has a raw interval and one adjusted for the whole family of
+comparisons.
 """
 
 import math
@@ -306,8 +308,9 @@ def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds
 
 
 def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Contrast:
-    """Return the contrast with the raw estimate, and with an interval adjusted by the family's
-    critical value (normal quantile) `critical`."""
+    """Return the contrast: the raw estimate, and the same with an interval adjusted by the critical
+    value (normal quantile) `critical` of the family; both intervals are limited to the largest
+    possible difference."""
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))

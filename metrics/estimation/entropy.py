@@ -38,8 +38,8 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     "order" their difference, which is due to the order. An outcome is the winner or a tie. The
     values are means over the comparisons read in all their orders, at least two, with at least two
     repeats in each (noise-floor repeats are left out); unknown without such comparisons. With few
-    repeats, "order" is biased upward. The largest possible entropy is that of all winners and a
-    tie.
+    repeats, "order" is biased upward. No interval exceeds log₂(N + 1), the entropy of N winners and
+    a tie that are all equally frequent.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

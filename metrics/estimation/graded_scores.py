@@ -12,12 +12,12 @@ from metrics.estimation import intervals, prompt_kinds, row_selection
 from studies.frames.frame import NO_PICK
 
 
-def first_slot_scores(frame: pd.DataFrame) -> intervals.Floats:
+def graded_scores_for_first_slot(frame: pd.DataFrame) -> intervals.Floats:
     """Graded score of each row in favour of the first slot; nan where the reply is unusable or not
     graded."""
     score = np.full(len(frame), np.nan)
     if {"score_0", "score_1"} <= set(frame.columns):
-        score = _score_differences(frame)
+        score = _relative_score_differences(frame)
     five = prompt_kinds.five_level_mask(frame)
     if five.any():
         pick, margin = frame["pick"].to_numpy(), frame["margin"].to_numpy()
@@ -29,7 +29,7 @@ def first_slot_scores(frame: pd.DataFrame) -> intervals.Floats:
     return np.where(row_selection.usable_status_mask(frame), score, np.nan)
 
 
-def _score_differences(frame: pd.DataFrame) -> intervals.Floats:
+def _relative_score_differences(frame: pd.DataFrame) -> intervals.Floats:
     """Score of the first answer minus score of the second, divided by the range of all scores that
     the judge gave with the prompt; nan without both scores."""
     scores = frame[["score_0", "score_1"]].to_numpy(np.float64)

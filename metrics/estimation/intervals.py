@@ -275,9 +275,9 @@ def _rare_value_margins(values: Floats, items: NDArray[Any]) -> tuple[float, flo
     FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
     A sample with few such rows often shows too few of them, or too many. The shares of larger and
-    of smaller values get Wilson limits; their mean deviations count as known (if there are no
-    larger values, or no smaller ones, as that of the others). The distances to the limits are
-    combined as those of independent shares: √(a² + b²).
+    of smaller values get Wilson limits. The distances of a share to its limits are multiplied by
+    the mean deviation of its values from the most frequent one (of the other share's values, if it
+    has none), and those of the two shares are combined as √(a² + b²).
     """
     found, counts = np.unique(values, return_counts=True)
     events = len(values) - int(counts.max())

@@ -21,7 +21,7 @@ from metrics.estimation.measures import (
     GroupedFrame,
     Mask,
     Measure,
-    note_missing_order,
+    note_missing_order_if_no_data,
     sum_by_cell_item,
 )
 from studies.domain import Estimate
@@ -48,9 +48,9 @@ class MeasureCube:
     """Item totals of several measures in every cell of a frame; a cell is a combination of values
     in the columns `by`.
 
-    The estimates equal those of the measure on the frame's rows after the same filter, unless cells
-    judged in one order only are pooled with others: all verdicts of such a cell count here, while
-    the measure on the pooled rows counts only comparisons judged in all planned orders.
+    The estimates equal those of the measure on the frame's rows after the same filter. They may
+    differ if cells are pooled whose comparisons differ in their number of options, or of which only
+    some record the order.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
@@ -72,7 +72,7 @@ class MeasureCube:
         counting the frame again.
         """
         measures = [totals.measure for totals in self._totals.values()]
-        if not exceeds_block_size(frame):
+        if not is_counted_in_blocks(frame):
             return MeasureCube(frame, by, measures)
         made = MeasureCube.__new__(MeasureCube)
         made._set_cells_from_frame(frame, by)
@@ -93,7 +93,7 @@ class MeasureCube:
         unknown), from a frame; return the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
-        if exceeds_block_size(frame):
+        if is_counted_in_blocks(frame):
             columns = row_selection.columns_with_person_and_question(frame, (*by, *_ORDER_COLUMNS))
             self._flags = GroupedFrame(frame[[*dict.fromkeys(columns)]], by)
         self.by = tuple(by)
@@ -154,7 +154,7 @@ class MeasureCube:
         if measure.needs_order:
             lacking = self._groups_without_recorded_order(code, len(groups))
             found = [
-                note_missing_order(one) if off else one
+                note_missing_order_if_no_data(one) if off else one
                 for one, off in zip(found, lacking, strict=True)
             ]
         return dict(zip(groups, found[: len(groups)], strict=True))
@@ -219,7 +219,7 @@ def _sum_tally_by_cell_and_item(measure: Measure, grouped: GroupedFrame) -> _Mea
     return _MeasureTotals(measure, *sum_by_cell_item(tally), tally.statistic)
 
 
-def exceeds_block_size(frame: pd.DataFrame) -> bool:
+def is_counted_in_blocks(frame: pd.DataFrame) -> bool:
     """Whether a frame is so large that it is counted in blocks of items.
 
     Only frames of pairs with a categorical item column are counted in blocks; with more than two

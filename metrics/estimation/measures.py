@@ -2,7 +2,9 @@
 in the same way.
 
 Rows are selected (`GroupedFrame`), counted for each verdict or comparison (`MeasureTally`), and the
-counts are added up by item. Leaving out or redrawing items then needs only these totals.
+counts are added up by item. Leaving out or redrawing items then needs only these totals. An order
+set is one comparison in all its orders, at least two; it is complete if a verdict was read in each.
+Noise-floor repeats are calls repeated only to measure how much a judge varies.
 """
 
 from __future__ import annotations
@@ -182,7 +184,7 @@ def jackknife_estimate_of_measure(sums: Floats, statistic: Statistic, measure: M
 
 
 TEXT_FACT: Final = "text_fact"
-"""Attribute of a tally made by `fact_tally`: the column of the frame that it counts."""
+"""Attribute of a tally made by `reply_fact_tally`: the column of the frame that it counts."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class Measure:
 
     @property
     def reads_texts(self) -> bool:
-        """Whether the measure counts a fact about the texts of replies (`fact_tally`)."""
+        """Whether the measure counts a fact about the texts of replies (`reply_fact_tally`)."""
         return hasattr(self.tally, TEXT_FACT)
 
     def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float:
@@ -246,7 +248,7 @@ class Measure:
             ]
         if self.needs_order:
             estimates = [
-                note_missing_order(one) if orderless else one
+                note_missing_order_if_no_data(one) if orderless else one
                 for one, orderless in zip(estimates, grouped.unknown_order_cells, strict=True)
             ]
         # A frame without rows has no cells, yet one (empty) estimate is always made.
@@ -279,7 +281,7 @@ class Measure:
         )
 
 
-def note_missing_order(estimate: Estimate) -> Estimate:
+def note_missing_order_if_no_data(estimate: Estimate) -> Estimate:
     """Return an estimate without data with the note that the shown order is not recorded, in place
     of its own note; any other estimate unchanged."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
@@ -306,7 +308,7 @@ def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
     return MeasureTally(rows, np.stack(full, axis=1))
 
 
-def fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
+def reply_fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     """Return a function that tallies a fact about replies (`studies/frames/reply_facts.py`): the
     share, or mean, of its values over all replies that have one, except noise-floor repeats. The
     tally is empty for frames without the column."""

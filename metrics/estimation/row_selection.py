@@ -56,15 +56,16 @@ def usable_status_mask(frame: pd.DataFrame) -> Mask:
     return np.array([*usable, False], np.bool_)[codes]  # code -1: no status
 
 
-def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
+def select_readable_without_noise(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows with a usable status, without noise-floor repeats (calls repeated only to measure
     noise)."""
     return select_rows(frame, usable_status_mask(frame) & ~frame["noise"].to_numpy())
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable rows whose verdict is a slot or a tie; rows with scores only are left out."""
-    rows = select_readable(frame)
+    """Rows with a usable verdict for a slot or a tie, without noise-floor repeats; rows with scores
+    only are left out."""
+    rows = select_readable_without_noise(frame)
     return select_rows(rows, rows["pick"] != NO_PICK)
 
 

@@ -47,7 +47,7 @@ class ScoreScale:
         return next(usual, (-math.inf, math.inf))
 
     @property
-    def widest(self) -> float:
+    def largest_distance(self) -> float:
         """Limit of the distance of two scores; infinite if the scale is neither known nor usual."""
         return self.ends[1] - self.ends[0]
 
@@ -87,12 +87,14 @@ class ScoreScale:
         """Estimate the mean of distances |score − score|, or of other values from 0 to the span,
         clustered by item."""
         most = self.span if math.isfinite(self.low) else math.inf
-        return self._estimate_mean(values, items, (0.0, most), (0.0, self.widest))
+        return self._estimate_mean(values, items, (0.0, most), (0.0, self.largest_distance))
 
     def mean_difference(self, values: Floats, items: Ints) -> Estimate:
         """Estimate the mean of signed differences of two scores, clustered by item."""
         most = self.span if math.isfinite(self.low) else math.inf
-        return self._estimate_mean(values, items, (-most, most), (-self.widest, self.widest))
+        return self._estimate_mean(
+            values, items, (-most, most), (-self.largest_distance, self.largest_distance)
+        )
 
     def _estimate_mean(
         self,

@@ -89,8 +89,8 @@ def pass_fail_rates_by(
 def _pass_fail_rows_by(
     frame: pd.DataFrame, rater: tuple[str, str], column: str
 ) -> dict[str, pass_fail.PassFailRows]:
-    """Return the pass/fail verdicts of one judge and prompt by the values of a column, without
-    noise-floor repeats."""
+    """Return, by value of the column, the pass/fail verdicts of one judge and prompt, without
+    noise-floor repeats (calls made only to measure noise)."""
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
     mask = pass_fail_mask(frame) & ~noise & (judge == rater[0]) & (prompt == rater[1])

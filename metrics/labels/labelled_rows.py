@@ -1,4 +1,7 @@
-"""Verdicts on single answers with the labels of the answers, by judge and prompt."""
+"""Verdicts on single answers with the labels of the answers, by judge and prompt.
+
+Noise-floor repeats are calls repeated only to measure how much a judge varies.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -98,7 +98,9 @@ def _rank_by_pass_rate(
     rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
     if overall.may_reverse_ranking:
-        true = {who: _append_note(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates}
+        true = {
+            who: _append_note_if_known(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates
+        }
     else:
         true = _correct_with_pooled_labels({who: rows[who] for who in rates}, overall)
     if all(one.value is not None for one in true.values()):
@@ -137,15 +139,15 @@ def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason:
         return unknown_estimate(reason)
     corrected = corrected_pass_rate(unlabelled, labelled)
     if not rates.confusion.total:
-        return _append_note(corrected, SHARED_NOTE)
+        return _append_note_if_known(corrected, SHARED_NOTE)
     part = rates.confusion.total / len(rows.usable.verdict)
     pooled = combine_independent(
         [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
     )
-    return _append_note(clip_share(pooled), SHARED_NOTE)
+    return _append_note_if_known(clip_share(pooled), SHARED_NOTE)
 
 
-def _append_note(estimate: Estimate, note: str) -> Estimate:
+def _append_note_if_known(estimate: Estimate, note: str) -> Estimate:
     if estimate.value is None:
         return estimate
     return Estimate(

@@ -104,7 +104,7 @@ def point_remedies(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
 
 class _RaterVerdicts:
     """Verdicts of one judge and prompt on labelled answers, as one table row per answer and
-    arrangement."""
+    arrangement (order in which the prompt lists options and criteria)."""
 
     def __init__(self, rows: pd.DataFrame, kind: Kind) -> None:
         self.kind = kind
@@ -124,9 +124,9 @@ class _RaterVerdicts:
             [main[key] for key in keys]
         ).mean()  # fmt: skip
         self.orders = len(main[["options", "criteria"]].drop_duplicates())
-        self.cells = self._keep_complete_answers_if_enough(cells)
+        self.cells = self._set_orders_and_select_answers(cells)
 
-    def _keep_complete_answers_if_enough(self, cells: pd.DataFrame) -> pd.DataFrame:
+    def _set_orders_and_select_answers(self, cells: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the answers that were judged in every arrangement.
 
         If these are less than the share MIN_COMPLETE of all answers, all rows are returned, and

@@ -1,4 +1,8 @@
-"""Tables of usable verdicts on one answer, with the arrangement of options and criteria."""
+"""Tables of usable verdicts on one answer, with the arrangement of options and criteria.
+
+An arrangement is the order in which a prompt lists them. Noise-floor repeats are calls repeated
+only to measure how much a judge varies.
+"""
 
 from typing import Final
 

@@ -98,10 +98,14 @@ def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Est
     The limits are those of Lang and Reiczigel (2014), which stay valid with few labels; sample
     sizes are effective ones, clustered by item.
     """
-    observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
+    observed, n = _share_and_effective_size(unlabelled.verdict == PASS, unlabelled.item)
     good, bad = labelled.label == PASS, labelled.label == FAIL
-    sensitivity, n_good = _share_and_size(labelled.verdict[good] == PASS, labelled.item[good])
-    specificity, n_bad = _share_and_size(labelled.verdict[bad] == FAIL, labelled.item[bad])
+    sensitivity, n_good = _share_and_effective_size(
+        labelled.verdict[good] == PASS, labelled.item[good]
+    )
+    specificity, n_bad = _share_and_effective_size(
+        labelled.verdict[bad] == FAIL, labelled.item[bad]
+    )
     value = (observed + specificity - 1) / (sensitivity + specificity - 1)
     low, high = _lang_reiczigel_limits((observed, n), (sensitivity, n_good), (specificity, n_bad))
     found = Estimate(
@@ -117,7 +121,7 @@ def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Est
     return clip_share(found)
 
 
-def _share_and_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
+def _share_and_effective_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
     """Return the share of successes and the effective sample size, clustered by item."""
     counted = np.stack([successes.astype(np.float64), np.ones(len(item))], axis=1)
     _, sums = sum_by_item(counted, item)

@@ -237,13 +237,13 @@ class VerificationArrays:
 def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
-    """Summarise the checks in which people said whether an answer follows the instruction; empty
+    """Summarise people's checks of single answers (follows the instruction, fault, harmful); empty
     without checks.
 
-    "all" and "contestants": share of answers that follow it, in all and by contestant; "verifiers":
-    agreement of the people who checked. "judges" and "people": how often the judges, and people's
-    votes, prefer the answer that follows the instruction, and how often they tie, on the pairs of
-    which only one answer does; "people" is left out if nobody voted on such a pair.
+    "all" and "contestants": shares of the checks with each result, in all and by contestant;
+    "verifiers": agreement of the people who checked. "judges" and "people": how often the judges,
+    and people's votes, prefer the answer that follows the instruction, and how often they tie, on
+    the pairs of which only one answer does; "people" is left out if nobody voted on such a pair.
     """
     verified = VerificationArrays(checks)
     if not len(verified):

@@ -39,9 +39,10 @@ class PeerAgreement:
     person.
 
     `own` sums, over `n` comparisons, the share of the others who agree with the person. `rest`
-    sums, over `m` comparisons, the share of pairs of others who agree with each other. `pairs`
-    is the sample size of `rest`: the largest number of pairs of others such that no voter is in
-    two pairs of the same comparison.
+    sums, over `m` comparisons, the share of pairs of others who agree with each other. `pairs` is
+    the sample size of `rest`: a number of pairs of others such that no voter is in two pairs of the
+    same comparison. It is the largest such number, or `m` for a person with fewer than
+    MIN_SAME_CASES comparisons with three or more votes.
     """
 
     own: Floats

@@ -138,7 +138,7 @@ def content_and_position_table(frame: pd.DataFrame) -> pd.DataFrame:
     contestant first, ℓ₂ that in the other order; content = (ℓ₁ − ℓ₂)/2, position = (ℓ₁ + ℓ₂)/2.
     Repeats are averaged.
     """
-    rows = row_selection.select_pairs(row_selection.select_readable(frame))
+    rows = row_selection.select_pairs(row_selection.select_readable_without_noise(frame))
     if "p_0" not in rows or "p_1" not in rows:
         return rows.iloc[:0].assign(content=0.0, position=0.0)
     rows = row_selection.select_rows(rows, rows["p_0"].notna() & rows["p_1"].notna())

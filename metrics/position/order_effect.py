@@ -133,7 +133,7 @@ REPEAT_MEMORY: Final = Measure(
 )
 
 
-def repeat_similarity(frame: pd.DataFrame) -> Estimate:
+def consecutive_repeat_similarity(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of differing verdicts among repeats at least two apart minus that among
     consecutive repeats, where a call has three repeats or more (noise-floor repeats left out). It
     is 0 for independent replies, and positive if a reply depends on the one before it."""
@@ -143,5 +143,5 @@ def repeat_similarity(frame: pd.DataFrame) -> Estimate:
 def order_effect(frame: pd.DataFrame) -> Estimate:
     """Estimate the disagreement of single replies between orders minus that of repeats in the same
     order, over comparisons read in all their orders with repeats in at least one; noise-floor
-    repeats included."""
+    repeats (calls made only to measure noise) included."""
     return ORDER_EFFECT.estimate(frame)

@@ -1,5 +1,7 @@
-"""Significance tests of position bias: under the null hypothesis, verdicts depend on content
-only."""
+"""Significance tests of position bias: under the null hypothesis, verdicts depend on content only.
+
+An order set is one comparison in all its orders; it is complete if a verdict was read in each.
+"""
 
 import math
 from collections.abc import Iterable, Sequence

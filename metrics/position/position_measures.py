@@ -1,6 +1,7 @@
 """Position bias measures: slot shares, consistency, flips and their direction, chance levels.
 
 An order set is one comparison in all its orders; it is complete if a verdict was read in each.
+Noise-floor repeats are calls repeated only to measure how much a judge varies.
 """
 
 import math
@@ -81,13 +82,13 @@ EXPECTED_CONSISTENCY: Final = Measure(
 CONSISTENCY_KAPPA: Final = Measure(
     "kappa",
     "kappa",
-    tallies.kappa_tally,
+    tallies.consistency_kappa_tally,
     "other",
     (-math.inf, 1),
     NO_SETS_NOTE,
     needs_order=True,
-    interval=tallies.estimate_kappa,
-    effect=tallies.kappa_range,
+    interval=tallies.estimate_consistency_kappa,
+    effect=tallies.consistency_kappa_range,
 )
 NOISE_FLOOR: Final = Measure(
     "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True

@@ -1,6 +1,8 @@
 """Counts of verdicts, order sets and repeats (tallies) from which position measures are estimated.
 
-An order set is one comparison in all its orders; it is complete if a verdict was read in each.
+An order set is one comparison in all its orders; it is complete if a verdict was read in each. A
+cell is a part of the frame for which a measure is estimated, such as one judge with one prompt.
+Noise-floor repeats are calls repeated only to measure how much a judge varies.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ def flip_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def two_order_sets(grouped: GroupedFrame) -> pd.DataFrame:
-    """Complete order sets of pairs in exactly two orders: `lean` is 0 exactly without a flip."""
+    """Complete order sets of pairs in exactly two orders. In them, the column `lean` is 0 if the
+    pair did not flip, and differs from 0 if it did."""
     sets = grouped.order_sets
     return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
 
@@ -163,7 +166,7 @@ def _consistency_kappa(totals: Floats) -> Floats:
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
-def kappa_range(totals: Floats) -> float:
+def consistency_kappa_range(totals: Floats) -> float:
     """Difference of κ between full consistency and none: 1/(1 − chance), from the totals of
     `chance_consistency`."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
@@ -173,13 +176,14 @@ FEW_FLIPS = 5
 """Number of flips below which the jackknife interval of κ is too narrow and is widened."""
 
 
-def estimate_kappa(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate κ with a jackknife interval over items, widened if few order sets flip."""
+def estimate_consistency_kappa(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """Estimate κ of consistency (consistency above chance) with a jackknife interval over items,
+    widened if few order sets flip."""
     got = jackknife_estimate_of_measure(sums, statistic, measure)
     return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
-def kappa_tally(grouped: GroupedFrame) -> MeasureTally:
+def consistency_kappa_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return the counts from which the chance-corrected consistency κ is computed, of complete
     order sets of N options in N orders."""
     return replace(_tally_fully_rotated_sets(grouped), statistic=_consistency_kappa)

@@ -126,14 +126,14 @@ def correlate_benchmarks(
     return {
         "spearman": _correlation_estimate(
             spearman_correlation(a, b),
-            _row_correlations(_row_ranks(a[drawn]), _row_ranks(b[drawn])),
+            _correlations_of_varying_rows(_row_ranks(a[drawn]), _row_ranks(b[drawn])),
             len(a),
             "rho",
             note,
         ),
         "r2": _correlation_estimate(
             None if linear is None else linear**2,
-            _row_correlations(a[drawn], b[drawn]) ** 2,
+            _correlations_of_varying_rows(a[drawn], b[drawn]) ** 2,
             len(a),
             "R²",
             note,
@@ -145,7 +145,7 @@ def _row_ranks(values: Floats) -> Floats:
     return np.asarray(stats.rankdata(values, axis=1), np.float64)
 
 
-def _row_correlations(first: Floats, second: Floats) -> Floats:
+def _correlations_of_varying_rows(first: Floats, second: Floats) -> Floats:
     """Pearson's correlation of each row of `first` with the same row of `second` (a bootstrap
     round); rows without variation are left out."""
     first = first - first.mean(axis=1, keepdims=True)

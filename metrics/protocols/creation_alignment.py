@@ -1,6 +1,7 @@
 """Distance of a judge's scores (−2…2) from people's: MAE and Consistency (Creation-MMBench F.2).
 
-MAE is the mean absolute error, Consistency the share of differences of at most 1.
+MAE is the mean absolute error, Consistency the share of differences of at most 1. A case is a pair
+of answers to one item.
 """
 
 from dataclasses import dataclass

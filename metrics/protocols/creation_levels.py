@@ -142,7 +142,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
     rows = row_selection.select_rows(
         row_selection.select_pairs(frame), row_selection.select_pairs(frame)["pick"] == NO_PICK
     )
-    rows = row_selection.select_readable(rows)
+    rows = row_selection.select_readable_without_noise(rows)
     if len(columns) < 2 or len(rows) == 0:
         return {}
     names = row_selection.contestants(rows)
@@ -194,7 +194,7 @@ def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
     mean score; empty without ratings. Pass/fail verdicts are not ratings; their rates are in a
     separate section. If several judges gave the ratings, a note states that they are pooled."""
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
-    rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
+    rows = row_selection.select_readable_without_noise(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:
         return {}
     prompt = rows["prompt"].astype(str).to_numpy()

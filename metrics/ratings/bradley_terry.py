@@ -155,9 +155,13 @@ class Leaderboard:
         if self.covariance is not None and not self.regularised:
             error = math.sqrt(max(float(self.covariance[row, row]), 0.0))
         value = START_RATING + ELO_PER_LOGIT * float(self.theta[row])
-        return self._to_elo(value, error, int(self.matches[row]), regularised=self.regularised)
+        return self._elo_estimate(
+            value, error, int(self.matches[row]), regularised=self.regularised
+        )
 
-    def _to_elo(self, value: float, error: float | None, n: int, *, regularised: bool) -> Estimate:
+    def _elo_estimate(
+        self, value: float, error: float | None, n: int, *, regularised: bool
+    ) -> Estimate:
         """Build an estimate in Elo from a value, with the t interval of its standard error (in
         logits) if that is known and not zero."""
         flat = error is not None and error < NO_SPREAD_LOGITS and len(self.names) > 1
@@ -185,7 +189,7 @@ class Leaderboard:
             return self._one_sided_gap(i, j, n)
         value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
         error = None if self._gap_errors is None else float(self._gap_errors[i, j])
-        return self._to_elo(value, error, n, regularised=False)
+        return self._elo_estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, above: int, below: int, n: int) -> Estimate:
         """Estimate a gap that has only one limit, because a chain of wins leads from one contestant

@@ -1,5 +1,8 @@
 """Online Elo passes computed in parallel: one column for each order of the battles. A step plays
-the next battle of every order."""
+the next battle of every order.
+
+Plan order is the order of the rows in the frame.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Online Elo: ratings, their curve over the battles, and their dependence on the order of items."""
+"""Online Elo: ratings, their curve over the battles, and their dependence on the order of items.
+
+Plan order is the order of the rows in the frame.
+"""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -17,7 +17,7 @@ import numpy as np
 
 from metrics.estimation.intervals import Floats, jackknife_estimate
 from metrics.estimation.measures import first_over_last
-from metrics.remedies.recommendation import SAME_PRICE, held_out_credits, is_above_zero
+from metrics.remedies.recommendation import SAME_PRICE, held_out_credits, interval_is_above_zero
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy
 from metrics.remedies.rule_sets import SINGLE, Rule, one_call_rule
 from metrics.remedies.rule_table import credit_totals
@@ -54,8 +54,10 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _PlanOption:
-    """A rule that may enter the plan. `credits` has the credit of each item by the rule that was
-    best on other items; `advised` is the rater for which the rule is recommended, else None."""
+    """A rule that may enter the plan. `credits` has the credit (1 if right, ½ if undecided, 0 if
+    wrong), summed over the comparisons of each item, of the rule that was best on other items;
+    `advised` is the rater (index of a judge and prompt) for which the rule is recommended, else
+    None."""
 
     rule: Rule
     cost: float
@@ -182,7 +184,7 @@ def _is_next_step(study: RemedyStudy, option: _PlanOption, previous: _PlanOption
     is the rule recommended for the judge whose single call is the last step."""
     if option.advised is not None and option.advised == _rater_of_single_call(study, previous):
         return True
-    return is_above_zero(_mean_credit(study, option.credits - previous.credits))
+    return interval_is_above_zero(_mean_credit(study, option.credits - previous.credits))
 
 
 def _rater_of_single_call(study: RemedyStudy, option: _PlanOption) -> int | None:

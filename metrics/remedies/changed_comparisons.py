@@ -1,5 +1,5 @@
-"""Comparisons on which a remedy earns another credit than the rule "one call" (the verdict of a
-single call of the judge)."""
+"""Comparisons on which a remedy earns another credit (1 if right, ½ if undecided, 0 if wrong) than
+the rule "one call" (the verdict of a single call of the judge)."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,9 @@ def rule_key(rule: rule_sets.Rule) -> str:
     return JUDGE_SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 
 
-def changed_rows_mask(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
+def rows_changed_by_rule_mask(
+    frame: pd.DataFrame, judge: str, prompt: str, key: str
+) -> row_selection.Mask:
     """Mask of the judge's rows on comparisons for which a rule's credit differs from that of the
     rule "one call".
 

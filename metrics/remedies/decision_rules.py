@@ -202,7 +202,9 @@ def decide_by_judge_in_turn(verdicts: Sequence[Values]) -> Decisions:
 # -- judges and people -----------------------------------------------------------------------------
 
 
-def send_share_to_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
+def decide_with_share_sent_to_people(
+    verdicts: Values, votes: tuple[Floats, Floats], share: float
+) -> Decisions:
     """Decide by the sum of both orders, except for a `share` of the comparisons: these are decided
     by one human vote. Comparisons whose two verdicts differ are sent to people first.
 

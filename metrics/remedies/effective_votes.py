@@ -17,7 +17,7 @@ def effective_votes(grid: order_grid.OrderGrid, raters: Sequence[int]) -> Estima
     between the errors of two judges; at most n, because a negative r can be random variation. The
     interval is limited to 0 … n."""
     n = len(raters)
-    got = _estimate_from_errors(
+    got = _estimate_from_error_correlation(
         grid, raters, lambda r: votes_from_correlation(n, r), "votes", (0.0, n)
     )
     value, low, high = (
@@ -32,7 +32,7 @@ def votes_from_correlation(judges: int, correlation: Floats) -> Floats:
     return safe_divide(judges, np.maximum(1 + (judges - 1) * correlation, 0.5))
 
 
-def _estimate_from_errors(
+def _estimate_from_error_correlation(
     grid: order_grid.OrderGrid,
     raters: Sequence[int],
     convert: Callable[[Floats], Floats],

@@ -97,7 +97,7 @@ class OrderGrid:
         )
 
 
-def empty_grid(items: Ints, row: Ints) -> OrderGrid:
+def grid_without_verdicts(items: Ints, row: Ints) -> OrderGrid:
     """Build a grid without verdicts, for choices among more than two options. Their decisions are
     coded as "first" if right and "second" if wrong, so the grid needs no verdicts."""
     n = len(items)
@@ -156,7 +156,7 @@ def build_order_grid(
         rows.people if source == PEOPLE else np.zeros_like(rows.people),
         _recorded_winners(rows, recorded=source == DESIGN or not rows.people.any()),
     )
-    graded = _graded_signs(rows)
+    graded = _signed_graded_scores(rows)
     usable = row_selection.usable_status_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
     signs = np.where(np.isnan(signs), np.sign(graded), signs)
     judged = judged[usable[judged]]
@@ -228,10 +228,10 @@ def _recorded_winners(rows: _PairRows, *, recorded: bool) -> Floats:
     return np.where(recorded & ~rows.people, slot * rows.order_sign, 0.0)
 
 
-def _graded_signs(rows: _PairRows) -> Floats:
+def _signed_graded_scores(rows: _PairRows) -> Floats:
     """Graded score of each row, positive for the contestant whose name sorts first; nan without a
     graded reply."""
-    return graded_scores.first_slot_scores(rows.frame) * rows.order_sign
+    return graded_scores.graded_scores_for_first_slot(rows.frame) * rows.order_sign
 
 
 def _raters_and_row_indices(

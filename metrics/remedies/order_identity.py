@@ -1,10 +1,10 @@
-"""Credit of decision rules by the two verdicts of a comparison, which explains why a second order
-gains little.
+"""Credit of decision rules (1 if right, ½ if undecided, 0 if wrong) by the two verdicts of a
+comparison, which explains why a second order gains little.
 
-With half credit, adding up both orders (`pool`) earns on average the same as one call (`single`),
-except where exactly one of the two verdicts is a tie. If, of n comparisons, r have a tie and a
-right verdict and w a tie and a wrong verdict, pool − single = (r − w)/(4 n). For the rule `agree`
-(decide only if both orders agree) the difference is (w − r)/(4 n).
+Adding up both orders (`pool`) earns on average the same credit as one call (`single`), except where
+exactly one of the two verdicts is a tie. If, of n comparisons, r have a tie and a right verdict and
+w a tie and a wrong verdict, pool − single = (r − w)/(4 n). For the rule `agree` (decide only if
+both orders agree) the difference is (w − r)/(4 n).
 """
 
 from __future__ import annotations

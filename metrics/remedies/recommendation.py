@@ -1,8 +1,9 @@
 """Recommended remedy of a judge, with a gain corrected for choosing the best of many rules.
 
-The price of a rule is its number of judge calls per comparison. For each price, the best rule up to
-this price is chosen on half of the items, and its gain over one call is measured on the other half;
-the mean over several random halves, with both halves exchanged, is the *held-out* gain.
+The price of a rule is its number of judge calls per comparison, its credit 1 where it is right, ½
+where it does not decide, 0 where it is wrong. For each price, the best rule up to this price is
+chosen on half of the items, and its gain in credit over one call is measured on the other half; the
+mean over several random halves, with both halves exchanged, is the *held-out* gain.
 """
 
 from collections.abc import Sequence
@@ -81,9 +82,9 @@ def recommend(
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
     prices = held_out_gains(grid, [*candidates, *more_rules], rng)
     helped = any(
-        is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
+        interval_is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
     )
-    chosen = next((one for one in prices if helped and is_above_zero(one.gain)), None)
+    chosen = next((one for one in prices if helped and interval_is_above_zero(one.gain)), None)
     coin = _interval_covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
     sentence = (
@@ -94,7 +95,7 @@ def recommend(
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
-def is_above_zero(estimate: Estimate | None) -> bool:
+def interval_is_above_zero(estimate: Estimate | None) -> bool:
     """Whether the whole interval of an estimate lies above zero."""
     return estimate is not None and estimate.low is not None and estimate.low > 0
 
@@ -117,10 +118,10 @@ def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> st
         if coin
         else "no difference to one call is significantly above zero"
     )
-    return f"No remedy was shown to help {judge}: {reason}.{power_text(table)}"
+    return f"No remedy was shown to help {judge}: {reason}.{small_gain_detection_text(table)}"
 
 
-def power_text(table: Sequence[RuleEstimate]) -> str:
+def small_gain_detection_text(table: Sequence[RuleEstimate]) -> str:
     """Sentence on how often a gain of SMALL_GAIN would have been found, by the intervals of the
     rule with the highest agreement. Rules that ask people, or lack replies on some comparisons, do
     not count. Empty if none of the others has intervals and decides differently from one call."""

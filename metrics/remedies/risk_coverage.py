@@ -1,4 +1,8 @@
-"""Risk-coverage curve: share of right decisions among decided comparisons, by share decided."""
+"""Risk-coverage curve: share of right decisions among decided comparisons, by share decided.
+
+A rater is a judge with a prompt. A graded score, from −1 to 1, states how strongly a reply prefers
+one answer.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

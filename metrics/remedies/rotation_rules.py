@@ -9,7 +9,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, safe_divide
 from metrics.remedies.decision_rules import Decisions
-from metrics.remedies.order_grid import OrderGrid, empty_grid
+from metrics.remedies.order_grid import OrderGrid, grid_without_verdicts
 from metrics.remedies.rule_sets import SINGLE, Rule
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
 from studies.domain import Rater
@@ -18,8 +18,8 @@ from studies.frames.frame import TIE
 
 @dataclass(frozen=True, eq=False)
 class _OrderSets:
-    """Choices in complete order sets of more than two options: by row, the order set (`group`), the
-    chosen and the best option."""
+    """Choices in complete order sets (comparisons read in all their orders) of more than two
+    options: by row, the order set (`group`), the chosen and the best option."""
 
     rows: pd.DataFrame
     group: Ints
@@ -76,7 +76,7 @@ def _estimate_rotation_rules(
 
 def _grid_without_verdicts(sets: _OrderSets) -> OrderGrid:
     items = row_selection.item_codes(sets.rows)[sets.first_row_of_each_set]
-    return empty_grid(items, sets.first_row_of_each_set)
+    return grid_without_verdicts(items, sets.first_row_of_each_set)
 
 
 def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:

@@ -1,5 +1,8 @@
-"""Remedies that can be computed from stored verdicts in both orders, for one judge or for a
-jury."""
+"""Remedies that can be computed from stored verdicts in both orders, for one judge or for a jury.
+
+A rater is a judge with a prompt. A graded reply also states how strongly it prefers an answer, by
+probabilities, levels or scores.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,9 +76,11 @@ def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
 
 def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
     """Build the rule that sends a share of the comparisons to people
-    (`send_share_to_people`)."""
+    (`decide_with_share_sent_to_people`)."""
     assert grid.votes is not None
-    decisions = decision_rules.send_share_to_people(grid.verdicts[rater], grid.votes, share)
+    decisions = decision_rules.decide_with_share_sent_to_people(
+        grid.verdicts[rater], grid.votes, share
+    )
     name = grid.raters[rater]
     return Rule(
         f"ask-people({share:g})",

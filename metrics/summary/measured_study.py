@@ -56,9 +56,10 @@ class MeasuredStudy:
     def from_rows(
         cls, frame: pd.DataFrame, name: str, items: Iterable[Item], remedies: RemedyInputs
     ) -> MeasuredStudy:
-        """Build a study from all its rows, those that show a twin among them, and its items."""
-        twins = twin_rows.select_twin_rows(frame, "only")
-        own = twin_rows.select_twin_rows(frame, "without")
+        """Build a study from all its rows, including those that show a twin (an answer with one
+        change), and from its items."""
+        twins = twin_rows.filter_rows_by_twins(frame, "only")
+        own = twin_rows.filter_rows_by_twins(frame, "without")
         return cls(
             own, name, remedies=remedies, twins=twins, styles=count_style_marks_by_answer(items)
         )
@@ -100,7 +101,7 @@ def read_results(
         raise ValueError(f"no such file: {path}; name a store or a CSV of battles")
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a store or a CSV of battles")
-    if is_store(path):
+    if is_sqlite_file(path):
         return read_stored_study(path, study, juries)
     if _has_label_columns(path):
         return _read_verdicts_and_labels(path)
@@ -110,7 +111,7 @@ def read_results(
     return MeasuredStudy(frame, remedies=inputs, unused_columns=unused)
 
 
-def is_store(path: Path) -> bool:
+def is_sqlite_file(path: Path) -> bool:
     """Whether a file is an SQLite database."""
     with path.open("rb") as file:
         return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
@@ -140,7 +141,7 @@ def read_stored_study(
         return MeasuredStudy(
             frame,
             name,
-            planned=store.count_calls_without_twins(name),
+            planned=store.count_asks_without_twins(name),
             combine=counting_rules.counting_rule_of_remedy_or_same(spec.combine),
             unreadable=cast(counting_rules.UnreadableRule, spec.unreadable),
             checks=current_checks(store, name),

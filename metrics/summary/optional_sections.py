@@ -96,7 +96,7 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     return fit_choice_model(frame, min_options=3).strength if (frame["options"] > 2).any() else {}
 
 
-def _position_effects(frame: pd.DataFrame) -> Json:
+def _choice_position_and_label_effects(frame: pd.DataFrame) -> Json:
     """Return number of options -> effect of each position and, if it was estimated, "labels" ->
     effect of each label, for choices among more than two options; empty without such choices."""
     if not (frame["options"] > 2).any():
@@ -273,8 +273,9 @@ def _people_length_section(frame: pd.DataFrame) -> Json:
 
 
 def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
-    """Return the preference of judges for models of their own family, relative to people, as a term
-    of a Bradley–Terry model, and relative to outsiders; empty if no families are recorded."""
+    """Return the preference of judges for models of their own family in three ways: relative to
+    people, as a term of a Bradley–Terry model, and relative to judges of other families; empty if
+    no families are recorded."""
     if "family" not in frame:
         return {}
     return {
@@ -360,7 +361,7 @@ Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "grade": _grade_section,
     "strength": _option_strengths,
-    "places": _position_effects,
+    "places": _choice_position_and_label_effects,
     "error_placement": error_placement.error_placement_section,
     "reward": _reward_section,
     "levels": _five_level_section,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metrics.error_models.certified_share import certify_judge_share
+from metrics.error_models.certified_share import certify_share_of_raters
 from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
@@ -62,7 +62,7 @@ def remedy_section(
     section["identity"] = _by_rater(study, partial(_order_patterns, study))
     if study.grid.size <= MAX_SELECTED:
         section["risk"] = _by_rater(study, study.risk_curve)
-    section["certified"] = _by_rater(study, lambda one: certify_judge_share(study.grid, [one]))
+    section["certified"] = _by_rater(study, lambda one: certify_share_of_raters(study.grid, [one]))
     section["juries"] = _juries_section(study, inputs)
     advice = _by_rater(study, lambda one: recommendation_as_json(study.advice(one)))
     section["recommendations"] = advice
@@ -213,7 +213,7 @@ def _jury_as_json(
     if (
         not picked
     ):  # a jury chosen by its agreement would be certified with the labels that chose it
-        found["certified"] = certify_judge_share(study.grid, raters)
+        found["certified"] = certify_share_of_raters(study.grid, raters)
     return {**found, "effective_votes": effective_votes(study.grid, raters)}
 
 

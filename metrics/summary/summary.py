@@ -75,7 +75,8 @@ def summarise_frame(
     - `quick`: online Elo is played once, in plan order, without range and interval.
     - `checks` (people's verifications, by item): "verification".
     - `remedies`: facts about the study for "remedies", a section if better answers are known.
-    - `twins` (rows that show a twin): "twins"; `styles` (style of the answers): "style".
+    - `twins` (rows that show a twin, an answer with one change): "twins".
+    - `styles` (style of the answers): "style".
 
     If answers are suspected of injection, "without_suspects" has the numbers without them.
     """
@@ -154,7 +155,7 @@ def _pooled_summary(
         "win_rate": to_plain_data(win_rates.win_rate(judged)),
         "head_to_head": to_plain_data(win_rates.head_to_head(judged)),
         "position": _position_section(frame, rng),
-        "position_pooled": _pooled_position(judged),
+        "position_pooled": _pooled_position_measures(judged),
     }
     for name, part in OPTIONAL_SECTIONS.items():
         value = part(frame if name in WITH_PEOPLE else judged)
@@ -171,7 +172,7 @@ def _pooled_summary(
             by: {name: [_contrast_as_json(one) for one in lines] for name, lines in each.items()}
             for by, each in families.items()
         }
-    result["counts"] = status_counts(frame, planned)
+    result["counts"] = call_and_item_counts(frame, planned)
     return result
 
 
@@ -261,7 +262,9 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
         values |= {name: to_plain_data(got[key]) for name, got in bounds.items()}
         values["position_term"] = to_plain_data(position_term(rows))
         values["flips"] = position_measures.flip_counts(rows)
-        values["tests"] = to_plain_data(order_tests.flip_tests(rows) | _option_tests(rows, rng))
+        values["tests"] = to_plain_data(
+            order_tests.flip_tests(rows) | _permutation_tests_of_many_options(rows, rng)
+        )
         values["slots"] = {
             str(n): position_measures.slot_counts(rows, n) for n in _numbers_of_options(rows)
         }
@@ -272,7 +275,7 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     return nested
 
 
-def _pooled_position(judged: pd.DataFrame) -> Json:
+def _pooled_position_measures(judged: pd.DataFrame) -> Json:
     """Return the position measures of all judges and prompts together; empty without verdicts."""
     rows = row_selection.select_rows(judged, ~pass_fail_mask(judged))
     if not len(rows):
@@ -285,7 +288,9 @@ def _numbers_of_options(rows: pd.DataFrame) -> list[int]:
     return sorted({int(n) for n in rows["options"] if n > 1})
 
 
-def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
+def _permutation_tests_of_many_options(
+    rows: pd.DataFrame, rng: np.random.Generator
+) -> dict[str, order_tests.OrderTest]:
     """Run the permutation test for each number of options above two ("permutation_3", …); empty if
     all rows have at most two options."""
     return {
@@ -343,7 +348,7 @@ def _contrast_as_json(contrast: Contrast) -> Json:
     }
 
 
-def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
+def call_and_item_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
     """Count planned calls (`planned`, default: the rows of the frame), rows, noise-floor repeats,
     items, and rows by status."""
     found = frame["status"].value_counts()

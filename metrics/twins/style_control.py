@@ -100,7 +100,7 @@ class StyleFit:
     items: Ints
 
 
-def read_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
+def extract_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
     """Take the battles of a frame whose two answers are in `styles`, with their style
     differences."""
     rows = row_selection.select_picks(row_selection.select_pairs(frame))
@@ -299,12 +299,12 @@ def style_section(frame: pd.DataFrame, styles: Styles) -> Json:
         return {}
     human = row_selection.people_mask(frame)
     votes = row_selection.select_rows(frame, human) if human.any() else None
-    people = read_style_data(votes, styles) if votes is not None else None
+    people = extract_style_data(votes, styles) if votes is not None else None
     found: Json = {}
     machines = row_selection.select_rows(frame, ~human) if not human.all() else frame.iloc[:0]
     for judge in row_selection.used_categories(machines["judge"]):
         own = row_selection.select_rows(machines, (machines["judge"] == judge).to_numpy())
-        data = read_style_data(own, styles)
+        data = extract_style_data(own, styles)
         if len(data.battles):
             found[str(judge)] = style_effects_on_judge(data, people)
     return found

@@ -40,7 +40,7 @@ def difference_with_interval_text(estimate: Estimate, digits: int = 0) -> str:
     return text.replace("-", "−")
 
 
-def irrelevant_effects_by_size(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
+def effects_of_irrelevant_changes(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
     """Effects of changes that should not matter, largest first. Controls are left out, and so are
     twins that lost the answer's content, unless the judge prefers them."""
     kept = [
@@ -65,7 +65,7 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         return BLIND
     if any(one.finding == UNCLEAR for one in effects):
         return UNCLEAR_CONTROLS
-    shown = [one for one in irrelevant_effects_by_size(effects) if one.finding == SHOWN]
+    shown = [one for one in effects_of_irrelevant_changes(effects) if one.finding == SHOWN]
     if shown:
         top = shown[0]
         words = FAMILIES[top.family].words
@@ -82,10 +82,10 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
     )
 
 
-def chance_sentence(effects: Sequence[TwinEffect]) -> str:
+def more_than_chance_sentence(effects: Sequence[TwinEffect]) -> str:
     """One sentence: the largest effect is more than chance, with the number of changes tested;
     empty if no effect is shown."""
-    if not any(one.finding == SHOWN for one in irrelevant_effects_by_size(effects)):
+    if not any(one.finding == SHOWN for one in effects_of_irrelevant_changes(effects)):
         return ""
     return (
         "That is more than chance: the interval is adjusted for all "

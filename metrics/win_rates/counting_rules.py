@@ -109,7 +109,7 @@ def _graded_picks(rows: pd.DataFrame, default: intervals.Ints) -> intervals.Ints
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
     same = shown == shown[row_selection.first_row_per_group(group, groups)][group]
-    score = graded_scores.first_slot_scores(rows) * np.where(same, 1.0, -1.0)
+    score = graded_scores.graded_scores_for_first_slot(rows) * np.where(same, 1.0, -1.0)
     by_order = []
     for side in (same, ~same):
         total = np.bincount(group[side], score[side], minlength=groups)

@@ -72,10 +72,9 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
 
 
 def _weigh_by_verdicts(means: Floats, verdicts: Ints) -> Floats:
-    """Return one value per case, the mean of which is the mean over all verdicts; `means` are the
-    mean points of each case. A case is as far from this mean as its verdicts move it, so that a
-    mean of such values has the interval of the mean over verdicts. With equally many verdicts in
-    all cases the values are `means`."""
+    """Return one value per case, so that the plain mean of these values, and its interval by item,
+    are those of the mean over all verdicts. `means` are the mean points of each case, `verdicts`
+    its number of verdicts. With equally many verdicts in all cases the values are `means`."""
     weight = verdicts / verdicts.mean()
     pooled = float(np.average(means, weights=verdicts))
     return np.asarray(weight * means + (1 - weight) * pooled, np.float64)

@@ -77,7 +77,7 @@ def _scores_of_remedy(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
     if rule_id == "calibrated":
         return _calibrated_or_plain_scores(grid)
     if rule_id.startswith("margin"):
-        return [_scores_with_margin(grid, rule_names.parameter_of_rule_id(rule_id))]
+        return [_decisions_with_margin(grid, rule_names.parameter_of_rule_id(rule_id))]
     repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
     sums = _sum_known(repeats[:, : int(rule_names.parameter_of_rule_id(rule_id))], axis=1)
     return [_sum_of_orders(sums)] if rule_id.endswith("-both") else list(sums)
@@ -92,7 +92,7 @@ def _calibrated_or_plain_scores(grid: OrderGrid) -> Sequence[Floats]:
     return list(np.where(np.isnan(scores), verdicts, scores))
 
 
-def _scores_with_margin(grid: OrderGrid, margin: float) -> Floats:
+def _decisions_with_margin(grid: OrderGrid, margin: float) -> Floats:
     """Return the decision (+1, −1, 0) of the mean graded score with this margin; the sum of the
     verdicts in both orders where replies are not graded."""
     hard = _sum_of_orders(grid.verdicts[0])

@@ -84,7 +84,8 @@ def win_rates_by_cell(
     ties: TieRule = "half",
     outcome: OutcomeKind = "verdict",
 ) -> dict[measures.CellKey, dict[str, Estimate]]:
-    """Estimate the win rates (see `win_rate`) in every cell: cell -> contestant -> estimate."""
+    """Estimate the win rates (see `win_rate`) in every cell, a combination of values in the columns
+    `by`: cell -> contestant -> estimate. The contestants of a cell are in alphabetical order."""
     # Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
     # and `ties` is "half".
     check_rule(outcome, get_args(OutcomeKind))
@@ -273,15 +274,15 @@ def win_rate_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
     rows = row_selection.select_rows(rows, ~rows["noise"])
     names = row_selection.contestants(rows)
     usable = row_selection.usable_status_mask(rows)
-    won, n = _total_points(row_selection.select_rows(rows, usable), names)
-    _, absent = _total_points(row_selection.select_rows(rows, ~usable), names)
+    won, n = _points_and_appearances(row_selection.select_rows(rows, usable), names)
+    _, absent = _points_and_appearances(row_selection.select_rows(rows, ~usable), names)
     return {
         name: _bounds_estimate(float(won[i]), int(n[i]), int(absent[i]))
         for i, name in enumerate(names)
     }
 
 
-def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
+def _points_and_appearances(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
     """Return the points and the number of appearances of each contestant."""
     won, n = np.zeros(len(names)), np.zeros(len(names), np.int64)
     for start in range(0, len(rows), BLOCK_ROWS):

@@ -52,7 +52,8 @@ def leaderboard_rows(
     """Build one row per model compared with the baseline, highest win rate first.
 
     The verdicts of all judges and prompts are pooled. Human votes count only if there are no other
-    judges. Noise-floor repeats and unusable replies are left out. StudyError without a baseline.
+    judges. Noise-floor repeats and unusable replies are left out. StudyError if no verdict is left,
+    or if there is no baseline.
     """
     verdicts = [
         (j.ask.shown, j.verdict, j.ask.item, j.ask.judge.startswith(HUMAN_PREFIX))
@@ -96,8 +97,8 @@ def _add_verdict(score: _BaselineScore, verdict: Verdict, slot: int) -> None:
 
 
 def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
-    """Return the study's baseline, else the only contestant that is in every pair; raise StudyError
-    if there is neither."""
+    """Return the study's baseline if it is in a pair, else the only contestant that is in every
+    pair; raise StudyError if there is neither, or no pair."""
     if not pairs:
         raise StudyError(
             f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs; run or "

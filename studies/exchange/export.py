@@ -2,8 +2,9 @@
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
 `yaml`; `csv` is a flat table of the judgements. The formats of other tools contain readable
-verdicts (MT-Bench's also failures), with the fields that the format has. Evenhand's rows also
-record whether the judge saw a text suspected of a prompt injection, and which rule found it.
+verdicts (MT-Bench's also failures), with the fields that the format has. The rows of `jsonl`,
+`parquet` and `csv` also record whether the judge saw a text suspected of a prompt injection, and
+which rule found it.
 """
 
 from __future__ import annotations

@@ -52,10 +52,10 @@ def import_verdicts(
     """Import a file, folder or Hub dataset of verdicts as a study, without judge calls; return the
     data that was imported.
 
-    `source` is a path relative to `folder`, or the `data` block of a study, of which only the slice
-    is imported (the other arguments but `name` and `folder` are then not used). A recorded study of
-    the same name is replaced, unless the file has an error; StudyError if a study of this name has
-    live calls.
+    `source` is a path relative to `folder`, or the `data` block of a study: then only the items
+    that the block selects are imported, and of the other arguments only `name` and `folder` are
+    used. A recorded study of the same name is replaced, unless the file has an error; StudyError if
+    a study of this name has live calls.
     """
     spec = (
         source

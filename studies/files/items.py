@@ -1,5 +1,5 @@
-"""Read and write Evenhand's item files: one JSON object per line. Errors name file, line and
-field."""
+"""Read and write Evenhand's item files: one JSON object per line. An error names the file and, if
+it is about one line or field, also these."""
 
 from collections.abc import Mapping, Set
 from dataclasses import replace

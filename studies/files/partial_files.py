@@ -28,7 +28,7 @@ def replace_when_written(target: Path) -> Iterator[Path]:
     folder deletes it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    delete_abandoned_files(target.parent)
+    delete_abandoned_partial_files(target.parent)
     partial = target.with_name(f"{target.name}.{token_hex(4)}.{os.getpid()}.part")
     _open_here.add(partial.name)
     try:
@@ -65,7 +65,7 @@ def _reserve_name_and_rename(partial: Path, wanted: Path) -> bool:
     return True
 
 
-def delete_abandoned_files(folder: Path) -> None:
+def delete_abandoned_partial_files(folder: Path) -> None:
     """Delete the partial files in a folder whose processes have ended; on Windows, those older than
     a day."""
     for path in folder.glob("*.part*"):

@@ -1,8 +1,9 @@
 """Limits on reading files, which are generous on a local machine and strict in public mode.
 
-Each limit is checked before the data that it limits is in memory: the file size before the first
-byte, rows and values of a Parquet file from its footer, lines while they are read, columns after
-the first line. Local files are limited too, because a malicious file may have been downloaded.
+Sizes are checked before the data is in memory: the file size before the first byte, rows and values
+of a Parquet file from its footer, lines while they are read, columns after the first line. The
+numbers of contestants, judges and categories are checked after reading. Local files are limited
+too, because a malicious file may have been downloaded.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Read CSV, TSV, JSONL and JSON files (gzipped or not), Parquet and Excel files as rows of a table.
 
-Errors name file and line. Sizes are limited before reading (studies/files/read_limits.py), so that
-an upload cannot exhaust the memory.
+An error names the file and, if it is about one line or row, its number. Sizes are limited before
+reading (studies/files/read_limits.py), so that an upload cannot exhaust the memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from studies.errors import SourceError
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
 from studies.files.table_formats import parquet, spreadsheet_guard, spreadsheets
 from studies.files.table_formats.json_lines import (
-    count_values,
+    count_values_within_limits,
     decode_utf8,
     parse_json,
     parse_object,
@@ -290,7 +290,7 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
             if not rows:
                 _refuse_json_list(line, name)
             where = f"{name}, line {number}"
-            values += count_values(line, where, limits)
+            values += count_values_within_limits(line, where, limits)
             limits.check_values(values, name)
             rows.append(parse_object(line, where, limits))
             numbers.append(number)
@@ -327,7 +327,7 @@ def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
         del content  # the lines are read again, one at a time
         table = _read_jsonl(path, limits)
         return replace(table, notes=("the file contains JSON lines, one object per line",))
-    count_values(content, path.name, limits)
+    count_values_within_limits(content, path.name, limits)
     text = decode_utf8(content, path.name).removeprefix("\ufeff")
     value = parse_json(text, path.name, limits)
     if isinstance(value, dict):
@@ -348,7 +348,7 @@ def _is_json_lines(content: bytes, name: str, limits: ReadLimits) -> bool:
     first, _, rest = content.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
     if not first.startswith(b"{") or not first.rstrip().endswith(b"}") or not rest.strip():
         return False
-    count_values(first, name, limits)
+    count_values_within_limits(first, name, limits)
     try:
         json.loads(first)
     except (ValueError, RecursionError):
@@ -374,7 +374,7 @@ def _read_xlsx(path: Path, limits: ReadLimits) -> SourceTable:
     header: list[str] = []
     rows: list[Row] = []
     titles: set[str] = set()
-    for title, cells in spreadsheets.read_sheet(path, limits):
+    for title, cells in spreadsheets.read_first_visible_sheet(path, limits):
         titles.add(title)
         if not header:
             while cells and cells[-1] is None:

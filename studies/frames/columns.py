@@ -59,7 +59,7 @@ class TextColumn:
 
 
 class NumberListColumn:
-    """A column of number lists given as JSON (scores, label probabilities); often empty."""
+    """A column of lists of numbers (scores, label probabilities); often empty."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []

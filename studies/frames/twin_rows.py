@@ -30,7 +30,7 @@ def _twin_slots_and_families(frame: pd.DataFrame) -> list[tuple[int, str]]:
     return found
 
 
-def select_twin_rows(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
+def filter_rows_by_twins(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
     """Return the frame without the rows that show a twin, with only these, or ("with") unchanged;
     names of answers that no remaining row shows are removed from the categories."""
     if rows == "with":

@@ -48,7 +48,7 @@ def votes_as_judgements(
             name = HUMAN_PREFIX + preference.judge.removeprefix(HUMAN_PREFIX)
             if preference.judge != BY_DESIGN and (item.id, name) not in present:
                 votes += _judgements_of_vote(item, preference, name, wanted)
-    return assign_recorded_keys(source, _set_repeat_numbers(votes))
+    return assign_recorded_keys(source, _set_repeats_and_order_counts(votes))
 
 
 def has_votes(items: Iterable[Item]) -> bool:
@@ -104,7 +104,7 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
     return best_answer([preference], shown)
 
 
-def _set_repeat_numbers(votes: list[Judgement]) -> Iterator[Judgement]:
+def _set_repeats_and_order_counts(votes: list[Judgement]) -> Iterator[Judgement]:
     """Yield the votes with `repeat` (the number of earlier votes of this person in this order) and
     `orders` (the number of orders in which this person judged the comparison; 0 if the order is
     unknown)."""

@@ -72,12 +72,12 @@ class LabelSplit:
         return replace(self, learn=learn, hold_out=held)
 
     @property
-    def missing_hold_out(self) -> int:
+    def hold_out_items_still_needed(self) -> int:
         """Number of labelled items that the hold-out lacks for a recommendation; 0 if it has
         enough."""
         return max(0, LEAST_HOLD_OUT - len(self.hold_out))
 
-    def last_look(self, judge: str, prompt: str) -> Look | None:
+    def last_prompt_comparison(self, judge: str, prompt: str) -> Look | None:
         """Return the latest comparison of new versions of a prompt with the study's own, on the
         hold-out, for a judge and prompt; None if there was none."""
         own = [one for one in self.looks if (one.judge, one.prompt) == (judge, prompt)]
@@ -94,7 +94,7 @@ class PromptToImprove:
     prompt: str
 
 
-def find_prompt_to_improve(store: Store, study: str) -> PromptToImprove | None:
+def find_prompt_improved_by(store: Store, study: str) -> PromptToImprove | None:
     """Return the prompt that `study` was made to improve; None if it is neither a study of
     candidates for a better prompt nor one of rules to be added to a prompt."""
     for name in store.study_file_texts():
@@ -172,7 +172,7 @@ def load_labels_and_extend_split(
     return labels, split.select_items(labels.items)
 
 
-def record_look(
+def record_prompt_comparison(
     store: Store, study: str, look: Look, *, replaces_unseen: bool = False
 ) -> LabelSplit:
     """Store a comparison of prompts on the hold-out (a look) before its candidates are asked;
@@ -181,7 +181,7 @@ def record_look(
     candidates got no reply."""
     split = stored_split(store, study)
     assert split is not None  # the candidates were made from its part learn
-    last = split.last_look(look.judge, look.prompt)
+    last = split.last_prompt_comparison(look.judge, look.prompt)
     if last is not None and {c.sha for c in last.candidates} == {c.sha for c in look.candidates}:
         return split
     looks = tuple(one for one in split.looks if not (replaces_unseen and one is last))

@@ -62,7 +62,7 @@ class BallotPicker:
         return [ballot for ballot in self.ballots if ballot.voter == self.voter]
 
     @property
-    def ballots_without_repeats(self) -> list[Ballot]:
+    def own_ballots_without_repeats(self) -> list[Ballot]:
         """This voter's ballots that do not show a comparison again."""
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
@@ -83,7 +83,7 @@ class BallotPicker:
 
     def progress(self) -> VoterProgress:
         first, states = (
-            self.ballots_without_repeats,
+            self.own_ballots_without_repeats,
             Counter(ballot.state for ballot in self.own_ballots),
         )
         total = len(first) + len(self._available_comparisons())
@@ -101,7 +101,7 @@ class BallotPicker:
     def _make_new_ballot(self) -> Ballot | None:
         """Return a ballot on the comparison with the fewest votes, of several the one with the
         highest weight; None if no comparison is left or the voter has reached the limit."""
-        enough = self.rules.each and len(self.ballots_without_repeats) >= self.rules.each
+        enough = self.rules.each and len(self.own_ballots_without_repeats) >= self.rules.each
         fresh = [] if enough else self._available_comparisons()
         if not fresh:
             return None
@@ -146,7 +146,9 @@ class BallotPicker:
             unit.names, len(unit.names)
         )
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
-        counted = [ballot for ballot in self.ballots_without_repeats if ballot.state != "skipped"]
+        counted = [
+            ballot for ballot in self.own_ballots_without_repeats if ballot.state != "skipped"
+        ]
         orders = Counter(ballot.shown for ballot in counted)
         slots = Counter((name, slot) for b in counted for slot, name in enumerate(b.shown))
         others = Counter(b.shown for b in self.ballots if b.item == unit.item)
@@ -168,7 +170,9 @@ class BallotPicker:
             ballot_comparison(ballot) for ballot in self.own_ballots if ballot.chosen == "repeat"
         }
         first = [
-            b for b in self.ballots_without_repeats if b.state == "voted" and b.mode == self.mode
+            b
+            for b in self.own_ballots_without_repeats
+            if b.state == "voted" and b.mode == self.mode
         ]
         if len(repeated) >= int(self.rules.repeats * len(first)):
             return None

@@ -203,12 +203,12 @@ class VoteSession:
         mine = read_ballots(self.store.read_connection, self.study, self.voter)
         return next((ballot for ballot in mine if ballot.position == position), None)
 
-    def previous_ballot(self, position: int) -> Ballot | None:
+    def show_previous_ballot(self, position: int) -> Ballot | None:
         """Return the ballot before the voter's ballot number `position`, and store it as shown now;
         None for the first."""
         return self._show_ballot(lambda place: place < position)
 
-    def following_ballot(self, position: int) -> Ballot | None:
+    def show_following_ballot(self, position: int) -> Ballot | None:
         """Return the ballot after the voter's ballot number `position`, and store it as shown now;
         None if there is none, or if it is still open.
 

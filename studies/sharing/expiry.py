@@ -16,7 +16,11 @@ from typing import Final, NamedTuple
 
 from studies.sharing.visitor_store import VISITORS_FOLDER
 from studies.store.queries.run_queries import delete_runs, has_live_run
-from studies.store.queries.visitor_queries import study_owners, unused_studies, used_store_bytes
+from studies.store.queries.visitor_queries import (
+    study_owners,
+    unused_owned_studies,
+    used_store_bytes,
+)
 from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
@@ -42,10 +46,12 @@ def delete_unused_studies_and_uploads(
     visitors who then own no study and uploaded nothing in this time; return both numbers. `store`
     must be the unrestricted store. `now` is the time in seconds since 1970 (None: the present)."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
-    expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
+    expired = [
+        name for name in unused_owned_studies(store, before) if not has_live_run(store, name)
+    ]
     for name in expired:
         _delete_study_and_runs(store, name)
-    return ExpiredCounts(len(expired), _remove_visitor_folders(store, before))
+    return ExpiredCounts(len(expired), _remove_unused_visitor_folders(store, before))
 
 
 def delete_unused_until_room(store: Store, max_bytes: int, now: float | None = None) -> bool:
@@ -58,14 +64,14 @@ def delete_unused_until_room(store: Store, max_bytes: int, now: float | None = N
     if total_used_bytes(store) < max_bytes:
         return True
     before = (time.time() if now is None else now) - RECENT_SECONDS
-    _remove_visitor_folders(store, before)
-    for name in unused_studies(store, before):
+    _remove_unused_visitor_folders(store, before)
+    for name in unused_owned_studies(store, before):
         if total_used_bytes(store) < max_bytes:
             break
         if not has_live_run(store, name):
             _log.info("deleted an unused study, because visitors' studies fill their space")
             _delete_study_and_runs(store, name)
-            _remove_visitor_folders(store, before)
+            _remove_unused_visitor_folders(store, before)
     return total_used_bytes(store) < max_bytes
 
 
@@ -94,8 +100,8 @@ class VisitorStorageLimit:
         self._lock = threading.Lock()
 
     def make_room_if_needed(self) -> bool:
-        """Whether visitors may store more; if there is no room, unused studies are deleted
-        first."""
+        """Whether visitors may store more; if there is no room, unused studies and uploads are
+        deleted first."""
         with self._lock:
             if self._clock() < self._next_count:
                 return True
@@ -110,7 +116,7 @@ def _delete_study_and_runs(store: Store, name: str) -> None:
     store.writer.run(partial(delete_runs, study=name))
 
 
-def _remove_visitor_folders(store: Store, before: float) -> int:
+def _remove_unused_visitor_folders(store: Store, before: float) -> int:
     """Delete the folders of visitors who own no study and uploaded nothing since `before`; return
     the number of deleted folders."""
     owners = {owner[:24] for owner in study_owners(store)}

@@ -23,7 +23,7 @@ from huggingface_hub.errors import (
 )
 
 from studies import errors, settings
-from studies.store.queries.run_queries import data_version, finished_runs_stamp
+from studies.store.queries.run_queries import data_version, paused_or_ended_runs_stamp
 from studies.store.recovery.backup import copy_store, find_damage
 from studies.store.store import Store
 
@@ -142,14 +142,14 @@ class SnapshotThread:
     def _upload_regularly(self) -> None:
         saved, finished, since = (
             self._data_version_of_store(),
-            self._finished_runs_stamp(),
+            self._paused_or_ended_runs_stamp(),
             time.monotonic(),
         )
         self._ready.set()
         pause = 0.0  # after a failure, seconds until the next try
         while True:
             ended = self._stop.wait(self._poll_interval)
-            finished_now = self._finished_runs_stamp()
+            finished_now = self._paused_or_ended_runs_stamp()
             run_ended = finished_now != finished and not pause
             due = ended or run_ended or time.monotonic() - since >= (pause or self._every)
             if due and (version := self._data_version_of_store()) != saved:
@@ -174,8 +174,8 @@ class SnapshotThread:
     def _data_version_of_store(self) -> object:
         return self._run_query(data_version)
 
-    def _finished_runs_stamp(self) -> object:
-        return self._run_query(finished_runs_stamp)
+    def _paused_or_ended_runs_stamp(self) -> object:
+        return self._run_query(paused_or_ended_runs_stamp)
 
     def _run_query(self, query: Callable[[Store], object]) -> object:
         """Return the result of a query on the store; None, and a warning, if it cannot be read."""

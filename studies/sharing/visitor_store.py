@@ -105,7 +105,7 @@ class VisitorStore(Store):
                 "edit it on the Study tab and run it"
             )
 
-    def name_saved_by_visitor(self, name: str) -> str:
+    def name_to_save_under(self, name: str) -> str:
         """Return the name under which this visitor saves a study: `name` with a suffix that
         identifies the visitor. The name is unchanged if it has this suffix, if the visitor owns a
         study of this name, or if the visitor has no id.
@@ -119,12 +119,12 @@ class VisitorStore(Store):
         return f"{name} ({mark})"
 
     def rename_study(self, name: str, new_name: str) -> None:
-        """Rename a study of this visitor to `new_name`; StudyError if `name_saved_by_visitor` would
+        """Rename a study of this visitor to `new_name`; StudyError if `name_to_save_under` would
         change this name, AccessDenied if the visitor does not own the study."""
         self.require_owner(name)
-        if new_name != self.name_saved_by_visitor(new_name):
+        if new_name != self.name_to_save_under(new_name):
             raise StudyError(
-                f"a study of yours is named {self.name_saved_by_visitor(new_name)!r} here"
+                f"a study of yours is named {self.name_to_save_under(new_name)!r} here"
             )
         for one in (name, *derived_studies(self, name)):
             self._cache.drop_study(one)
@@ -239,7 +239,7 @@ class _VisitorWriter(writer.StoreWriter):
                 ) from None
             raise
 
-    def submit_from(self, *_: object) -> None:
+    def submit_from_loop(self, *_: object) -> None:
         """Raise AccessDenied: a run writes through the unrestricted store."""
         raise AccessDenied("a run must write to the store without visitor limits")
 

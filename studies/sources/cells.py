@@ -1,4 +1,5 @@
-"""Read the cells of a table's rows; errors name file, line and column."""
+"""Read the cells of a table's rows; an error names the file, the line or row and, if it is about
+one cell, the column."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     for name in (spec.source, *spec.parts):
         check_source_variable(name)
     path = source_path(spec, folder)
-    if several := _list_files_to_join(spec, path, folder):
+    if several := _list_files_read_as_one(spec, path, folder):
         return _read_several_files(spec, several, folder)
     if path.is_dir() or (path.suffix == inspect_log.LOG_SUFFIX and path.exists()):
         return detect_format_and_read(spec, path, folder, None)
@@ -150,7 +150,7 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     return detect_format_and_read(spec, path, folder, read_table(path))
 
 
-def _list_files_to_join(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
+def _list_files_read_as_one(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
     """List the files of a source that consists of several files; empty for any other source. They
     are listed in the study, match a pattern, or are in a folder whose columns the study maps to
     fields."""
@@ -224,7 +224,7 @@ def detect_format_and_read(
             f"{path.name}: no items in it, read as format {name}. "
             + "; ".join([*builder.all_notes(), "check the file, or set another format"])
         )
-    _check_participants(items, judgements, path.name)
+    _check_participants_and_categories(items, judgements, path.name)
     notes = [*(table.notes if table else ()), *builder.all_notes()]
     notes += [f"columns not used: {', '.join(unused)}; {_HOW_TO_USE}"] if unused else []
     notes += describe_repeated_answers(items)
@@ -324,7 +324,9 @@ def _read_with_format(source: OpenedSource, source_format: SourceFormat) -> Sour
     return builder
 
 
-def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:
+def _check_participants_and_categories(
+    items: Sequence[Item], judgements: Sequence[Judgement], name: str
+) -> None:
     """Raise SourceError if a source has too many contestants, judges (counted per prompt) or
     categories."""
     contestants = {who for item in items for who in item.responses}

@@ -57,8 +57,9 @@ class OpenedSource:
 Reader = Callable[[OpenedSource], SourceBuilder]
 
 
-def no_match_reason(source: object) -> str:
-    """Return "" (no match), for a format that is not detected from a table or not from a folder."""
+def match_nothing(source: object) -> str:
+    """Return "" (no match) for any source; used for formats that are not detected by their tables,
+    or not by their folders."""
     return ""
 
 
@@ -74,7 +75,7 @@ class SourceFormat:
     gives: str
     matches_table: Callable[[SourceTable], str]
     read: Reader
-    matches_folder: Callable[[Path], str] = no_match_reason
+    matches_folder: Callable[[Path], str] = match_nothing
 
 
 DECLARED: Final[dict[str, SourceFormat]] = {}
@@ -86,8 +87,8 @@ def reads(
     name: str,
     description: str,
     gives: str,
-    table: Signs | Callable[[SourceTable], str] = no_match_reason,
-    folder: Callable[[Path], str] = no_match_reason,
+    table: Signs | Callable[[SourceTable], str] = match_nothing,
+    folder: Callable[[Path], str] = match_nothing,
 ) -> Callable[[Reader], Reader]:
     """Declare the decorated function as the reader of a format.
 

@@ -9,8 +9,8 @@ RULES_MARK: Final = ": rules for "
 
 
 def candidate_study_name(name: str, judge: str, prompt: str) -> str:
-    """Return the name of the stored study with the replies to the candidates for a better
-    prompt."""
+    """Return the name of the study in which `judge` is asked with the new versions (candidates) of
+    the prompt `prompt` of the study `name`."""
     return f"{name}: {prompt} improved for {judge}"
 
 

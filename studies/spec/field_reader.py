@@ -1,4 +1,4 @@
-"""Read a YAML or JSON mapping field by field; errors name the field and the expected value."""
+"""Read a YAML or JSON mapping field by field; an error about a field names the field."""
 
 import datetime
 import difflib

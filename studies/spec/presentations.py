@@ -73,7 +73,7 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
         yield from _twin_presentations(study, item, targets.get(item.id, ()))
 
 
-def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+def all_answers_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
     """Yield all answers to an item together, in the orders that the study sets, with repeats. The
     unrelated option is added if the study has one. Items with fewer than two answers are left
     out."""

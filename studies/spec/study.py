@@ -94,7 +94,7 @@ def dump_study(study: Study) -> str:
 def study_to_mapping(study: Study) -> dict[str, Any]:
     """Convert a study to the keys of a study file: its preset, and the values that differ from
     those of the preset (without a preset, from the defaults)."""
-    base = study_with_preset_values(study)
+    base = study_with_only_preset_values(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
         values[STUDY.data.name] = {DATA.source.name: study.data.source, **data}
@@ -111,7 +111,7 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
     return {name: values[name] for name in dict.fromkeys([*first, *values])}
 
 
-def study_with_preset_values(study: Study) -> Study:
+def study_with_only_preset_values(study: Study) -> Study:
     """Return a study with this study's data source and otherwise only the values that this study's
     preset sets (without a preset, default values)."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
@@ -138,7 +138,7 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
     """
     if not study.preset:
         return ()
-    base = study_with_preset_values(study)
+    base = study_with_only_preset_values(study)
     sets = PRESETS[study.preset].values_for(study.data.source).get(STUDY.data.name, {})
     pairs = [
         (str(key), getattr(study, key.attribute), getattr(base, key.attribute))

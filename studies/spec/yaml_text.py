@@ -1,4 +1,5 @@
-"""Parse YAML texts of study, prompt and price files within limits; errors name the line."""
+"""Parse YAML texts of study, prompt and price files within limits; an error at a place in the text
+names its line."""
 
 from collections.abc import Hashable
 from typing import Any, Final

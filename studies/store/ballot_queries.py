@@ -172,7 +172,7 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
     return dict(rows)
 
 
-def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
+def count_non_random_and_all_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
     """Return the number of page votes on comparisons not chosen at random, and the number of all
     page votes."""
     why = selection_reasons(connection, study)

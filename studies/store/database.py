@@ -16,7 +16,7 @@ from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
 from studies.files.partial_files import assign_name_if_free, replace_when_written
 from studies.store.recovery import backup, damage, plain_reads, rolling_backups, store_connection
-from studies.store.run_owners import is_locked_elsewhere
+from studies.store.run_owners import lock_or_is_locked_elsewhere
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
@@ -132,7 +132,7 @@ def prepare_store(path: Path) -> None:
             f"cannot open the store {path}: {error}; choose another file with --store"
         ) from None
     try:
-        _migrate(connection, path)
+        _create_or_migrate(connection, path)
     except sqlite3.DatabaseError as error:
         raise StoreUnusable(
             f"{path} cannot be used as a store: {error}; choose another file with --store"
@@ -144,10 +144,10 @@ def prepare_store(path: Path) -> None:
 def create_store(path: Path) -> None:
     """Create a store at a path without a file; errors of SQLite are raised as they are."""
     with contextlib.closing(connect(path, create=True)) as connection:
-        _migrate(connection, path)
+        _create_or_migrate(connection, path)
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables of an empty file, or apply the migrations that an older store lacks, after
     a backup (none if EVENHAND_BACKUPS is 0). StoreTooNew for a store of a later version,
     StoreDamaged if tables are missing, StoreUnusable for another program's database."""
@@ -304,7 +304,7 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
     locked = path.with_name(f"{path.name}.restoring")
     with locked.open("ab") as lock:
         for _ in range(RESTORE_ATTEMPTS):
-            if not is_locked_elsewhere(lock):
+            if not lock_or_is_locked_elsewhere(lock):
                 break
             time.sleep(0.1)
         if path.exists():

@@ -122,7 +122,7 @@ def item_facts(item: Item) -> dict[str, Any]:
     }
 
 
-def put_plan(
+def put_live_asks(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[tuple[Ask, RequestRecord]]
 ) -> list[str]:
     """Store the live asks of a study and their requests; return the keys of the asks."""

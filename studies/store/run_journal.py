@@ -17,7 +17,7 @@ from studies.domain import Judgement, Usage
 from studies.errors import StoreUnusable
 from studies.store.queries.adapted_requests import find_adapted_key, rekey_adapted_call
 from studies.store.rows import PromptText, RequestRecord, put_judgement
-from studies.store.run_owners import LeaseOwner, is_owner_alive
+from studies.store.run_owners import LeaseOwner, is_owner_alive_else_clean_up
 from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
@@ -28,7 +28,8 @@ share has no room for the call."""
 
 
 class RunJournal:
-    """Writes of one run to the store; every `await` of a write returns after its commit.
+    """Writes the calls of one run and their results to the store; every `await` of a write returns
+    after its commit.
 
     The run replaces judgements whose status is in `again`, except those stored after the run began.
     """
@@ -127,7 +128,7 @@ class RunJournal:
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
         ).fetchall()
         alive = {
-            owner: is_owner_alive(self._store.run_locks_folder, owner)
+            owner: is_owner_alive_else_clean_up(self._store.run_locks_folder, owner)
             for owner in {row[1] for row in rows}
         }
         return {key for key, owner in rows if alive[owner]}
@@ -241,7 +242,7 @@ class RunJournal:
     def _take_lease(self, connection: sqlite3.Connection, key: str) -> bool:
         """Lease an ask for this run; return False if a live run has leased it."""
         row = connection.execute("SELECT owner FROM leases WHERE key=?", (key,)).fetchone()
-        if row is not None and is_owner_alive(self._store.run_locks_folder, row[0]):
+        if row is not None and is_owner_alive_else_clean_up(self._store.run_locks_folder, row[0]):
             return False
         connection.execute("INSERT OR REPLACE INTO leases VALUES (?,?)", (key, self.owner.id))
         return True
@@ -262,7 +263,7 @@ class RunJournal:
 
     async def _submit_and_wait(self, work: WriteFunction) -> Any:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._store.writer.submit_from(asyncio.get_running_loop(), work, future)
+        self._store.writer.submit_from_loop(asyncio.get_running_loop(), work, future)
         return await asyncio.shield(future)
 
 
@@ -283,7 +284,8 @@ def list_possibly_paid_calls(store: Store, study: str | None = None) -> list[Pos
         () if study is None else (study, study),
     ).fetchall()
     alive = {
-        owner: is_owner_alive(store.run_locks_folder, owner) for owner in {row[1] for row in rows}
+        owner: is_owner_alive_else_clean_up(store.run_locks_folder, owner)
+        for owner in {row[1] for row in rows}
     }
     return [PossiblyPaidCall(key, started) for key, owner, started in rows if not alive[owner]]
 

@@ -36,9 +36,9 @@ def try_lock(handle: IO[bytes]) -> bool:
     return True
 
 
-def is_locked_elsewhere(handle: IO[bytes]) -> bool:
-    """Lock a file; return whether another process holds its lock. False also on a disk that
-    does not support locks."""
+def lock_or_is_locked_elsewhere(handle: IO[bytes]) -> bool:
+    """Lock a file, unless another process holds its lock; return whether one does. On a disk that
+    does not support locks, return False without locking."""
     try:
         _lock(handle)
     except OSError as error:
@@ -63,7 +63,7 @@ class LeaseOwner:
         self._path.unlink(missing_ok=True)
 
 
-def is_owner_alive(folder: Path, owner: str) -> bool:
+def is_owner_alive_else_clean_up(folder: Path, owner: str) -> bool:
     """Whether the owner's lock file is locked, or cannot be checked; the lock file of a dead owner
     is deleted."""
     path = folder / f"{owner}.lock"

@@ -40,7 +40,7 @@ def write_study_rows(
     connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
     rows.put_items(connection, study_id, items)
     connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
-    after = rows.put_plan(connection, study_id, asks)
+    after = rows.put_live_asks(connection, study_id, asks)
     cast = ballot_queries.vote_keys(connection, study.name)
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
     rows.put_recorded_judgements(connection, study_id, others, start=len(after))

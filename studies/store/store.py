@@ -112,7 +112,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         (see `VisitorStore`)."""
         return True
 
-    def name_saved_by_visitor(self, name: str) -> str:
+    def name_to_save_under(self, name: str) -> str:
         """Return the name under which the current visitor saves a study of that name; here `name`
         itself."""
         return name
@@ -238,7 +238,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         ("without"), returned alone ("only") or together with the others ("with").
         """
         from studies.frames.reply_facts import REPLY_FACTS  # import pandas
-        from studies.frames.twin_rows import select_twin_rows
+        from studies.frames.twin_rows import filter_rows_by_twins
 
         name = study or self._only_study_name()
         spec = self.study(name)
@@ -247,7 +247,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             name, ("frame", facts), lambda: self._load_frame(name, spec, version), version
         )
         selected = self.memoised(
-            name, ("frame", facts, twins), lambda: select_twin_rows(frame, twins), version
+            name, ("frame", facts, twins), lambda: filter_rows_by_twins(frame, twins), version
         )
         return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 
@@ -258,8 +258,9 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         frame_cache.precompute_code_fingerprint()
 
     def _load_frame(self, study: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
-        """Return a study's frame with all rows, from the disk cache or built anew, with the columns
-        about replies and votes; `version` is the version of the study."""
+        """Return a study's frame with all rows and with the columns about replies and votes; it is
+        read from the disk cache, or built and then, if it is large, written to this cache.
+        `version` is the version of the study."""
         frame = frame_cache.read_cached_frame(
             self.path, study, lambda old: self._versions.is_current(study, old, self.read)
         )

@@ -62,7 +62,7 @@ class StoreWriter:
         )
         self._thread.start()
 
-    def submit_from(
+    def submit_from_loop(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
         """Queue a write; after its commit, the future `waiting` gets the result in its loop, or the

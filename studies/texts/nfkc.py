@@ -1,4 +1,5 @@
-"""NFKC normalisation in bounded time and space, for replies and answers of any length."""
+"""NFKC normalisation. Time and space are bounded for replies and answers of any length if only the
+matches of NFKC_RUN are normalised, one at a time."""
 
 import unicodedata
 from typing import Final

@@ -176,7 +176,7 @@ def test_the_answers_of_a_dead_driver_s_workers_are_imported_by_the_next_run(
     with monkeypatch.context() as killed:
         killed.setattr(ShardWriter, "flush", lambda self: None)
         EndpointWorker(job_of(plan, folder))(table)
-    monkeypatch.setattr("judges.bulk.ray_run.is_owner_alive", lambda *_: False)
+    monkeypatch.setattr("judges.bulk.ray_run.is_owner_alive_else_clean_up", lambda *_: False)
     assert _import_leftover_shards(store, plan, tmp_path / "shards", "mine").stored == 12
     assert _import_leftover_shards(store, plan, tmp_path / "shards", "mine").stored == 0
     assert server.bill.totals.calls == 12 and store.counts("small").get("pending", 0) == 0

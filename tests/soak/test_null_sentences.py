@@ -254,7 +254,9 @@ def repeats_show_an_order_effect(seed: int) -> bool:
     bias = bias_from_frame(build(rows))
     added = bias.overall("order_effect")
     headline = added.low is not None and added.low > 0
-    return headline or any(row.order_decides_most or row.is_significant for row in flip_leans(bias))
+    return headline or any(
+        row.order_decides_most_pairs or row.is_significant for row in flip_leans(bias)
+    )
 
 
 def memory_shows_an_order_effect(seed: int) -> bool:

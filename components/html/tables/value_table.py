@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number, sample_text
+from components.html.format import (
+    CLICK_HINT,
+    DASH,
+    count,
+    interval,
+    is_known,
+    number,
+    sample_size_text,
+)
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.tables.forest_cells import Axis, axis_html, forest_html
 from components.html.tables.table import Table, TableCell, row_name_cell
@@ -189,7 +197,7 @@ def estimate_hover_text(
     note; `key`, the path of the number in the JSON output; with `opens`, the effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.interval(estimate)}".strip()
     path, click = f"JSON: {key}" if key else "", CLICK_HINT if opens else ""
-    lines = (first, who, sample_text(estimate), note or estimate.note, path, click)
+    lines = (first, who, sample_size_text(estimate), note or estimate.note, path, click)
     return "\n".join(filter(None, lines))
 
 

@@ -58,7 +58,7 @@ class Agreement:
         return sorted(self.judges, key=lambda name: -self._agreement_to_rank_by(name))
 
     @property
-    def compared_with_people(self) -> list[str]:
+    def judges_compared_with_people(self) -> list[str]:
         """The `ranked_judges` with a known agreement with people."""
         known = {name: self.coefficients_with_people(name) for name in self.ranked_judges}
         return [name for name, got in known.items() if got and got.share.value is not None]
@@ -164,7 +164,7 @@ class Agreement:
         return len(self.people_rows)
 
     @cached_property
-    def targeted_vote_count(self) -> int:
+    def disputed_pair_vote_count(self) -> int:
         """Number of votes on pairs chosen because judges flip or disagree, not at random."""
         return int(row_selection.disputed_case_vote_mask(self.people_rows).sum())
 
@@ -181,7 +181,7 @@ class Agreement:
         return self._compute_people_agreement(drop_voters(self.raters.frame, self.flagged_voters))
 
     @cached_property
-    def random_vote_agreement(self) -> dict[str, Estimate]:
+    def random_pair_vote_agreement(self) -> dict[str, Estimate]:
         """As `all_vote_agreement`, without the votes on pairs chosen because judges flip or
         disagree."""
         random = ~row_selection.disputed_case_vote_mask(self.raters.frame)
@@ -210,7 +210,7 @@ def load_agreement(filtered: FilteredStudy) -> Agreement:
     return Agreement(Raters(filtered))
 
 
-def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
+def judges_equally_close_to_people(data: Agreement, names: Sequence[str]) -> list[str]:
     """The first of `names` (judges, the highest agreement with people first), and the others whose
     agreement is not significantly lower. Differences are paired by item and adjusted for all pairs
     of judges, also those that a filter hides, since any judge could have been the first."""
@@ -218,7 +218,9 @@ def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
         return list(names)
     everyone = load_agreement(data.raters.filtered.of_all_raters)
     frame, measures = everyone.raters.frame, [agreement_with_people_measure()]
-    cells, family = ([(name,) for name in some] for some in (names, everyone.compared_with_people))
+    cells, family = (
+        [(name,) for name in some] for some in (names, everyone.judges_compared_with_people)
+    )
     critical = 0.0
     if len(family) > 2:
         rng = np.random.default_rng(SEED)

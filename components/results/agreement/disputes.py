@@ -138,8 +138,8 @@ def choices_by_case(raters: Raters) -> list[CaseChoices]:
     chosen = row_selection.chosen_contestants(rows, names)
     human = row_selection.people_mask(rows)
     firsts = rows.iloc[row_selection.first_row_per_group(case, cases)]
-    judged = _count_judges_by_winner(rows, case, chosen, ~human, names, cases)
-    votes = _count_judges_by_winner(rows, case, chosen, human, names, cases)
+    judged = _count_choosers_by_answer(rows, case, chosen, ~human, names, cases)
+    votes = _count_choosers_by_answer(rows, case, chosen, human, names, cases)
     winner = majority_choices(case[human], chosen[human], cases)
     known = _known_winners(firsts, names)
     shown = firsts["comparison"].cat
@@ -161,7 +161,7 @@ def _winner_name(code: int, names: list[str]) -> str | None:
     return names[code] if code >= 0 else TIE_NAME
 
 
-def _count_judges_by_winner(
+def _count_choosers_by_answer(
     rows: pd.DataFrame,
     case: Ints,
     chosen: Ints,

@@ -8,10 +8,10 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import (
     Raters,
+    call_credits_of_all_raters,
     is_agreement_with_people,
-    load_call_agreement,
+    load_call_agreement_of_all_raters,
     load_remedies_of_all_raters,
-    rows_with_call_credits,
 )
 from components.html import heatmap as heat
 from components.html import scales
@@ -50,7 +50,7 @@ def call_agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Name of each judge (with its prompt) that passes the filters -> agreement of one call with
     the majority of people or the known better answers; the highest first, unknown values left
     out."""
-    raters, found = Raters(filtered), load_call_agreement(filtered)
+    raters, found = Raters(filtered), load_call_agreement_of_all_raters(filtered)
     known = {
         name: found[raters.names[name]]
         for name in raters.filtered_rater_names
@@ -93,8 +93,9 @@ def _format_share_with_interval(estimate: Estimate) -> str:
 
 
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
-    """HTML table of judges with their agreement on one axis; the last row is one person, if a
-    person's agreement is known from votes. None if no judge's agreement is known."""
+    """HTML table of each judge's agreement with the majority of people (or with the known better
+    answers), drawn on one axis; the last row is one person, if a person's agreement is known from
+    votes. None if no judge's agreement is known."""
     judges = call_agreement_by_judge(filtered)
     if not judges:
         return None
@@ -142,7 +143,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
     names = {raters.names[name]: name for name in raters.filtered_rater_names}
     by = ["judge", "prompt", "category"]
     parts: dict[CellKey, Estimate] = {(*at, ""): one for at, one in raters.call_agreement.items()}
-    found = CALL_AGREEMENT.by_cell(GroupedFrame(rows_with_call_credits(filtered), by))
+    found = CALL_AGREEMENT.by_cell(GroupedFrame(call_credits_of_all_raters(filtered), by))
     parts.update((cell, found[cell]) for cell in sorted(found) if cell[-1])
     return {
         (names[judge, prompt], part): one
@@ -152,8 +153,8 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
 
 
 def agreement_by_category_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML matrix of agreement by judge and category; None with fewer than two categories, or if no
-    agreement is known."""
+    """HTML matrix, by judge and category, of the agreement of single calls with people or known
+    answers; None with fewer than two categories, or if no agreement is known."""
     cells, judges = agreement_by_category(filtered), call_agreement_by_judge(filtered)
     groups = dict.fromkeys(part for _, part in cells)
     if len(groups) < 3 or not judges:

@@ -20,7 +20,7 @@ from components.html.tables.range_table import (
     range_table,
 )
 from components.html.tables.table import TableCell
-from components.results.agreement.computed import Agreement, equally_close_judges
+from components.results.agreement.computed import Agreement, judges_equally_close_to_people
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.domain import Estimate
 
@@ -60,12 +60,14 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
         people = data.voter_agreement.voters
         who = "one person" if people == 1 else f"{count(people)} people"
         lead = f"The votes are by {who}; these filters leave no judge to compare with them."
-        return _two_people_text(data), lead
+        return _two_people_agreement_sentence(data), lead
     if not data.judges:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
-    if ranked := data.compared_with_people:
+    if ranked := data.judges_compared_with_people:
         kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
-        return _closest_judges_sentence(data, ranked), f"{_two_people_text(data)} {kappa}"
+        return _judges_closest_to_people_sentence(
+            data, ranked
+        ), f"{_two_people_agreement_sentence(data)} {kappa}"
     gold = "gold" in data.raters.filtered.study.data.mapping.values()
     if len(data.judges) > 1:
         lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
@@ -75,7 +77,7 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
     return title, f"{NO_VOTES} {lead}"
 
 
-def _two_people_text(data: Agreement) -> str:
+def _two_people_agreement_sentence(data: Agreement) -> str:
     pair = data.voter_agreement.pair.share.value
     if pair is None:
         return "No pair has votes by two people."
@@ -87,8 +89,8 @@ def _agreement_share_with_people(data: Agreement, name: str) -> float | None:
     return None if got is None else got.share.value
 
 
-def _closest_judges_sentence(data: Agreement, ranked: list[str]) -> str:
-    best = equally_close_judges(data, ranked)
+def _judges_closest_to_people_sentence(data: Agreement, ranked: list[str]) -> str:
+    best = judges_equally_close_to_people(data, ranked)
     value = _agreement_share_with_people(data, best[0]) or 0.0
     if len(ranked) == 1:
         return f"{best[0]} agrees with people in {share(value, 0)} of its verdicts."

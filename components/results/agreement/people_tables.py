@@ -251,7 +251,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
         for name, one in data.win_rates_corrected_by_votes.items()
         if one.people.value is not None
     }
-    if not table_of and data.targeted_vote_count:
+    if not table_of and data.disputed_pair_vote_count:
         return empty_state(
             "No vote is on a randomly chosen pair.",
             "All votes are on pairs selected because judges' verdicts on them flip or differ. To "

@@ -70,20 +70,20 @@ def render_matrix(filtered: FilteredStudy, agree: str) -> Content:
     `panels.COEFFICIENTS`."""
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
-    matrix = panels.show_matrix(data, agree) + voters_panel.targeted_vote_share_line(data)
+    matrix = panels.show_matrix(data, agree) + voters_panel.disputed_pair_vote_share_line(data)
     return Content({"matrix": matrix}, heading)
 
 
 def make_votes_panel_renderer(
     show: Callable[[Agreement], Markup],
 ) -> Callable[[FilteredStudy], Markup | None]:
-    """Return a function that renders a panel: the HTML that `show` returns, and the note on
-    targeted votes; None without votes."""
+    """Return a function that renders a panel: the HTML that `show` returns and, if some votes are
+    on pairs not chosen at random, a line on their share; None without votes."""
 
     def render(filtered: FilteredStudy) -> Markup | None:
         data = load_agreement(filtered)
         known = data.raters.has_people
-        return show(data) + voters_panel.targeted_vote_share_line(data) if known else None
+        return show(data) + voters_panel.disputed_pair_vote_share_line(data) if known else None
 
     return render
 
@@ -102,7 +102,9 @@ def render_score_distances(filtered: FilteredStudy) -> Content | None:
         "mean distance (MAE) of a judge's scores from the people's mean, and % of scores at most 1 "
         f"from this mean; {scale}"
     )
-    made = people_tables.show_score_distances(data) + voters_panel.targeted_vote_share_line(data)
+    made = people_tables.show_score_distances(data) + voters_panel.disputed_pair_vote_share_line(
+        data
+    )
     return Content({"distances": made}, panel_heading(DISTANCES_TITLE, subtitle))
 
 
@@ -203,7 +205,7 @@ MAJORITY: Final = Panel(
 )
 NOTICE: Final = Panel(
     "notice",
-    lambda filtered: voters_panel.show_targeted_votes_notice(load_agreement(filtered)),
+    lambda filtered: voters_panel.show_disputed_pair_votes_notice(load_agreement(filtered)),
     (Body("notice", "eh-agree-sought"),),
     css="",
 )

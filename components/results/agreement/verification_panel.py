@@ -95,7 +95,7 @@ def show_verification(verification: VerificationData) -> Markup:
     return (
         _verification_by_model_table(verification)
         + _verifier_agreement_sentence(verification)
-        + _judge_preferences_table(verification)
+        + _passing_answer_preferences_table(verification)
         + _misjudged_pairs_list(verification)
     )
 
@@ -187,10 +187,10 @@ def _estimate_text(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------------- judges
 
 
-def _judge_preferences_table(verification: VerificationData) -> Markup:
+def _passing_answer_preferences_table(verification: VerificationData) -> Markup:
     """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
     one failing answer; a sentence if no judge compared such a pair."""
-    lines = _list_judge_preferences(verification)
+    lines = _list_passing_answer_preferences(verification)
     if not lines:
         words = (
             "No judge has compared an answer verified as following the instruction with one "
@@ -225,7 +225,9 @@ def _judge_preferences_table(verification: VerificationData) -> Markup:
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
-def _list_judge_preferences(verification: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
+def _list_passing_answer_preferences(
+    verification: VerificationData,
+) -> list[tuple[str, Estimate, Estimate]]:
     """For each rater, on pairs of one passing and one failing answer: name, share of decisive
     verdicts for the passing answer, share of ties. Judges come first, the highest first share
     first; people come last."""

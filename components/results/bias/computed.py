@@ -56,10 +56,10 @@ def slot_share_measure(slot: int, options: int) -> Measure:
 def _bias_measures(options: int) -> list[Measure]:
     """Measures that BiasCounts counts, for comparisons of up to `options` answers.
 
-    These are the measures of a rater's profile and of the matrix, unusable replies, and the share
-    of each position. For pairs, the shares of the first position and of the first label with
-    crossed labels are added; otherwise, the entropy part of the Grade Score. The position term is
-    left out, because it is fitted when it is shown.
+    These are the position measures of a judge and prompt, the measures of the matrix, the share of
+    unusable replies, and the share of each position. For pairs, the shares of the first position
+    and of the first label with crossed labels are added; otherwise, the entropy part of the Grade
+    Score. The position term is left out, because it is fitted when it is shown.
     """
     shown = [
         *records.position_measure_records(),
@@ -72,7 +72,8 @@ def _bias_measures(options: int) -> list[Measure]:
 
 
 class Memo:
-    """Results computed once per key, because several panels use the same numbers."""
+    """Base class with a cache: a result is computed once per key, because several panels use the
+    same numbers."""
 
     _memo: dict[Any, Any]
 
@@ -131,9 +132,9 @@ class Bias(Memo):
         return Bias(self.counts, self.filter.of_all_raters)
 
     def adjust_p_values(self, values: Sequence[float | None]) -> list[float | None]:
-        """Adjust the p-values of one test, of all judges and prompts under the other filters, by
-        Holm's method: for each other, and for the categories and the sets of models that a reader
-        could select instead."""
+        """Adjust the p-values of one test by Holm's method: for each other, and for the categories
+        and the sets of models that a reader could select instead. `values` are those of all judges
+        and prompts, also those that a filter hides."""
         tests = sum(p is not None for p in values) * self.counts.model_sets
         if "category" in self._selected_value_by_column:
             tests *= len(self.counts.cells.by_cell("unusable", ("category",)))

@@ -102,7 +102,7 @@ class FlipLean:
         return self.flips > self.pairs / 2
 
     @property
-    def order_decides_most(self) -> bool:
+    def order_decides_most_pairs(self) -> bool:
         """Whether the order decides most pairs: the whole interval of the order effect is above ½.
 
         Without repeats the order effect is unknown. Then the lean has to be significant, with its
@@ -119,12 +119,12 @@ class FlipLean:
     def may_be_noise(self) -> bool:
         """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
         unknown, they do not go one way (`flips_one_way`), and it is not shown that the order
-        decides most pairs (`order_decides_most`)."""
+        decides most pairs (`order_decides_most_pairs`)."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
         if not surely_most or self.noise is not None:
             return False
-        return not self.flips_one_way and not self.order_decides_most
+        return not self.flips_one_way and not self.order_decides_most_pairs
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -134,7 +134,9 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
-    adjusted, worst, least = (_row_p_values(bias, test) for test in (_lean_p, _worst_p, _least_p))
+    adjusted, worst, least = (
+        _adjusted_row_p_values(bias, test) for test in (_lean_p, _worst_p, _least_p)
+    )
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
     effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
     if bias.max_options == 2:
@@ -179,19 +181,19 @@ def _least_p(table: OrderTable) -> float:
     return item_sign_test(np.ones(len(table.flip_balances), np.int64)).p or 0.0
 
 
-def _row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
+def _adjusted_row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
     """p-value of the test for each (judge, prompt), adjusted for all judges and prompts and, if the
     filter selects a category, for all categories."""
     category = bias.filter.category
     if category != ALL_CHOICE:
-        found = _category_p_values(bias, test)
+        found = _adjusted_category_p_values(bias, test)
         return {cell[:2]: p for cell, p in found.items() if cell[2] == category}
     rows = list(bias.of_all_raters.names)
     pooled = [bias.of_all_raters.pooled_order_table(row) for row in rows]
     return _adjust_lean_p_values(rows, pooled, bias, False, test)
 
 
-def _category_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
+def _adjusted_category_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
     """Map each (judge, prompt, category) with enough items to the p-value of the test, adjusted as
     in `_adjust_lean_p_values`."""
 
@@ -233,7 +235,7 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     cancel."""
     if len(bias.categories) < 2:
         return ()
-    fairness, adjusted = bias.recency_minus_primacy, _category_p_values(bias, _worst_p)
+    fairness, adjusted = bias.recency_minus_primacy, _adjusted_category_p_values(bias, _worst_p)
     found = []
     for cell in bias.order_tables_by_cell:
         one = fairness.get(cell)

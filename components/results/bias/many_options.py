@@ -11,8 +11,8 @@ from components.html.scales import even_share_scale
 from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
-from components.results.bias.option_tests import OptionModelRow, option_p_values
-from components.results.bias.pair_tests import format_p_value, sort_option_models
+from components.results.bias.option_tests import OptionModelRow, adjusted_option_p_values
+from components.results.bias.pair_tests import format_p_value, shown_option_models
 from components.results.bias.sentences import (
     none_significant_clause,
     preferring_rows_clause,
@@ -25,7 +25,9 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test, or that there are none; a message if no item has verdicts in all rotations."""
     options = bias.max_options
-    adjusted = {cell: p for cell, p in option_p_values(bias, rows).items() if cell in bias.names}
+    adjusted = {
+        cell: p for cell, p in adjusted_option_p_values(bias, rows).items() if cell in bias.names
+    }
     significant = {
         bias.names[cell[0], cell[1]]: p for cell, p in adjusted.items() if p < SIGNIFICANCE_LEVEL
     }
@@ -72,7 +74,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
     cells, cards, selects = {}, {}, {}
-    for row in sort_option_models(rows, bias):
+    for row in shown_option_models(rows, bias):
         name = names[row.judge, row.prompt]
         shares = row.model.share_if_equal.get(options, ())
         effects = row.model.slots.get(options, ())
@@ -92,7 +94,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     made = matrix_html(
         judges, columns, cells, scale, label_width=168, keys=keys, more=cards, select=selects
     )
-    return made + _label_effects_html(sort_option_models(rows, bias), names)
+    return made + _label_effects_html(shown_option_models(rows, bias), names)
 
 
 def _label_effects_html(

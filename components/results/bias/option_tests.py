@@ -1,5 +1,6 @@
-"""Permutation tests and choice models for N options, the number of tests in the adjustment, and the
-entropy of the chosen positions with its band if position has no effect."""
+"""Permutation tests and choice models for choices among N options; the number of tests for which
+p-values are adjusted; the entropy of the chosen positions, with the band that is expected if the
+position has no effect."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,9 +52,10 @@ def count_order_tests(bias: Bias) -> int:
     return len(raters) * (len(categories) if chosen else 1) * bias.counts.model_sets
 
 
-def load_option_models(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
-    """Choice models and tests of all judges and prompts under the other filters, because p-values
-    are adjusted for all of them; fitted once per version of the study."""
+def load_option_models_of_all_raters(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
+    """Choice models and permutation tests of all judges and prompts, because p-values are adjusted
+    for all of them: filters on judge and prompt have no effect, the others apply. Fitted once per
+    version of the study."""
     return _fit_loaded_models(filtered.of_all_raters)
 
 
@@ -78,7 +80,7 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     return tuple(found)
 
 
-def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
+def adjusted_option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
     """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
     reader can see by changing the filters in use; `rows`: all judges and prompts."""
     adjusted = bias.adjust_p_values([row.permutation.p for row in rows])
@@ -142,9 +144,10 @@ class Evenness:
         return f"≠ even, {slot_name(self.top_slot)} {share(self.top_share, 0)}"
 
 
-def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
-    """Evenness by judge, and by judge and prompt, computed once per version of the study; if the
-    filter selects a prompt, that of a judge is its evenness with this prompt."""
+def load_evenness_of_all_judges(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
+    """Evenness by judge, and by judge and prompt, for all judges, also those that the filter hides;
+    if the filter selects a prompt, only with this prompt. Computed once per version of the
+    study."""
     found, prompt = _load_evenness_of_all(filtered.of_all_raters), filtered.filter.prompt
     if prompt == ALL_CHOICE:
         return found
@@ -156,7 +159,7 @@ def load_evenness(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
 def _load_evenness_of_all(everyone: FilteredStudy) -> dict[CellKey, Evenness]:
     bias, rows = load_bias(everyone), everyone.measured_judge_rows
     tests, error_share = count_order_tests(bias), bias.type_1_error_share
-    return compute_evenness(rows, load_option_models(everyone), tests, error_share)
+    return compute_evenness(rows, load_option_models_of_all_raters(everyone), tests, error_share)
 
 
 def compute_evenness(

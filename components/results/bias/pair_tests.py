@@ -11,7 +11,7 @@ from components.html.pieces import empty_state
 from components.html.templates import macros
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
-from components.results.bias.option_tests import OptionModelRow, option_p_values
+from components.results.bias.option_tests import OptionModelRow, adjusted_option_p_values
 from metrics.position.order_tests import OrderTest
 
 ENTROPY_BAND_HEAD: Final = (
@@ -67,7 +67,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
     return rows
 
 
-def sort_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
+def shown_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
     """The rows that the filter selects, in the order of all panels: the highest Grade Score first
     (harmonic mean of position entropy and share of the most chosen answer)."""
     by_cell = {(row.judge, row.prompt): row for row in rows}
@@ -77,8 +77,8 @@ def sort_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[Optio
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
     """Test results for N options by judge and prompt, of those that the filter selects; `rows`: all
     judges and prompts, for which the p-values are adjusted."""
-    found, adjusted = [], option_p_values(bias, rows)
-    for row in sort_option_models(rows, bias):
+    found, adjusted = [], adjusted_option_p_values(bias, rows)
+    for row in shown_option_models(rows, bias):
         slots, cell = row.model.slots.get(bias.max_options, ()), (row.judge, row.prompt)
         n = slots[0].n if slots else row.permutation.n
         tests, p = {"permutation": row.permutation}, {"permutation": adjusted.get(cell)}

@@ -87,7 +87,7 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
-    if row.order_decides_most and most >= ONE_WAY_SHARE * row.flips:
+    if row.order_decides_most_pairs and most >= ONE_WAY_SHARE * row.flips:
         part = f"{count(most)} of its {count(row.flips)} flips"
         return f"The judge decides **by position**: {part} go to the answer shown {row.direction}."
     if row.flips_most_pairs:
@@ -140,7 +140,7 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
             "position bias.",
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
-    most = sum(row.order_decides_most for row in rows)
+    most = sum(row.order_decides_most_pairs for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
     lead = _order_decides_sentence(rows, noun) if most and len(rows) > 1 else ""
     if len(rows) == 1 and (rows[0].leaning_categories or rows[0].is_significant):
@@ -197,7 +197,7 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs, and on further rows that flip
     most pairs: without repeats, only a surplus of flips in one direction shows that the order, and
     not noise, is the cause."""
-    decided = [row for row in rows if row.order_decides_most]
+    decided = [row for row in rows if row.order_decides_most_pairs]
     who = _some_of_total_text(len(decided), len(rows), noun)
     if len(decided) <= NAMED_ROWS:
         who = join_names([row.name for row in decided])

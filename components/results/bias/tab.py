@@ -16,7 +16,7 @@ from components.results.bias.bias_matrix import (
     list_matrix_measures,
 )
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.option_tests import load_option_models
+from components.results.bias.option_tests import load_option_models_of_all_raters
 from components.results.bias.sentences import PREFERENCE_RULE, bias_headline
 from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
@@ -78,7 +78,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     bias = load_bias(filtered)
     if bias.max_options == 2 or not bias.call_count:
         return bias_headline(bias)
-    return many_options.position_preference_headline(bias, load_option_models(filtered))
+    return many_options.position_preference_headline(
+        bias, load_option_models_of_all_raters(filtered)
+    )
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
@@ -90,12 +92,14 @@ def single_answers_view(filtered: FilteredStudy) -> View:
 
 
 def has_pass_or_fail_verdicts(filtered: FilteredStudy) -> bool:
-    """Whether the study has pass/fail verdicts."""
+    """Whether the study has pass/fail verdicts or, while it has no verdicts, a prompt that asks for
+    them."""
     return verdict_kinds(filtered).pass_fail
 
 
 def has_single_answer_scores(filtered: FilteredStudy) -> bool:
-    """Whether the study has scores of single answers."""
+    """Whether the study has scores of single answers or, while it has no verdicts, a prompt that
+    asks for them."""
     return verdict_kinds(filtered).scores
 
 
@@ -127,12 +131,15 @@ def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Conten
     key, evenness, below = MEASURES[measure].key, None, bias_matrix.measure_subtitle(measure)
     frame = filtered.measured_judge_rows if key == "position_term" else None
     if bias.max_options > 2 and key == "entropy" and columns == BY_PROMPT:
-        evenness, below = option_tests.load_evenness(filtered), option_tests.ENTROPY_BAND_SUBTITLE
+        evenness, below = (
+            option_tests.load_evenness_of_all_judges(filtered),
+            option_tests.ENTROPY_BAND_SUBTITLE,
+        )
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
     return Content({"matrix": matrix}, panel_heading(title, below))
 
 
-def has_judges(filtered: FilteredStudy) -> bool:
+def can_report_judge_bias(filtered: FilteredStudy) -> bool:
     """Whether the bias of judges can be reported: not if all verdicts are of people, since the two
     orders were shown to different people and flips cannot be measured."""
     return not filtered.has_only_people
@@ -144,7 +151,8 @@ def render_position_histogram(filtered: FilteredStudy) -> Content:
 
 
 def render_flips(filtered: FilteredStudy) -> Markup | None:
-    """Render the direction of flips; None for choices among more than two options."""
+    """Render the direction of flips and, where calls were repeated, the share of the verdicts'
+    entropy that is due to the order; None for choices among more than two options."""
     bias = load_bias(filtered)
     if bias.max_options != 2:
         return None
@@ -153,8 +161,9 @@ def render_flips(filtered: FilteredStudy) -> Markup | None:
 
 
 def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
-    """Render the effect of an unrelated option (an answer to another item); None for pairs and
-    without a second study."""
+    """Render the effect of an unrelated option (an answer to another item); None for pairs, and
+    without another study to compare with, in which this option is absent (or, if this study lacks
+    it, present)."""
     pairs = load_bias(filtered).max_options == 2
     return None if pairs else show_unrelated_contrast(filtered)
 
@@ -185,7 +194,7 @@ def render_slot_and_label_effects(filtered: FilteredStudy) -> Content | None:
             f"both ways to label the answers; ties left out, 95{NARROW_SPACE}% CI"
         )
     else:
-        made = many_options.show_slot_effects(load_option_models(filtered), bias)
+        made = many_options.show_slot_effects(load_option_models_of_all_raters(filtered), bias)
         title = "Effect of the position"
         subtitle = (
             "% of choices that each position would get if all answers were equally good, "
@@ -200,7 +209,7 @@ def render_order_tests(filtered: FilteredStudy) -> Markup:
         rows, names = pair_tests.pair_test_rows(bias), pair_tests.PAIR_TEST_NAMES
         between, unit = "Flips toward first : second", "Pairs"
     else:
-        rows = pair_tests.option_test_rows(load_option_models(filtered), bias)
+        rows = pair_tests.option_test_rows(load_option_models_of_all_raters(filtered), bias)
         names = pair_tests.OPTION_TEST_NAMES
         between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
     return pair_tests.order_tests_html(rows, names, between, unit)
@@ -229,7 +238,7 @@ MATRIX: Final = Panel(
     ),
     how=HOW_MATRIX,
     scale=19,
-    in_report=has_judges,
+    in_report=can_report_judge_bias,
     table=bias_matrix.position_paper_table,
     json_keys=(
         "position.*.*.consistency",
@@ -261,7 +270,7 @@ FLIPS: Final = Panel(
     "pairs that flip, by direction",
     FLIP_KEYS,
     how=HOW_FLIPS,
-    in_report=has_judges,
+    in_report=can_report_judge_bias,
     json_keys=(
         "position.*.*.flips.toward_first",
         "position.*.*.flips.toward_second",

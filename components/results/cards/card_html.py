@@ -220,7 +220,7 @@ def _choose_example_flips(
 def _published_accuracy_table(card: ReportCard) -> Markup:
     """HTML table of accuracies as defined in several papers, beside Evenhand's accuracy; empty if
     no better answer is known, or the judge chooses among more than two options."""
-    found = printed_accuracies(card.planned_rows)
+    found = printed_accuracies(card.rows_without_noise_repeats)
     if not found:
         return EMPTY
     own = (records.RECORDS["accuracy"].name, card.measures["accuracy"], _OWN_RULE)
@@ -265,8 +265,11 @@ def _cost_html(card: ReportCard) -> Any:
 
 
 def _how_computed_text(card: ReportCard) -> str:
-    read, repeats = int(card.facts["read"] or 0), len(card.rows) - len(card.planned_rows)
-    others = f": {count(repeats, 'repeat')} in the same order and {count(len(card.planned_rows))} "
+    read, repeats = (
+        int(card.facts["read"] or 0),
+        len(card.rows) - len(card.rows_without_noise_repeats),
+    )
+    others = f": {count(repeats, 'repeat')} in the same order and {count(len(card.rows_without_noise_repeats))} "
     parts = f"{others}others, of which {count(read)}" if repeats else f", {count(read)}"
     people, votes = card.voter_agreement, ""
     if people.cases:

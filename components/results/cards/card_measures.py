@@ -26,13 +26,13 @@ from metrics.estimation.intervals import proportion, proportions, sum_by_item, u
 from metrics.estimation.measures import GroupedFrame
 from metrics.position import position_measures
 from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.order_effect import order_effect, repeat_similarity
+from metrics.position.order_effect import consecutive_repeat_similarity, order_effect
 from metrics.position.position_tallies import picks_with_known_answer
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.recommendation import Recommendation
-from metrics.twins.twin_sentence import irrelevant_effects_by_size
+from metrics.twins.twin_sentence import effects_of_irrelevant_changes
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
@@ -72,7 +72,7 @@ class CardMeasures:
         return self.raters.rows_of_rater(self.rater)
 
     @cached_property
-    def planned_rows(self) -> pd.DataFrame:
+    def rows_without_noise_repeats(self) -> pd.DataFrame:
         """The rater's rows without the repeats made for the noise floor."""
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
@@ -98,28 +98,28 @@ class CardMeasures:
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
-        """This rater's position-bias measures, by key of the catalogue."""
+        """This rater's position-bias measures, by key in the catalogue of measures."""
         own = self.position_measures_by_rater.get(self.rater)
         return own or estimate_position_measures(self.rows)[()]
 
     @cached_property
-    def largest_effect_beyond_floor(self) -> tuple[Estimate, str]:
+    def largest_twin_effect_beyond_floor(self) -> tuple[Estimate, str]:
         """The largest effect of a family of twins beyond its floor (effect of a change that cannot
         matter), with adjusted interval, and the name of the family; no value without twins."""
         effects, rater = self.raters.filtered.twin_effects, (self.judge, self.prompt)
         own = [one for one in effects if (one.judge, one.prompt) == rater]
-        largest = next(iter(irrelevant_effects_by_size(own)), None)
+        largest = next(iter(effects_of_irrelevant_changes(own)), None)
         return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
 
     def measure_by_rater(self, record: MeasureRecord) -> dict[str, Estimate]:
-        """Rater -> the measure of a record; only this rater's for measures that are computed for
-        one rater, such as the position term."""
+        """Rater -> value of the measure that `record` describes; only for this rater if the measure
+        is computed for one rater, such as the position term."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.agreement_with_other_raters,
             nudge_records.OWN_FAMILY.key: lambda: self.own_family_win_rates[0],
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
-            twin_records.TWIN_PREFERENCE.key: lambda: self.largest_effect_beyond_floor[0],
+            twin_records.TWIN_PREFERENCE.key: lambda: self.largest_twin_effect_beyond_floor[0],
         }
         if record.key in own:
             return {self.rater: own[record.key]()}
@@ -259,7 +259,7 @@ class CardMeasures:
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
     @cached_property
-    def self_preference_term(self) -> Estimate:
+    def self_preference_term_of_all_judges(self) -> Estimate:
         """Self-preference in logits: effect of judge and answer being from the same model family,
         in a rating model fitted to all judges; no value if no model families are known."""
         machine = self.raters.rows_of_model_judges
@@ -286,7 +286,7 @@ class CardMeasures:
     def repeat_dependence(self) -> Estimate:
         """Disagreement of repeats further apart minus that of consecutive repeats; positive if a
         reply depends on the one before it."""
-        return repeat_similarity(self.rows)
+        return consecutive_repeat_similarity(self.rows)
 
     @cached_property
     def accuracy_lead(self) -> Estimate:
@@ -295,7 +295,7 @@ class CardMeasures:
         return position_measures.accuracy_lead(self.rows) if known else Estimate(None)
 
     @cached_property
-    def tie_share_where_known(self) -> float | None:
+    def tie_share_with_known_answer(self) -> float | None:
         """Share of ties among the verdicts on comparisons whose better answer is known; None
         without such verdicts."""
         rows, _ = picks_with_known_answer(GroupedFrame(self.rows))

@@ -96,7 +96,9 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         for one in records.records_listed_by("card", card.max_options)
         if (one.key != answer_records.ACCURACY.key or card.raters.known_answer_source == "design")
         and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
-        and (one.key != twin_records.TWIN_PREFERENCE.key or card.largest_effect_beyond_floor[1])
+        and (
+            one.key != twin_records.TWIN_PREFERENCE.key or card.largest_twin_effect_beyond_floor[1]
+        )
     ]
 
     def table_order(row: CardMeasure) -> tuple[bool, int]:
@@ -153,7 +155,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         note = f"of {among} equally good answers, {won}{'' if card.compares_pairs else test}"
         return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
     if key == twin_records.TWIN_PREFERENCE.key:
-        family = card.largest_effect_beyond_floor[1]
+        family = card.largest_twin_effect_beyond_floor[1]
         note = f"largest effect: {family}, beyond its floor, adjusted"
         drawn = _shift_preference_to_share(estimate)
         return {"drawn": drawn, "chance": 0.5, "note": note, "about": family}
@@ -187,9 +189,9 @@ def _consistency_note(card: ReportCard) -> str:
 
 def _own_family_note(card: ReportCard) -> str:
     """Text on the win rates that others give the judge's model family, and on the term of the
-    rating model (`CardMeasures.self_preference_term`), as far as they are known."""
+    rating model (`CardMeasures.self_preference_term_of_all_judges`), as far as they are known."""
     _, people, names = card.own_family_win_rates
-    excess, term = card.own_family_rate_excess, card.self_preference_term
+    excess, term = card.own_family_rate_excess, card.self_preference_term_of_all_judges
     parts = [f"the judge's family: {', '.join(names)}"]
     if people.value is not None:
         parts.append(f"people give {share(people.value, 1)}")

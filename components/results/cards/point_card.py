@@ -40,7 +40,7 @@ SHIFT: Final[Style] = "logit"
 
 @dataclass(frozen=True)
 class PointCard:
-    """Measures of one judge, with a prompt for verdicts on single answers."""
+    """Measures of one judge with one prompt that asks for verdicts on single answers."""
 
     rows: pd.DataFrame
 

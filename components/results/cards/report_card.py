@@ -8,9 +8,9 @@ from components.html.format import lean_text, number, points, share, spaced_ci
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.option_tests import (
+    adjusted_option_p_values,
     count_order_tests,
-    load_option_models,
-    option_p_values,
+    load_option_models_of_all_raters,
 )
 from components.results.cards.card_measures import CardMeasures
 from components.results.view.unreadable_share import unreadable_share
@@ -67,17 +67,19 @@ class ReportCard(CardMeasures):
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
-        readable = row_selection.select_readable(self.rows)
+        readable = row_selection.select_readable_without_noise(self.rows)
         read = readable if self.scores_only else row_selection.select_picks(self.rows)
         calls = self.raters.call_agreement if self.scores_only else {}
-        failed = row_selection.count_failed_calls(self.planned_rows)
+        failed = row_selection.count_failed_calls(self.rows_without_noise_repeats)
         return {
-            "replies": len(self.planned_rows) - failed,
+            "replies": len(self.rows_without_noise_repeats) - failed,
             "failed": failed,
             "read": len(read),
             "scored": len(read) if self.scores_only else 0,
             "items": read["item"].nunique(),
-            "orders": int(self.planned_rows["orders"].max()) if len(self.planned_rows) else 0,
+            "orders": int(self.rows_without_noise_repeats["orders"].max())
+            if len(self.rows_without_noise_repeats)
+            else 0,
             "sets": None if self.scores_only else measures["consistency"].n,
             "flips": flips,
             "noise": noise,
@@ -218,7 +220,7 @@ class ReportCard(CardMeasures):
     def _right_wrong_tied_text(self) -> str:
         """Text on the shares of right, wrong and tied verdicts, on comparisons with a known better
         answer; "" if there are none."""
-        right, ties = self.measures["accuracy"].value, self.tie_share_where_known
+        right, ties = self.measures["accuracy"].value, self.tie_share_with_known_answer
         if right is None or ties is None:
             return ""
         wrong = f"wrong in {share(1 - right - ties, 0)}"
@@ -238,7 +240,9 @@ class ReportCard(CardMeasures):
         its share of choices among equally good answers. None for each that is unknown."""
         rater = (self.judge, self.prompt)
         if not self.compares_pairs:
-            found = option_p_values(self._bias, load_option_models(self.raters.filtered))
+            found = adjusted_option_p_values(
+                self._bias, load_option_models_of_all_raters(self.raters.filtered)
+            )
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         p = max(self._lean.p, self._lean.worst_p or 0.0) if self._lean else None

@@ -43,14 +43,14 @@ _CATEGORY_MEASURE: Final = {
 def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
     """State of the menu: the judges and prompts that can be compared, with `wanted` chosen if it is
     one of them, else none; hidden if there are fewer than two."""
-    names = sides.list_sides(filtered) | sides.sides_in_other_studies(filtered)
+    names = sides.list_sides_of_whole_study(filtered) | sides.sides_in_other_studies(filtered)
     value = wanted if wanted in names else ""
     return ControlState(value, [(NOBODY, ""), *((name, name) for name in names)], len(names) > 1)
 
 
 def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
-    """Address parameters that replace an older address with two sides: filters for the left side,
-    and the control "Compare with" for the right side."""
+    """Address parameters in place of those of an older address that named two sides: filters for
+    the left side, and the control "Compare with" for the right side."""
     pair = pair_sides(whole, left, right)
     one = pair.left
     chosen = {"judge": one.judge, "prompt": one.prompt, CONTROL: pair.right.name}
@@ -61,7 +61,7 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     """The sides named `left` and `right`, ready to compare; for an empty or unknown name, the
     default side, or a side without a name if there is none."""
-    known = sides.list_sides(filtered)
+    known = sides.list_sides_of_whole_study(filtered)
     if {left, right} - {""} - set(known):
         known |= sides.sides_in_other_studies(filtered)
     defaults = sides.default_sides(filtered, known)
@@ -78,7 +78,7 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
         name: "" if value == ALL_CHOICE else value
         for name, value in (("judge", chosen.judge), ("prompt", chosen.prompt))
     }
-    known = sides.list_sides(filtered)
+    known = sides.list_sides_of_whole_study(filtered)
     for name in wanted:  # no side names the only judge, or the only prompt, of a study
         if not any(getattr(one, name) for one in known.values()):
             wanted[name] = ""
@@ -87,9 +87,10 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     return pair_sides(filtered, next(selected, "") if any(rater) else "", other)
 
 
-def judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
-    """Number of judgements of the side `other` that the filters leave out, and the name of its
-    study ("" if this is the current one); 0 if the sides cannot be compared."""
+def count_judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
+    """Number of judgements of the side `other` that are not among the filtered ones (all, if the
+    side is in another study), and the name of that other study ("" if there is none); 0 and "" if
+    the sides cannot be compared."""
     pair = pair_with_filtered_side(filtered, other)
     if pair.problem:
         return 0, ""

@@ -25,8 +25,8 @@ from components.results.contrasts.sides import (
     SIDE_CELLS,
     Side,
     candidate_sides,
-    stack_candidates,
-    stack_sides,
+    stack_candidates_and_people,
+    stack_sides_and_people,
 )
 from metrics.catalogue.label_records import SINGLE_ANSWERS
 from metrics.catalogue.record import MeasureRecord
@@ -55,7 +55,7 @@ class PairedSides:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        return stack_sides(self.filtered, self.left, self.right)
+        return stack_sides_and_people(self.filtered, self.left, self.right)
 
     @cached_property
     def problem(self) -> str:
@@ -82,7 +82,7 @@ class PairedSides:
     @cached_property
     def _usable_items_by_side(self) -> pd.DataFrame:
         """Rows (side, category, item), one for each item on which a side has usable verdicts."""
-        rows = row_selection.select_readable(self.frame)
+        rows = row_selection.select_readable_without_noise(self.frame)
         cell, cells = row_selection.group_codes(rows, ("side", "category", "item"))
         return rows.iloc[row_selection.first_row_per_group(cell, cells)][
             ["side", "category", "item"]
@@ -101,7 +101,7 @@ class PairedSides:
     def common_item_count(self) -> int:
         return len(self.common_items)
 
-    def values_on_own_items(
+    def values_on_items_of_each_side(
         self, compared: Sequence[MeasureRecord]
     ) -> dict[str, tuple[Estimate, Estimate]]:
         """Name of a measure -> its value for each side on all items of this side, as in the other
@@ -163,8 +163,8 @@ class PairedSides:
 
     @cached_property
     def _twin_totals(self) -> dict[str, paired.PairedTotals]:
-        """Kind of twins, such as padding -> totals of both sides; empty if a side is in another
-        study."""
+        """Kind of twins, such as padding -> item totals of both sides' verdicts on these twins,
+        from which the difference is estimated; empty if a side is in another study."""
         filtered, sides = self.filtered, (self.left, self.right)
         if any(side.study for side in sides):
             return {}
@@ -185,7 +185,7 @@ class PairedSides:
         0 if there are only two candidates, and so nothing was chosen."""
         if len(self.candidates) < 3 or not compared:
             return 0.0
-        frame = stack_candidates(self.filtered, self.candidates)
+        frame = stack_candidates_and_people(self.filtered, self.candidates)
         cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
         measures = [one.estimator for one in compared]
         return paired.critical_value_for_all_pairs(

@@ -1,5 +1,5 @@
-"""Measures that two judges or prompts are compared by, in the families of the catalogue; all are in
-percentage points, to share an axis."""
+"""Measures by which two judges or prompts are compared, in the families of the catalogue of
+measures (such as Position or Quality); all in percentage points, so that they can share an axis."""
 
 from dataclasses import replace
 from typing import Final

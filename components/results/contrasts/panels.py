@@ -125,7 +125,7 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures_text(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
-    own = pair.values_on_own_items([one for one, _ in shown if one.measure is not None])
+    own = pair.values_on_items_of_each_side([one for one, _ in shown if one.measure is not None])
     rows = [
         _difference_row(axis, *line)
         | {

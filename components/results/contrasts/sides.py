@@ -11,7 +11,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, judge_rows_or_people_rows, rater_names
 from components.filtering.memo import memoise_by_study
-from components.filtering.raters import rows_with_call_credits
+from components.filtering.raters import call_credits_of_all_raters
 from components.results.bias.computed import load_bias
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
@@ -35,7 +35,7 @@ class Side:
     """Name of another study from which the judgements come; empty means the current study."""
 
 
-def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
+def list_sides_of_whole_study(filtered: FilteredStudy) -> dict[str, Side]:
     """All possible sides of a study, by name: its judges (not a single judge with several prompts),
     its prompts if there are several, and their combinations if there are several of both."""
     rows = judge_rows_or_people_rows(filtered.unfiltered_frame)
@@ -72,8 +72,9 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
-    """Names of the default sides: the most and the least consistent judge; with one judge, the most
-    and least consistent prompt; else the first of `known`, and ""."""
+    """Names of the default sides: the most and the least consistent judge of the study, whatever
+    the filters; with one judge, the most and least consistent prompt; else the first of `known`,
+    and ""."""
     for ranked in _rank_judges_then_prompts(FilteredStudy(filtered.store, filtered.name)):
         offered = [name for name in ranked if name in known]
         if len(offered) > 1:
@@ -114,7 +115,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
     if side.study:
         source = FilteredStudy(filtered.store, side.study, chosen)
     rows = _select_rows_of_side(source.measured_judge_rows, side)
-    return rows.assign(**{CREDIT: rows_with_call_credits(source)[CREDIT].reindex(rows.index)})
+    return rows.assign(**{CREDIT: call_credits_of_all_raters(source)[CREDIT].reindex(rows.index)})
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
@@ -131,16 +132,20 @@ def candidate_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Si
     def side_kind(side: Side) -> tuple[bool, bool, str]:
         return bool(side.judge), bool(side.prompt), side.study
 
-    alike = [one for one in list_sides(filtered).values() if side_kind(one) == side_kind(left)]
+    alike = [
+        one
+        for one in list_sides_of_whole_study(filtered).values()
+        if side_kind(one) == side_kind(left)
+    ]
     return alike if alike and side_kind(left) == side_kind(right) else [left, right]
 
 
-def stack_candidates(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
+def stack_candidates_and_people(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
     """Rows of several sides and people's votes, with a column `side` ("side 0", …, "people")."""
     return _stack_with_people(filtered, {f"side {number}": one for number, one in enumerate(sides)})
 
 
-def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
+def stack_sides_and_people(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
     """Rows of both sides and people's votes, with a column `side` ("left", "right" or "people"). A
     judgement that belongs to both sides occurs twice; the two rows have different prompts, named
     "side/prompt"."""
@@ -150,10 +155,10 @@ def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFram
 def _stack_with_people(filtered: FilteredStudy, sides: dict[str, Side]) -> pd.DataFrame:
     parts = {name: rows_of_side(filtered, one) for name, one in sides.items()}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
-    return frame.assign(prompt=_side_prompts(frame))
+    return frame.assign(prompt=_prompts_prefixed_by_side(frame))
 
 
-def _side_prompts(frame: pd.DataFrame) -> pd.Categorical[str]:
+def _prompts_prefixed_by_side(frame: pd.DataFrame) -> pd.Categorical[str]:
     """The text "side/prompt" of each row, as a categorical column."""
     side, prompt = frame["side"].cat, frame["prompt"].cat
     code, count = row_selection.group_codes(frame, ["side", "prompt"])

@@ -64,7 +64,7 @@ def bind_live_refresh(live: LiveRefresh, study: gr.Dropdown, engine: Engine) -> 
         now = latest_progress(engine, name)
         if now is None or not shown_calls.isdecimal():
             return [gr.skip(), EMPTY]
-        running = run_progress(engine, name) is not None
+        running = active_run_progress(engine, name) is not None
         return [gr.Timer(active=running), frozen_notice(now, int(shown_calls), running)]
 
     live.count_new.click(
@@ -75,7 +75,7 @@ def bind_live_refresh(live: LiveRefresh, study: gr.Dropdown, engine: Engine) -> 
     study.change(None, None, None, js="() => evenhand.unfreeze()")
 
 
-def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
+def active_run_progress(engine: Engine | None, study: str) -> RunProgress | None:
     """Progress of a study's active run; None without one.
 
     Call this before drawing a view: a view drawn with the progress of an active run is drawn again
@@ -95,7 +95,9 @@ def latest_progress(engine: Engine | None, study: str) -> RunProgress | None:
     return RunProgress(count_stored_replies(counts), counts.get("planned", 0))
 
 
-def add_partial_notice(contents: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
+def put_partial_notice_as_headline(
+    contents: Mapping[str, Any], progress: RunProgress | None
+) -> dict[str, Any]:
     """The `contents` of a view (output name -> content); during a run (`progress` is not
     None), the notice "Partial" replaces the headline."""
     return dict(contents) if progress is None else {**contents, "finding": partial_notice(progress)}

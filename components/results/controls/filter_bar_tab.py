@@ -30,7 +30,7 @@ _FILTER_PILL: Final = Markup(
 """HTML of the button that shows the filters, and of a list of the filters in use."""
 
 
-def build_filters() -> tuple[dict[str, gr.Dropdown], gr.Dropdown]:
+def build_filters_and_compare_menu() -> tuple[dict[str, gr.Dropdown], gr.Dropdown]:
     """Build the judge filter, the menu "Compare with", and the other filters behind a button;
     return the filters by name, and the menu."""
     judge = _build_filter("judge")

@@ -201,7 +201,7 @@ def injection_report_section(filtered: FilteredStudy) -> Markup:
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
-    by_rule = count_texts_by_rule(filtered).most_common()
+    by_rule = count_suspect_texts_by_rule(filtered).most_common()
     found = [(rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in by_rule]
     numbers = []
     for one in compare_without_suspects(filtered):
@@ -219,7 +219,7 @@ def injection_report_section(filtered: FilteredStudy) -> Markup:
     )
 
 
-def count_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
+def count_suspect_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
     """Detection rule -> number of shown texts that match the rule, also if the filter leaves such
     texts out."""
     filtered = include_suspects(filtered)

@@ -147,7 +147,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 
-def longer_of_equal_sentence(filtered: FilteredStudy) -> str:
+def longer_of_equally_right_sentence(filtered: FilteredStudy) -> str:
     """Sentence on the share of verdicts for the longer of two equally right answers; empty if the
     study's design has no such pairs."""
     if known_answer_source(filtered) != "design":

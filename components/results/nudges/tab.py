@@ -39,7 +39,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline: the twin with the largest effect; without twins, the share of verdicts for the
     longer answer, against an even share; if lengths are unknown too, that nothing can be measured.
     The sentence below also gives the share of the longer answer among equally right answers."""
-    padding = length_panel.longer_of_equal_sentence(filtered)
+    padding = length_panel.longer_of_equally_right_sentence(filtered)
     if (twins := twin_panels.twin_effects_headline(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()
     longer = length_preference(filtered.measured_judge_rows)

@@ -17,10 +17,10 @@ from metrics.summary.study_inputs import style_counts_of_study
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
-    chance_sentence,
     control_sentence,
     digits_to_show_sign,
-    irrelevant_effects_by_size,
+    effects_of_irrelevant_changes,
+    more_than_chance_sentence,
     twin_headline,
 )
 from studies.domain import Estimate, Rater
@@ -62,7 +62,7 @@ def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
         return None
 
     def largest_shown_effect(rater: Rater) -> float:
-        ranked = irrelevant_effects_by_size(effects_by_rater[rater])
+        ranked = effects_of_irrelevant_changes(effects_by_rater[rater])
         shown = (abs(one.adjusted.value or 0) for one in ranked if one.finding == SHOWN)
         return next(shown, 0.0)
 
@@ -71,7 +71,7 @@ def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     title = twin_headline(own)
     where = f"{judge}, {prompt}: " if len(effects_by_rater) > 1 else ""
     lead = "" if any(one.finding == INDIFFERENT for one in own) else control_sentence(own)
-    return where + title, f"{chance_sentence(own)} {lead}".strip()
+    return where + title, f"{more_than_chance_sentence(own)} {lead}".strip()
 
 
 def render_twin_effects(filtered: FilteredStudy) -> Markup | None:
@@ -104,8 +104,8 @@ def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
 
 
 def _floor_ends(effect: TwinEffect) -> tuple[float, float] | None:
-    """Ends of the interval of an effect's floor (effect of a change that cannot matter), around 0;
-    None if the interval is unknown."""
+    """Ends of the interval of an effect's floor (effect of a change that cannot matter), minus the
+    floor itself, so that 0 lies between them; None if the interval is unknown."""
     floor = effect.floor
     if floor.value is None or floor.low is None or floor.high is None:
         return None
@@ -155,7 +155,7 @@ def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
     effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
-        first = next(iter(irrelevant_effects_by_size(own)), None)
+        first = next(iter(effects_of_irrelevant_changes(own)), None)
         for one in own:
             pairs = load_twin_examples(filtered, one)
             opened = rater == 0 and one is first
@@ -164,8 +164,8 @@ def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
 
 
 def render_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
-    """Render the table of all effects, each with the smallest detectable effect and the number of
-    skipped answers; None without twins."""
+    """Render the table of the effects of all families of twins, each with the smallest detectable
+    effect and the number of answers without such a twin; None without twins."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None

@@ -11,12 +11,12 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean
 from components.results.bias.pair_tests import format_p_value
 from components.results.overview.panels import flip_direction_chart, list_flips_of_pairs
-from components.results.overview.tab import has_known_winners
+from components.results.overview.tab import can_compare_remedies
 from components.results.remedies import tab as remedies_tab
 from components.results.view import unusable_replies
 from components.results.view.next_step_rows import NextStep, next_step_rows_html
 from metrics.catalogue.position_records import EFFECT
-from studies.people.label_split import PromptToImprove, find_prompt_to_improve
+from studies.people.label_split import PromptToImprove, find_prompt_improved_by
 from studies.store.store import Store
 
 WIDE: Final = 0.05
@@ -100,9 +100,9 @@ def _flip_precision_sentence(bias: Bias) -> str:
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
     """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
-    no better answer is known, ask people; ask more questions; share. After calls that improve a
-    prompt: back to the study of this prompt."""
-    if found := find_prompt_to_improve(filtered.store, filtered.name):
+    no better answer is known, ask people; ask more questions; share. For a study that was made to
+    improve a prompt, one row only: back to the study of that prompt."""
+    if found := find_prompt_improved_by(filtered.store, filtered.name):
         told = "the replies are there: edit and try the rules, or see what each candidate changes"
         address = json.dumps(_improved_prompt_address(filtered, found))
         opens = {"data-go": address, "data-to": remedies_tab.IMPROVED}
@@ -115,7 +115,7 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep("See which comparisons flipped", told, f"Open {count(flips, 'flip')}", opens)
         )
-    if has_known_winners(filtered):
+    if can_compare_remedies(filtered):
         told = (
             "rules that combine several verdicts, compared by how often they are right; no new "
             "calls"
@@ -137,8 +137,8 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
 
 
 def _improved_prompt_address(filtered: FilteredStudy, found: PromptToImprove) -> dict[str, str]:
-    """Query parameters of the page with the card "Improve the prompt" of an improved prompt; judge
-    and prompt are named if the study has several."""
+    """Query parameters of the page that shows the panel "Improve the prompt" for `found`; judge and
+    prompt are named only if the study has several."""
     base = filtered.store.study(found.study)
     judges = [one.name for one in base.judges]
     where = {"study": found.study, "view": remedies_tab.NAME}

@@ -15,7 +15,7 @@ from components.results.bias.computed import load_bias
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.nudges import tab as nudges_tab
-from components.results.nudges.length_panel import longer_of_equal_sentence
+from components.results.nudges.length_panel import longer_of_equally_right_sentence
 from components.results.overview import panels
 from components.results.pass_fail import pass_fail_panels, reply_texts
 from components.results.pass_fail.scores import score_panels
@@ -61,7 +61,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).headline(filtered)
     rows = filtered.measured_judge_rows
     unusable = unusable_replies.unusable_share(rows)
-    if unusable >= unreadable_share.MANY_UNUSABLE and not chosen_rater(filtered):
+    if unusable >= unreadable_share.MANY_UNUSABLE and not rater_of_shown_card(filtered):
         failed = count_failed_calls(rows)
         none = f"calls gave no usable verdict; {count(failed)} failed"
         told = none if failed else "replies are unusable"
@@ -69,7 +69,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     return title, lead.lstrip()
 
 
-def chosen_rater(filtered: FilteredStudy) -> str | None:
+def rater_of_shown_card(filtered: FilteredStudy) -> str | None:
     """Name of the judge (with its prompt) whose report card is shown: the only one that the filters
     leave, if they select a judge or a prompt or the study has only one; None if the table of all
     judges is shown."""
@@ -97,7 +97,7 @@ def render_judges(filtered: FilteredStudy) -> Content | Markup | None:
     """Render the table of judges or, for choices among more than two options, the matrix of
     position entropy; None if a judge is chosen, answers are judged one by one, or no pair was
     judged in both orders."""
-    if chosen_rater(filtered) or not has_comparisons(filtered):
+    if rater_of_shown_card(filtered) or not has_comparisons(filtered):
         return None
     if load_bias(filtered).max_options > 2:
         drawn = bias_tab.render_matrix(filtered, ENTROPY.name, BY_PROMPT)
@@ -105,11 +105,11 @@ def render_judges(filtered: FilteredStudy) -> Content | Markup | None:
     return panels.judges_html(filtered) or None
 
 
-def render_card(filtered: FilteredStudy) -> Markup | None:
+def render_card_or_judge_tables(filtered: FilteredStudy) -> Markup | None:
     """Render the report card of the chosen judge, beside the values of all judges; for a study of
     single answers without a chosen judge, the tables of its judges, or their cards if there is no
     table. None if the table of judges is shown, or if there is no judge."""
-    raters, name = Raters(filtered), chosen_rater(filtered)
+    raters, name = Raters(filtered), rater_of_shown_card(filtered)
     if name is None and has_comparisons(filtered):
         return None
     tables = [
@@ -135,13 +135,13 @@ def render_rank_stability(filtered: FilteredStudy) -> Any:
 
 def render_longer_answer_line(filtered: FilteredStudy) -> Any:
     """Render the line on the longer of two equally right answers; None without such pairs."""
-    told = longer_of_equal_sentence(filtered) if has_comparisons(filtered) else ""
+    told = longer_of_equally_right_sentence(filtered) if has_comparisons(filtered) else ""
     opens = {"data-view": nudges_tab.NAME}
     line = panels.OVERVIEW.action("Does the longer answer win?", told, opens, "Nudges", "eh-claim")
     return line if told else None
 
 
-def has_known_winners(filtered: FilteredStudy) -> bool:
+def can_compare_remedies(filtered: FilteredStudy) -> bool:
     """Whether remedies can be compared: pairs have a known better answer, or people's votes, or, if
     all answers are judged one by one, these have labels."""
     rows = filtered.measured_judge_rows
@@ -155,7 +155,7 @@ def has_known_winners(filtered: FilteredStudy) -> bool:
 def render_advice(filtered: FilteredStudy) -> Any:
     """HTML line with the recommended remedy, or with general advice in a study of more than
     MAX_ADVICE_ROWS verdicts; None if neither better answers nor labels are known."""
-    if not has_known_winners(filtered):
+    if not can_compare_remedies(filtered):
         return None
     single = bool((filtered.measured_judge_rows["options"] == 1).all())
     sentence = ADVICE_ON_SINGLE_ANSWERS if single else GENERAL_ADVICE
@@ -211,7 +211,7 @@ JUDGES: Final = Panel(
 )
 CARD: Final = Panel(
     "card",
-    render_card,
+    render_card_or_judge_tables,
     (Body("card", "eh-card", clickable=True),),
     css="eh-panel eh-sheet",
     table=reply_texts.reply_texts_paper_table,

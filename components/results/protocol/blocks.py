@@ -56,7 +56,7 @@ def render_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
     """Render the heatmap of Grade Score or one of its parts (`score`: a key of
     `grade_panel.MEASURE_SUBTITLES`), the scores by number of options, and unusable replies."""
     cells = load_grade_cells(filtered)
-    sizes = grade_panel.show_grades_by_option_number(filtered, cells)
+    sizes = grade_panel.show_grades_by_option_count(filtered, cells)
     bodies = {
         "heatmap": grade_panel.show_heatmap(cells, score),
         "sizes": sizes + grade_panel.show_items_without_choice(filtered, cells),
@@ -148,8 +148,9 @@ def load_choices_of_other_study(
 
 
 def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people; None without votes. The judges of the study `name` are
-    added if they saw images where the judges of this study saw descriptions, or the reverse."""
+    """Distance of the judges' five levels from people's; None without votes. The judges of the
+    study `name` are added if they saw images where the judges of this study saw descriptions, or
+    the reverse."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)

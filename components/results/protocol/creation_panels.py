@@ -49,7 +49,7 @@ MAX_GROUPS: Final = 14
 """Largest number of rows of the matrix that is shown without scrolling."""
 
 
-def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
+def load_level_and_factuality_rows(filtered: FilteredStudy) -> pd.DataFrame:
     """Five-level verdicts and factuality scores on pairs of answers that pass the filters: those of
     judges, or people's votes if no judge has any."""
     rows = protocol_sections.judge_rows_or_votes(filtered, "five-level", "factuality")
@@ -65,7 +65,7 @@ def study_baseline(filtered: FilteredStudy) -> str | None:
 def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
     """One table row per model, the highest Reward first (mean level, from −100 to 100); empty
     without verdicts."""
-    rows = load_level_rows(filtered)
+    rows = load_level_and_factuality_rows(filtered)
     found = creation_table(rows, study_baseline(filtered)) if len(rows) else {}
     return found.get((), [])
 
@@ -77,7 +77,7 @@ def show_creation_table(
     or of a matrix of the measure `cell` (a key of CELL_SCALES) by category or task, as `split` (one
     of SPLITS) says. A message without verdicts or tasks. `sections`: names of the study's protocol
     panels."""
-    rows = load_level_rows(filtered)
+    rows = load_level_and_factuality_rows(filtered)
     if rows.empty:
         why = "Creation-MMBench compares each model with a baseline in five levels."
         return empty_state("No five-level verdicts.", why)
@@ -183,8 +183,8 @@ def compute_distance_from_people(
 ) -> alignment.AlignmentTable | None:
     """Distance of each judge's five levels from people's: the mean difference (MAE), and the share
     of verdicts at most one level apart (Consistency). None without votes by people. `other_study`:
-    rows of a study of the same items to show beside it, after what its judges see ("images", or
-    "context" for their descriptions); None for no such study."""
+    another study of the same items to compare with, as what its judges see ("images", or "context"
+    for descriptions) and its rows; None for no such study."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None

@@ -213,7 +213,7 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
             rated = count(int((own["first"] == model).sum()))
             named = [tables.name_cell(model, select), *([prompt] if several else [])]
             lines.append([*named, *cells, rated])
-        matrices += _category_matrix(own, order, part.scale)
+        matrices += _ratings_by_category_matrix(own, order, part.scale)
     heads: list[tables.Head] = ["Model", *score, "Rating", axis, "Ratings"]
     return tables.value_table(heads, lines, label="Single ratings") + matrices
 
@@ -227,7 +227,9 @@ def rating_colours(scale: ScoreScale, highest: float) -> scales.ColourScale:
     return scales.ColourScale("Rating", "w", full / 2, full, texts, 1, 1, f"of {full:g}")
 
 
-def _category_matrix(rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale) -> Markup:
+def _ratings_by_category_matrix(
+    rows: pd.DataFrame, order: Sequence[str], scale: ScoreScale
+) -> Markup:
     cells: dict[tuple[str, str], Estimate | None] = {}
     sizes = rows.groupby("category", observed=True)["item"].nunique()
     columns = [heatmap.MatrixColumn(str(c), str(n)) for c, n in sizes.items() if str(c)]
@@ -318,7 +320,7 @@ def _ratings_title(found: Mapping[str, creation_levels.PromptRatings]) -> str:
     return " ".join(parts[:MAX_TITLE_RATINGS])
 
 
-def _model_with_best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
+def _model_with_highest_win_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
     """The model with the highest adjusted win rate, and this rate; None without verdicts."""
     rows = load_game_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
@@ -326,7 +328,7 @@ def _model_with_best_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | Non
 
 
 def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
-    best = _model_with_best_rate(filtered)
+    best = _model_with_highest_win_rate(filtered)
     if best is None:
         ratings = load_rating_rows(filtered)
         if found := creation_levels.ratings_by_prompt(ratings) if len(ratings) else {}:
@@ -346,7 +348,7 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
     kpis = []
-    if (best := _model_with_best_rate(filtered)) is not None:
+    if (best := _model_with_highest_win_rate(filtered)) is not None:
         model, rate = best
         note = f"{model}{spaced_ci(rate, scale=100)}, n {count(rate.n)}"
         kpis.append(Kpi("Adjusted win rate", share(rate.value), note=note))

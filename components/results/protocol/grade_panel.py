@@ -69,7 +69,7 @@ def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return rows.loc[(rows["options"] > 1).to_numpy()]
 
 
-def list_option_numbers(cells: Sequence[GradeCell]) -> list[int]:
+def list_option_counts(cells: Sequence[GradeCell]) -> list[int]:
     """Numbers of options N of the items, the smallest first."""
     return sorted({n for cell in cells for n in cell.options})
 
@@ -160,7 +160,7 @@ def _heatmap_by_unrelated_option(
     (`unrelated`: UNRELATED_PRESENT), or for those without it."""
     attribute, scale = GRADE_MEASURES[measure]
     found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in cells}
-    sizes = list_option_numbers(cells)
+    sizes = list_option_counts(cells)
     items = count(max((cell.grade.items for cell in cells), default=0), "item")
     shown = "with the" if unrelated == UNRELATED_PRESENT else "without an"
     title = f"N = {', '.join(map(str, sizes))}, {items}, {shown} unrelated option"
@@ -175,10 +175,10 @@ def _heatmap_by_unrelated_option(
     return wrap(head, drawn, mixed if len(sizes) > 1 else EMPTY)
 
 
-def show_grades_by_option_number(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
+def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table of grades and chance scores by number of options N; empty if all items have the
     same N."""
-    sizes = list_option_numbers(cells)
+    sizes = list_option_counts(cells)
     if len(sizes) < 2:
         return EMPTY
     rows = load_choice_rows(filtered)

@@ -13,7 +13,7 @@ from components.html import scales
 from components.html.format import number
 from components.html.heatmap import colour_scale_html
 from components.html.markup import EMPTY, Markup, fill
-from components.html.pieces import empty_state, no_difference_badge, paragraph, wrap
+from components.html.pieces import empty_state, no_significant_difference_badge, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables import value_table as tables
 from components.results.protocol import grade_panel
@@ -98,7 +98,7 @@ def _compare_with_other_study(
     for c in theirs:
         lines = (f"{c.judge}, {c.prompt}", where)
         still[c.judge, c.prompt] = StaticCell.from_estimate(c.grade, scale, *lines)
-    sizes = grade_panel.list_option_numbers(theirs)
+    sizes = grade_panel.list_option_counts(theirs)
     title = f"{other.name}: unrelated {other.unrelated}, N = {', '.join(map(str, sizes))}"
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
@@ -115,7 +115,7 @@ def _paired_differences_html(
 ) -> Markup:
     """HTML of grade differences paired by item at equal N, adjusted for all judges and prompts; or
     the reason why they cannot be computed."""
-    if grade_panel.list_option_numbers(cells) != grade_panel.list_option_numbers(theirs):
+    if grade_panel.list_option_counts(cells) != grade_panel.list_option_counts(theirs):
         chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
             for c in (cells[0], theirs[0])
@@ -174,7 +174,7 @@ def _effect_cell(contrast: Contrast | None) -> Markup:
     judge, prompt, _ = contrast.left
     got, select, who = contrast.adjusted, {"judge": judge, "prompt": prompt}, f"{judge}, {prompt}"
     covers_zero = got.low is not None and got.high is not None and not got.excludes_zero
-    badge = " " + no_difference_badge() if covers_zero else ""
+    badge = " " + no_significant_difference_badge() if covers_zero else ""
     note = f"without {number(contrast.right_value, 2)}, with {number(contrast.left_value, 2)}"
     style = tables.NumberStyle(2, signed=True)
     return tables.value_cell(got, style, who=who, note=note, select=select) + badge

@@ -66,7 +66,7 @@ def _costs_by_sequence(table: np.ndarray, seqs: np.ndarray) -> np.ndarray:
     return found
 
 
-def _pair_rows_without_repeats(filtered: FilteredStudy) -> pd.DataFrame:
+def _pair_rows_without_noise_repeats(filtered: FilteredStudy) -> pd.DataFrame:
     """Verdicts on pairs without the repeats that measure noise."""
     rows = visit_panels.load_pair_rows(filtered)
     return row_selection.select_rows(rows, ~rows["noise"])
@@ -76,14 +76,14 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
     """Return, for each judge and prompt, the number of head-to-heads (one pair in all its orders)
     and of calls, the dollars per head-to-head, and the mean tokens per call, from the stored costs;
     empty if no pairs were judged."""
-    rows = _pair_rows_without_repeats(filtered)
+    rows = _pair_rows_without_noise_repeats(filtered)
     if rows.empty or "seq" not in rows:
         return []
     whole = FilteredStudy(filtered.store, filtered.name)
     is_small = len(whole.unfiltered_frame) < MIN_CACHED_ROWS
     costs = _memoised_call_costs(whole) if is_small else _read_call_costs(whole)
     extra = extraction_costs(filtered.store, filtered.name)
-    every = rows_by_rater(_pair_rows_without_repeats(whole))
+    every = rows_by_rater(_pair_rows_without_noise_repeats(whole))
     calls = {(judge, prompt): len(part) for judge, prompt, part in every}
     found = []
     for judge, prompt, part in rows_by_rater(rows):
@@ -155,7 +155,8 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Number of replies without a verdict: ties or left out, depending on the counting rule."""
+        """Number of replies without a verdict; the counting rule counts them as ties or leaves them
+        out."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property
@@ -166,7 +167,7 @@ class ReplyCounts:
 
 def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     found = []
-    for judge, prompt, part in rows_by_rater(_pair_rows_without_repeats(filtered)):
+    for judge, prompt, part in rows_by_rater(_pair_rows_without_noise_repeats(filtered)):
         statuses = part["status"].value_counts().items()
         by_status = {str(status): int(n) for status, n in statuses if n}
         found.append(ReplyCounts(judge, prompt, len(part), by_status))

@@ -72,12 +72,12 @@ def compute_ranking(
     """Compute the ranking. `rows`: outcomes by the counting rule of the study or filter, which may
     combine both orders; `verdicts`: the single verdicts of the judges, for the leaderboards by
     order; `votes`: people's votes."""
-    pairs = select_pair_rows_of_model_judges(rows)
+    pairs = select_pair_rows_of_judges_or_people(rows)
     if pairs.empty:
         return Ranking(
             [], has_unusable_pairs=verdicts is not None and _are_all_replies_unusable(verdicts)
         )
-    single = None if verdicts is None else select_pair_rows_of_model_judges(verdicts)
+    single = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
     one, two = (None, None) if single is None else leaderboards_by_order(single)
     return Ranking(
         connected_leaderboards(pairs),
@@ -94,11 +94,11 @@ def compute_ranking(
 
 def _are_all_replies_unusable(verdicts: pd.DataFrame) -> bool:
     """Whether there are replies on pairs, and none of them contains a usable verdict."""
-    replies = select_pair_rows_of_model_judges(verdicts)
+    replies = select_pair_rows_of_judges_or_people(verdicts)
     return not replies.empty and row_selection.select_picks(replies).empty
 
 
-def select_pair_rows_of_model_judges(frame: pd.DataFrame) -> pd.DataFrame:
+def select_pair_rows_of_judges_or_people(frame: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_pairs(judge_rows_or_people_rows(frame))
 
 

@@ -54,7 +54,7 @@ def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
 def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Return a headline (whether the first model is significantly ahead of the second) and the
     sentence below it (the values of both), by the judge and prompt with the most verdicts; without
-    verdicts or with one model, both say that there is no ranking."""
+    verdicts or with one model, the headline says that there is no ranking."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."

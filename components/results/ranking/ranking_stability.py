@@ -67,7 +67,7 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     if not changed:
         order = [name for name in both.names if name in here]
         settled = any(both.is_significantly_better(*pair) for pair in pairwise(order))
-        told = f"both orders give the same ranking{_adjacent_ties_clause(both, here)}."
+        told = f"both orders give the same ranking{_unseparated_neighbours_clause(both, here)}."
         return RankingStability("Yes" if settled else "Not known", told)
     return _stability_of_changed_places(here, there, changed, any(map(any, significant)))
 
@@ -82,7 +82,7 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _adjacent_ties_clause(both: Leaderboard, names: Sequence[str]) -> str:
+def _unseparated_neighbours_clause(both: Leaderboard, names: Sequence[str]) -> str:
     """Clause on those of the models `names` that are neighbours in the ranking by both orders
     without a significant difference, or that there are none."""
     order = [name for name in both.names if name in names]

@@ -31,7 +31,7 @@ def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     )
 
 
-def options_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
+def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     """Headline and the sentence below, if each comparison has three or more answers: the model
     with the highest win rate, and the next, or all models with this win rate."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
@@ -56,7 +56,7 @@ def is_significantly_above(gap: Estimate) -> bool:
     return gap.low is not None and gap.low > 0
 
 
-def _is_ahead(board: Leaderboard, above: str, below: str) -> bool:
+def _is_significantly_ahead(board: Leaderboard, above: str, below: str) -> bool:
     """Whether the model `above` is significantly above `below`, both by the interval of the two
     and, as the ranks are, after adjustment for all pairs of models."""
     return is_significantly_above(board.gap(above, below)) and board.is_significantly_better(
@@ -66,7 +66,7 @@ def _is_ahead(board: Leaderboard, above: str, below: str) -> bool:
 
 def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
     first, second = board.names[:2]
-    if not _is_ahead(board, first, second):
+    if not _is_significantly_ahead(board, first, second):
         return unclear_leader_sentence(board)
     if ranking.judges == (first,):
         return f"{first} ranks itself first"
@@ -111,7 +111,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
             f"; people's votes put {first} first and rank the others differently, but some "
             "differences are not significant"
         )
-    if _is_ahead(people, other, first):
+    if _is_significantly_ahead(people, other, first):
         return f"; people put {other} first"
     return f"; people's votes put {other} first, but not significantly above {first}"
 
@@ -131,7 +131,7 @@ def _unsettled_places_clause(board: Leaderboard) -> str:
 
 def are_all_gaps_significant(board: Leaderboard) -> bool:
     """Whether each model on the leaderboard is significantly above the next."""
-    return all(_is_ahead(board, *both) for both in pairwise(board.names))
+    return all(_is_significantly_ahead(board, *both) for both in pairwise(board.names))
 
 
 def _sentence_below_headline(board: Leaderboard, ranking: Ranking) -> str:
@@ -148,7 +148,7 @@ def _unseparated_models_sentence(board: Leaderboard) -> str:
     number of items that would separate them; empty if all differences are significant."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
-        if gap.low is None or gap.high is None or _is_ahead(board, above, below):
+        if gap.low is None or gap.high is None or _is_significantly_ahead(board, above, below):
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
         size = f"{points(number(gap.value))}{spaced_ci(gap, 0)}"

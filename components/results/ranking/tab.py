@@ -19,7 +19,7 @@ from components.results.pass_fail.scores.computed import (
 from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
-from components.results.ranking.sentences import options_headline, ranking_headline
+from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from components.results.wins import win_rate_panels as wins
@@ -86,7 +86,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_ranking_panel.point_ranking_headline(filtered)
     title, lead = (
-        options_headline(win_rate(filtered.measured_judge_rows, *filtered.rule))
+        win_rate_headline(win_rate(filtered.measured_judge_rows, *filtered.rule))
         if compares_only_many_options(filtered)
         else ranking_headline(load_ranking(filtered))
     )

@@ -91,7 +91,7 @@ def _do_marks_overlap(one: Point, other: Point) -> bool:
     return across < WHISKER_GAP or (across < 2 * RADIUS + 3 and down < 2 * RADIUS + 3)
 
 
-def _place_text(
+def _reserve_room_for_text(
     width: float, places: Iterable[Point], taken: list[Box], canvas: Canvas
 ) -> Point | None:
     """Return the first of `places` (left end and base line of a text) where a text of this width
@@ -125,7 +125,7 @@ def reserve_room_for_name(
     right = x - RADIUS + width > canvas.width - RIGHT
     left = x + RADIUS - width if right else max(x - RADIUS, LEFT)
     lines = (upper - 8, lower + 18, upper - 24, lower + 34, upper - 40)
-    found = _place_text(width, [(left, line) for line in lines], taken, canvas)
+    found = _reserve_room_for_text(width, [(left, line) for line in lines], taken, canvas)
     if found is None:
         return None
     return NamePlace(left + width if right else left, found[1], "end" if right else "start")
@@ -209,7 +209,7 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
 
 def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_RuleMark]:
     """Marks of the rules on all comparisons that use no votes of people, then of the rules of
-    pilots; on a dollar axis, only pilots' rules of known price."""
+    pilots; on a dollar axis, pilots' rules without a known price are left out."""
     best = results.pareto_frontier(by_dollars)
     for place, line in enumerate(results.rule_estimates, start=1):
         if line.complete and not line.rule.votes:
@@ -357,13 +357,15 @@ def _risk_curve_svg(
     written = [
         svg_pieces.svg_text(*place, text, kind, "start")
         for mark, text, kind in texts
-        if (place := _place_text_beside(text, mark, taken, canvas)) is not None
+        if (place := _reserve_room_for_text_beside(text, mark, taken, canvas)) is not None
     ]
     axes = svg_pieces.svg_axes(canvas, rows, y, columns, "% of comparisons decided")
     return svg_pieces.svg(canvas, [*axes, chart, *written])
 
 
-def _place_text_beside(text: str, mark: Point, taken: list[Box], canvas: Canvas) -> Point | None:
+def _reserve_room_for_text_beside(
+    text: str, mark: Point, taken: list[Box], canvas: Canvas
+) -> Point | None:
     """Find a place near a mark where a text covers no box in `taken`, and add the text's box to
     `taken`. Return (x of its left end, y of its base line); None if there is no room."""
     px, py = mark
@@ -374,4 +376,4 @@ def _place_text_beside(text: str, mark: Point, taken: list[Box], canvas: Canvas)
         for rise in (18, -12, 34, -28, 50, -44, 66, -60)
         for left in lefts
     ]
-    return _place_text(width, places, taken, canvas)
+    return _reserve_room_for_text(width, places, taken, canvas)

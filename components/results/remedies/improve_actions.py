@@ -9,12 +9,12 @@ from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.point_remedies_panel import load_point_remedies
 from judges.operations import align_prompt
-from judges.operations.align_command import adopt_asked_candidate, undo_adopted_candidate
+from judges.operations.align_command import adopt_compared_candidate, undo_adopted_candidate
 from judges.operations.prompt_candidates import read_rules
 from judges.planning.plan import load_stored_plan, plan_for_current_visitor, save_plan
 from judges.rendering.prompt_library import prompts_folder
 from studies.errors import StudyError
-from studies.people.label_split import Look, record_look, stored_split
+from studies.people.label_split import Look, record_prompt_comparison, stored_split
 from studies.spec.derived_names import candidate_study_name, writer_study_name
 from studies.store.store import Store
 
@@ -41,7 +41,9 @@ def saved_prompts_folder(store: Store) -> Path:
     return prompts_folder(store.folder / "store")
 
 
-def written_rules(store: Store, name: str, judge: str, prompt: str) -> tuple[tuple[str, ...], str]:
+def written_rules_and_problem(
+    store: Store, name: str, judge: str, prompt: str
+) -> tuple[tuple[str, ...], str]:
     """Return the rules that the judge wrote when it was asked for some, and the problem of its
     reply ("" if it has none); ((), "") if it was not asked or has not replied."""
     study = writer_study_name(name, prompt, judge)
@@ -70,7 +72,7 @@ def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> 
     task = align_prompt.split_and_find_mistakes(load_stored_plan(store, name), store, *rater)
     asked = str(send.get("improve", ""))
     if asked in ("adopt", "undo"):
-        change = adopt_asked_candidate if asked == "adopt" else undo_adopted_candidate
+        change = adopt_compared_candidate if asked == "adopt" else undo_adopted_candidate
         saved = change(task, store, str(send.get("kind", "")), saved_prompts_folder(store))
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
@@ -98,7 +100,7 @@ def _save_candidates_and_record_look(
     rules = [line for line in rules if line]
     criteria = str(fields.get("criteria", "")).strip()
     kinds = ["examples"] + (["rules", "both"] if rules else []) + (["criteria"] if criteria else [])
-    written = written_rules(store, name, task.judge.name, task.prompt.name)[0]
+    written = written_rules_and_problem(store, name, task.judge.name, task.prompt.name)[0]
     writer = task.judge.name if written and tuple(rules) == written else ""
     made = align_prompt.build_candidates(task, kinds, rules=rules, writer=writer, criteria=criteria)
     plan = plan_for_current_visitor(
@@ -107,7 +109,7 @@ def _save_candidates_and_record_look(
     unseen = _no_candidate_has_reply(store, name, task)
     save_plan(plan, store)
     look = Look(task.judge.name, task.prompt.name, tuple(one.record for one in made))
-    record_look(store, name, look, replaces_unseen=unseen)
+    record_prompt_comparison(store, name, look, replaces_unseen=unseen)
     return plan.study.name
 
 
@@ -115,7 +117,11 @@ def _no_candidate_has_reply(store: Store, name: str, task: align_prompt.AlignTas
     """Whether no candidate of the latest look (trial on the hold-out) for this judge and prompt has
     a reply; False if there was no look."""
     split = stored_split(store, name)
-    last = split.last_look(task.judge.name, task.prompt.name) if split is not None else None
+    last = (
+        split.last_prompt_comparison(task.judge.name, task.prompt.name)
+        if split is not None
+        else None
+    )
     if last is None:
         return False
     names = {one.name for one in last.candidates}

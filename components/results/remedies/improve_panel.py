@@ -13,7 +13,7 @@ from components.html.templates import macros
 from components.results.remedies.improve_actions import (
     judge_and_prompt_to_improve,
     saved_prompts_folder,
-    written_rules,
+    written_rules_and_problem,
 )
 from judges.operations.prompt_candidates import EXAMPLES, added_text, find_adopted_version
 from judges.rendering.prompt import Prompt, parse_prompt
@@ -101,8 +101,9 @@ class ImproveCard:
 
     @property
     def label_noun(self) -> str:
-        """Name of what each labelled case has, such as "a known better answer" or "a label"; with
-        the number of cases if there are both kinds."""
+        """Words for the label that each case has, such as "a label" or "a verdict of people" (for
+        comparisons, "a known better answer" or "a majority of people"); if there are cases of both
+        kinds, both, with their numbers."""
         voted = sum(bool(one.votes) for one in self.labels.cases)
         known, by_people = "a label", "a verdict of people"
         if self.compares_pairs:
@@ -165,7 +166,7 @@ def load_labels_and_split(
     return found
 
 
-def build_improve_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
+def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | None:
     """Build the card "Improve the prompt" of the judge and prompt shown, and the HTML table of
     their latest candidates (empty if none were compared); None without labels, or with more
     labelled cases than MAX_CASES of improve_actions.py."""
@@ -182,7 +183,7 @@ def build_improve_card(filtered: FilteredStudy) -> tuple[ImproveCard, Markup] | 
         f"{judge} is recorded and cannot be asked here; add it in Study, step Judges, to try "
         "candidates."
     )  # fmt: skip
-    written = written_rules(store, name, judge, prompt)
+    written = written_rules_and_problem(store, name, judge, prompt)
     inputs = read_alignment_inputs(store, name) if split.looks else None
     result = None if inputs is None else compare_latest_candidates(inputs, judge, prompt)
     shown, more = EMPTY, {}
@@ -225,7 +226,7 @@ def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
 def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> str:
     """Criteria of the study for the form; empty if the prompt shows them already."""
     plain = prompt.partition("@")[0]
-    texts = filtered.store.planned_prompts(filtered.name)
+    texts = filtered.store.planned_prompt_texts(filtered.name)
     shows = any(
         one.name == plain and "criteria" in one.variables for one in map(parse_prompt, texts)
     )
@@ -254,7 +255,7 @@ def _look_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> d
 
 def _load_candidate_prompts(store: Store, name: str, look: Look) -> dict[str, Prompt]:
     study = candidate_study_name(name, look.judge, look.prompt)
-    parsed = [parse_prompt(text) for text in store.planned_prompts(study)]
+    parsed = [parse_prompt(text) for text in store.planned_prompt_texts(study)]
     return {one.name: one for one in parsed}
 
 
@@ -320,7 +321,7 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
 def render_improve_card(filtered: FilteredStudy) -> Markup | None:
     """Render the card "Improve the prompt", and above it the result of the latest look (trial of
     candidates on the hold-out), if there was one; None without labels, or with over MAX_CASES."""
-    found = build_improve_card(filtered)
+    found = build_improve_card_and_table(filtered)
     if found is None:
         return None
     (card, table), template = found, macros(TEMPLATE)

@@ -61,18 +61,22 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         return _missing_data_headline(results)
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
-        return advice.sentence, "" if usual else _usual_rule_text(results)
+        return advice.sentence, "" if usual else _orders_must_agree_sentence(results)
     reason = (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
         else f"no rule agrees with {results.winner_source} significantly more often than one call"
     )
-    power = recommendation.power_text(results.rule_estimates)
+    power = recommendation.small_gain_detection_text(results.rule_estimates)
     price, once = results.rule_dollars_per_thousand(results.rule_estimates[0]), ""
     if price:
         paid = count(int(1000 * DEFAULT_BUDGET / price))
         once = f"With one call each, ${DEFAULT_BUDGET:g} pays for {paid} comparisons."
-    parts = (f"For {results.rater_text}, {reason}.{power}", _usual_rule_text(results), once)
+    parts = (
+        f"For {results.rater_text}, {reason}.{power}",
+        _orders_must_agree_sentence(results),
+        once,
+    )
     title = f"No remedy was shown to help the judge {results.rater_text}."
     return title, " ".join(filter(None, parts))
 
@@ -100,7 +104,7 @@ def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
     )
 
 
-def _usual_rule_text(results: RemedyResults) -> str:
+def _orders_must_agree_sentence(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
@@ -108,7 +112,7 @@ def _usual_rule_text(results: RemedyResults) -> str:
     if (change := next(usual, None)) is None:
         return ""
     found = "shows no difference"
-    if recommendation.is_above_zero(change):
+    if recommendation.interval_is_above_zero(change):
         found = "gains agreement"
     elif change.high is not None and change.high < 0:
         found = "loses agreement"
@@ -120,7 +124,8 @@ def _usual_rule_text(results: RemedyResults) -> str:
 
 @dataclass(frozen=True)
 class RuleOffer:
-    """A rule that can be applied to the study, and its gain over one call on held-out items."""
+    """A rule that the recommendation offers, and its gain over one call on held-out items; it can
+    be applied to the study if `is_study_rule`."""
 
     rule: Rule
     gain: Estimate
@@ -316,7 +321,7 @@ def rules_table(results: RemedyResults) -> Markup:
     their number; rules with people's votes; rules on fewer comparisons; rules of pilots; rules that
     cannot be computed, with the reason."""
     groups: dict[str, list[RuleRow]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
-    for row in _own_rule_rows(results):
+    for row in _rule_rows_of_study(results):
         people = PEOPLE_PART if row.estimate.rule.votes else ""
         groups[people if row.estimate.complete else FEWER_PART].append(row)
     groups[PILOT_PART] = [
@@ -330,7 +335,7 @@ def rules_table(results: RemedyResults) -> Markup:
     return html.rules(results, groups, axis, axis_ticks(axis))
 
 
-def _own_rule_rows(results: RemedyResults) -> list[RuleRow]:
+def _rule_rows_of_study(results: RemedyResults) -> list[RuleRow]:
     """Rows of the rules that this study measured, numbered."""
     best = results.pareto_frontier(by_dollars=False)
     chosen = results.advice.chosen if results.advice else None
@@ -347,7 +352,7 @@ def best_rules_table(results: RemedyResults) -> Markup:
     first MAX_BEST_RULES of them."""
     kept = [
         row
-        for row in _own_rule_rows(results)
+        for row in _rule_rows_of_study(results)
         if row.estimate.complete
         and not row.estimate.rule.votes
         and (row.best or row.picked or row.estimate.rule.id in ("single", "agree"))

@@ -14,7 +14,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.rate_tables import as_sentence
-from components.results.view.unusable_replies import put_format_advice_first
+from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
 from metrics.remedies.rule_names import rater_text
@@ -95,9 +95,9 @@ def point_remedies_headline(filtered: FilteredStudy) -> tuple[str, str]:
     the reason why none is recommended, or that too few replies can be read."""
     found = load_point_remedies(filtered)
     if not found:
-        return put_format_advice_first(filtered, None, (NO_LABELS_TITLE, NO_LABELS))
+        return put_format_advice_first_if_needed(filtered, None, (NO_LABELS_TITLE, NO_LABELS))
     (judge, prompt), remedies = next(iter(found.items()))
-    return put_format_advice_first(
+    return put_format_advice_first_if_needed(
         filtered,
         (judge, prompt),
         _headline_of_rater(rater_text((judge, prompt), list(found)), remedies),

@@ -25,8 +25,8 @@ from components.results.view.result_view import (
     View,
     fold,
 )
-from components.results.view.unusable_replies import put_format_advice_first
-from metrics.error_models.certified_share import certify_judge_share
+from components.results.view.unusable_replies import put_format_advice_first_if_needed
+from metrics.error_models.certified_share import certify_share_of_raters
 from metrics.remedies.recommendation import format_points
 from metrics.remedies.rule_names import rule_texts
 
@@ -78,7 +78,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     results = load_remedies(filtered)
     told = panels.remedy_headline(results)
     rater = None if results.rater is None else (results.judge, results.prompt)
-    return put_format_advice_first(filtered, rater, told)
+    return put_format_advice_first_if_needed(filtered, rater, told)
 
 
 def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -130,7 +130,7 @@ def certified_share_sentence(results: RemedyResults) -> str:
     """Sentence on the share of comparisons that the judge may decide alone with a limited error, or
     the reason why it is unknown."""
     assert results.rater is not None
-    got = certify_judge_share(results.study.grid, [results.rater])
+    got = certify_share_of_raters(results.study.grid, [results.rater])
     terms = (
         f"an error of at most {100 * got.alpha:.0f}{NARROW_SPACE}% "
         f"(confidence {100 * (1 - got.delta):.0f}{NARROW_SPACE}%)"

@@ -239,8 +239,9 @@ class View:
         states = {name: one.initial_state(filtered, None) for name, one in self.controls.items()}
         return {name: state.value if state else None for name, state in states.items()}
 
-    def shown_panels(self, filtered: FilteredStudy) -> list[Panel]:
-        """Panels that are not in a group hidden for this study."""
+    def panels_of_shown_groups(self, filtered: FilteredStudy) -> list[Panel]:
+        """Panels without those of groups that are hidden for this study; a panel among them may
+        still hide itself."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         hidden = {
             panel.name
@@ -255,7 +256,7 @@ class View:
         output name -> content, and name of a group with `visible` -> whether it is shown."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}
-        for panel in self.shown_panels(filtered):
+        for panel in self.panels_of_shown_groups(filtered):
             made |= panel.render(filtered, controls)
         return made
 

@@ -12,6 +12,7 @@ FORMAT_ADVICE: Final = "Change the prompt's verdict format first, so that replie
 
 
 def unreadable_share(rows: pd.DataFrame) -> float:
-    """Share of the replies that came but hold no verdict in the prompt's format. Another format
-    mends neither failed calls nor refused, empty or truncated replies, so these do not count."""
+    """Share, among all calls, of the replies that came but hold no verdict in the prompt's format.
+    Another format mends neither failed calls nor refused, empty or truncated replies, so these are
+    not counted as unreadable."""
     return float((rows["status"] == "unreadable").mean()) if len(rows) else 0.0

@@ -101,13 +101,13 @@ def unusable_share(rows: pd.DataFrame) -> float:
     return UNUSABLE.estimator.estimate(rows).value or 0.0
 
 
-def put_format_advice_first(
+def put_format_advice_first_if_needed(
     filtered: FilteredStudy, rater: Rater | None, headline: tuple[str, str]
 ) -> tuple[str, str]:
-    """Return the headline and the sentence below it on remedies for a judge and prompt (`rater`;
-    None: the one with the most unreadable replies): `headline` as it is or, if many replies cannot
-    be read, the advice to change the verdict format, with the texts of `headline` in the sentence
-    below it."""
+    """Return `headline` (headline and sentence below it, on remedies for `rater`) as it is or, if
+    many replies of this judge and prompt cannot be read, the advice to change the verdict format,
+    with the texts of `headline` in the sentence below it. If `rater` is None, the judge and prompt
+    with the most unreadable replies count."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
     shares: dict[Rater, float] = {
         (str(judge), str(prompt)): unreadable_share(rows) for (judge, prompt), rows in groups
@@ -164,8 +164,8 @@ def repair_steps(
 ) -> list[NextStep]:
     """Actions for unusable replies: read them; if calls can be made again and the reader may run
     the study (`may_run`), also change the prompt (if all calls failed, check the judge), and ask
-    again. The last button presses Run or Retry if the page shows the Run tab (`on_run`); otherwise
-    it opens the Run tab."""
+    again. The button that asks again presses Run or Retry if the page shows the Run tab (`on_run`);
+    otherwise it opens the Run tab."""
     store, name, failed = filtered.store, filtered.name, unusable.only_failed_calls
     read = NextStep(
         "See the failed calls" if failed else "Read the replies",
@@ -174,7 +174,7 @@ def repair_steps(
         {"data-select": json.dumps({"status": "failures"})},
     )
     runs = failed and bool(store.counts(name).get("pending"))  # Run then repeats failed calls too
-    missing, retried = QuoteCache(store).run_and_retry_quotes(name)
+    missing, retried = QuoteCache(store).quotes_for_run_and_retry(name)
     again = missing if runs else retried
     if not again.asks or not may_run:
         return [read]

@@ -1,4 +1,5 @@
-"""Panels on precision (what would narrow the interval most), on the jury, and on models of ties.
+"""Panels on precision (what would narrow the interval of the highest win rate most), on the jury,
+and on ratings with ties as a third outcome.
 
 All numbers are also in the output of `python -m metrics --json`, under the keys in the hover texts.
 """
@@ -74,7 +75,7 @@ def show_jury(filtered: FilteredStudy) -> Markup:
     """HTML table of win rates by strict majority of judges, with the share of cases that have such
     a majority and the effective votes (or the correlation of verdicts, if no better answer is
     known); empty with fewer than MIN_JURY judges, or without pairs."""
-    got = _compute_jury(filtered)
+    got = _compute_jury_and_sentence(filtered)
     if got is None:
         return EMPTY
     result, worth = got
@@ -102,7 +103,7 @@ def show_jury(filtered: FilteredStudy) -> Markup:
 
 
 @memoise_by_study
-def _compute_jury(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
+def _compute_jury_and_sentence(filtered: FilteredStudy) -> tuple[JuryResult, str] | None:
     """The jury's verdicts, and a sentence on how independent its judges are; None with fewer than
     MIN_JURY judges or without pairs."""
     rows = filtered.measured_judge_rows

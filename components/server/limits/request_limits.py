@@ -138,7 +138,8 @@ class _BodyRejected(Exception):
 
 
 class _LimitedBody:
-    """The body of one request: bytes received so far, and the refusal if a limit is exceeded."""
+    """Passes the body of one request on to the app, and stops it at a limit of size, speed or
+    quota; `send_refusal` then sends an error in place of the app's response."""
 
     def __init__(
         self,

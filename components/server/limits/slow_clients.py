@@ -48,7 +48,8 @@ class ConnectionLimits:
 
 
 def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = None) -> None:
-    """Set the connection limits of a uvicorn server that has not started."""
+    """Set the connection limits of a uvicorn server that has not started, and turn off its
+    websockets."""
     limits = limits or ConnectionLimits(connections=_affordable_connections())
     config.http = type("LimitedProtocol", (BoundedProtocol,), {"limits": limits})
     config.ws = "none"

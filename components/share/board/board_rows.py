@@ -20,7 +20,7 @@ from metrics.catalogue.records import RECORDS
 from metrics.estimation import all_measures, intervals, row_selection
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import difference_with_interval_text, irrelevant_effects_by_size
+from metrics.twins.twin_sentence import difference_with_interval_text, effects_of_irrelevant_changes
 from studies.domain import HUMAN_PREFIX, Estimate, Judgement
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.items import dump_item
@@ -100,7 +100,7 @@ def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, J
     answers; people get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
-    own, twins = (twin_rows.select_twin_rows(frame, kind) for kind in ("without", "only"))
+    own, twins = (twin_rows.filter_rows_by_twins(frame, kind) for kind in ("without", "only"))
     compared = row_selection.select_rows(own, own["options"] > 1)
     measures = [RECORDS[key].estimator for key in TALLIED]
     found = all_measures.estimate_all(measures, compared, by)
@@ -164,7 +164,9 @@ def largest_twin_effect(effects: Sequence[TwinEffect]) -> Json:
     """Effect of the twin family that moves verdicts most, minus its floor; the note names both. The
     interval is adjusted for all families, so that it also holds for the largest. Without verdicts
     on twins, the value is None."""
-    moving = [one for one in irrelevant_effects_by_size(effects) if one.adjusted.value is not None]
+    moving = [
+        one for one in effects_of_irrelevant_changes(effects) if one.adjusted.value is not None
+    ]
     if not moving:
         return _estimate_to_json(intervals.unknown_estimate("no verdicts on twins and their floor"))
     top = moving[0]

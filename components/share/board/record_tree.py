@@ -97,8 +97,8 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
             "failed calls"
         )
     items = tuple(store.items(name).values())
-    prompts = prompt_files.add_versions_to_names(
-        [prompt_files.parse_prompt(text, name) for text in store.planned_prompts(name)]
+    prompts = prompt_files.add_versions_to_equal_names(
+        [prompt_files.parse_prompt(text, name) for text in store.planned_prompt_texts(name)]
     )
     identities: dict[str, str] = {}
     for one in judgements:
@@ -130,7 +130,7 @@ def records_of_file(
     items = add_twins(study, load.load_items(study.data, study.folder)).items
     asks = [one.ask for one in judgements]
     judgements += votes_as_judgements(items, study.name, asks, judgements)
-    prompts = prompt_files.add_versions_to_names(
+    prompts = prompt_files.add_versions_to_equal_names(
         [prompt_files.load_prompt(name, study.folder) for name in study.prompts]
     )
     called = {one.ask.judge for one in judgements if not one.ask.key.startswith(RECORDED_KEY)}
@@ -307,7 +307,7 @@ def read_records(board: Path, name: str) -> StudyRecords:
             parse_study((folder / STUDY_FILE).read_text("utf-8"), f"{name}/{STUDY_FILE}", folder),
             tuple(parse_items(tables.read_table(folder / ITEMS_FILE), texts_required=False)),
             tuple(parse_judgements(tables.read_table(folder / JUDGEMENTS_FILE))),
-            prompt_files.add_versions_to_names(prompts),
+            prompt_files.add_versions_to_equal_names(prompts),
             facts["identities"],
             facts["source"],
             facts["by"],

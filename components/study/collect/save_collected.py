@@ -11,7 +11,7 @@ from components.html.pieces import notice_html, wrap
 from components.inspect import html_parts, load_comparison
 from components.results.protocol.paper_tables import visit_bench_skills
 from components.study.file.lenient_study import read_lenient_study
-from components.study.file.yaml_edit import put_value, replace_source
+from components.study.file.yaml_edit import put_value, reset_to_source
 from components.study.jobs import JobResult
 from components.study.plan.study_preview import load_records, read_data_spec
 from studies.domain import Item
@@ -59,8 +59,8 @@ class CollectTarget:
 
 
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
-    """Load all items of the study's source, before slicing; if that fails, the result has no items
-    and the reason in `load_error`."""
+    """Load all items of the study's data source, also those that filters and sample leave out; if
+    that fails, the result has no items and the reason in `load_error`."""
     study = read_lenient_study(text, folder)
     skills = visit_bench_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
     try:
@@ -158,7 +158,7 @@ def save_item(
         saved = add_item(target.items, new, target.source, folder, target.image_folder)
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
-    made = replace_source(text, saved.source) if fresh else _with_data_version(text, saved.source)
+    made = reset_to_source(text, saved.source) if fresh else _with_data_version(text, saved.source)
     return JobResult(made, _saved_notice(saved, target.source))
 
 

@@ -187,7 +187,7 @@ def percent_text(value: float) -> str:
     return f"{100 * value:.0f}{NARROW_SPACE}%"
 
 
-def own_prompts_folder(folder: Path) -> Path:
+def user_prompts_folder(folder: Path) -> Path:
     """Folder of the prompts saved by users of this page; `folder` is the folder of the store."""
     return prompts_folder(folder / "store")
 
@@ -195,7 +195,7 @@ def own_prompts_folder(folder: Path) -> Path:
 def available_prompts(folder: Path) -> list[LibraryPrompt]:
     """Built-in prompts, and prompts saved beside the store; read again if one of their files
     changes."""
-    own = own_prompts_folder(folder)
+    own = user_prompts_folder(folder)
     files = sorted(own.iterdir()) if own.is_dir() else ()
     stamps = tuple((path.name, path.stat().st_mtime_ns) for path in files)
     return list(_list_prompts_cached(own, stamps))

@@ -58,7 +58,7 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
     return dump_study(wanted)
 
 
-def replace_source(text: str, source: str) -> str:
+def reset_to_source(text: str, source: str) -> str:
     """Return the study file with another data source, and without the filters, models and sample
     size chosen for the former source. All items of a file are used; of a Hub dataset, which may be
     huge, only HUB_SAMPLE items."""

@@ -235,8 +235,8 @@ def _budget_parsing_and_families_html(
 
 
 def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
-    """HTML of the settings that fit the judge `name` (endpoint, embedded or simulated). `field`:
-    "judge." with its index, or "extraction"."""
+    """HTML of the settings of a judge that fit its kind (endpoint, embedded or simulated). `field`:
+    "judge." with its index, or "extraction"; `name`: the judge's name."""
     kind, drawer = judge_kind(judge), field.startswith("judge.")
     url, other = judge_address(judge), provider_of(judge) == OTHER_ADDRESS
 
@@ -279,7 +279,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
         ]
     else:
         if not (drawer and other):  # the drawer shows these rows below the tile of another address
-            parts += address_rows(judge, field, name)
+            parts += address_and_model_rows(judge, field, name)
         if not drawer:
             parts.append(typed_key_row(field, name, url))
         extra = judge.get(JUDGE.extra_body.name)
@@ -290,7 +290,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
             html.key_row(JUDGE.extra_body, area, field),
         ]
         parts += [
-            _space_key_row(judge, field)
+            _host_key_row(judge, field)
             if settings.is_public()
             else judge_setting_row(JUDGE.api_key_env, value=judge_key_variable(judge), mono=True),
             _price_row(judge, field),
@@ -302,7 +302,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
     return html.judge_form(join(parts), int(field[6:]) if drawer else None)
 
 
-def address_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
+def address_and_model_rows(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     """HTML rows for address and model of an endpoint. Models with a known price are suggested,
     except for an address of no known provider or in a private network (such as this machine).
     `field`: "judge." with the judge's index, or "extraction"; `name`: the judge's name."""
@@ -333,10 +333,10 @@ def typed_key_row(field: str, name: str, url: str) -> Markup:
     return controls.form_row("Key", box, hint, to=to)
 
 
-def _space_key_row(judge: Mapping[str, Any], field: str) -> Markup:
+def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """HTML row for using this Space's key, with its models and spending limits; empty if the Space
     has no key."""
-    host = host_key.load_host_key()
+    host = host_key.load_host_key_settings()
     if host is None:
         return Markup()
     hint = (

@@ -11,7 +11,7 @@ from components.study.file import judge_entries as entries
 from components.study.file.controls import controls
 from components.study.file.judge_entries import OTHER_ADDRESS, judge_address, judge_name
 from components.study.file.lenient_study import FormState, LenientStudy
-from components.study.form.form_rows import address_rows, judge_form, typed_key_row
+from components.study.form.form_rows import address_and_model_rows, judge_form, typed_key_row
 from components.study.plan.cost_preview import ForecastByJudge
 from judges.money.costs import listed_price
 from judges.operations.check_judge import JudgeCheck
@@ -122,7 +122,8 @@ def test_result_html(check: JudgeCheck) -> Markup:
 
 
 def extraction_settings(study: LenientStudy) -> Markup:
-    """HTML of the choice of an extraction judge."""
+    """HTML menu of the extraction judge, which reads verdicts from replies that no rule can read;
+    below it the settings of that judge, if it is none of the study's judges."""
     entry = study.value_in_file(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
     names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]
@@ -207,7 +208,7 @@ def _provider_models(judge: Mapping[str, Any], index: int, tested: Mapping[str, 
     address, name = judge_address(judge), judge_name(judge)
     rows: Sequence[Markup] = [typed_key_row(f"judge.{index}", name, address)]
     if entries.provider_of(judge) == OTHER_ADDRESS:
-        rows = [*address_rows(judge, f"judge.{index}", name), *rows]
+        rows = [*address_and_model_rows(judge, f"judge.{index}", name), *rows]
     found: ModelList | None = tested.get(model_list_key(address)) if address else None
     models = error = None
     if found and found.error:

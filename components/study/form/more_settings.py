@@ -158,12 +158,12 @@ def settings_text(study: LenientStudy) -> str:
         f"budget {dollars(float(budget))}" if known else "no budget limit",
         f"filter {truncate(slice_form.filter_text(study), 40)}"
         if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
-        _sample_text(study) if study.value(*DATA.count) else "",
+        _question_sample_text(study) if study.value(*DATA.count) else "",
     ]  # fmt: skip
     return " · ".join(part for part in parts if part)
 
 
-def _sample_text(study: LenientStudy) -> str:
+def _question_sample_text(study: LenientStudy) -> str:
     if study.text_value(*DATA.take) == "first":
         first = study.text_value(*DATA.count)
         return "the first question" if first == "1" else f"the first {first} questions"

@@ -17,7 +17,7 @@ from components.study.file.lenient_study import (
     LenientStudy,
     available_prompts,
     find_prompt,
-    own_prompts_folder,
+    user_prompts_folder,
 )
 from components.study.plan.study_preview import StudyPreview
 from judges.planning.forecast import CHARACTERS_PER_TOKEN
@@ -88,8 +88,8 @@ def prompt_cards(study: LenientStudy) -> Markup:
 
 
 def prompt_library(study: LenientStudy) -> Markup:
-    """HTML list of all prompts, each with a checkbox: prompts of the study, prompts of the user,
-    built-in prompts."""
+    """HTML list of the prompts for judging, each with a checkbox: prompts of the study, prompts of
+    the user, built-in prompts."""
     named, chosen = _prompts_by_name_in_study_file(study), study.prompts
     rows = []
     for name in [*chosen, *(name for name in _judging_prompt_names(named) if name not in chosen)]:
@@ -244,9 +244,9 @@ def template_and_preview(
 
 
 def sent_messages_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Markup:
-    """HTML of the messages as sent to a judge: text of the template in grey, text inserted from the
-    item in black. A notice if there is no item with answers, or if the prompt cannot be
-    rendered."""
+    """HTML of the messages as sent to a judge that differ from their template: text of the template
+    in grey, text inserted from the item in black; of the other messages only their number. A notice
+    if there is no item with answers, or if the prompt cannot be rendered."""
     if not preview.items:
         return notice_html(
             "warn", "No item for a preview.", preview.data_error or "The slice is empty."
@@ -346,4 +346,4 @@ def prompt_differences_html(preview: StudyPreview, state: FormState) -> Markup:
 
 def saved_prompt_path(prompt: Prompt, folder: Path) -> str:
     """Path by which study files name a saved version of a prompt."""
-    return f"{own_prompts_folder(folder).name}/{prompt.name}-v{prompt.version}.yaml"
+    return f"{user_prompts_folder(folder).name}/{prompt.name}-v{prompt.version}.yaml"

@@ -24,7 +24,7 @@ def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
     the file is not valid, nothing is saved and the name is ""."""
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
-        free = find_free_study_name(store, store.name_saved_by_visitor(wanted))
+        free = find_free_study_name(store, store.name_to_save_under(wanted))
         made = put_value(text, STUDY.name.path, free)
         store.save_study(parse_study(made, "study.yaml", store.folder), (), ())
     except (EvenhandError, ValueError):
@@ -71,7 +71,7 @@ def rename_from_form(store: Store, name: str, wanted: str) -> str:
         raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
     if other in demo_studies.DEMO_STUDIES:
         raise StudyError("The recorded demo has this name; choose another name.")
-    other = store.name_saved_by_visitor(other)
+    other = store.name_to_save_under(other)
     if other != name:
         store.rename_study(name, other)
     return other

@@ -22,7 +22,8 @@ Value = TypeVar("Value")
 
 
 class IdleCache:
-    """Cache of one value per key; a value of another version replaces the old one."""
+    """Cache of one value per key: a value of another version replaces the old one, and a value that
+    was not used for a while is deleted."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock

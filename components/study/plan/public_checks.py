@@ -12,7 +12,7 @@ from typing import Final
 
 from components.server.access import current_access
 from judges.judge_errors import PlanError
-from judges.money.host_key import load_host_key
+from judges.money.host_key import load_host_key_settings
 from judges.planning.plan_checks import presentation_lister_for
 from judges.rendering.prompt import Prompt
 from judges.security.endpoint_rules import check_url
@@ -95,7 +95,7 @@ def _check_time_and_attempts(judge: JudgeSpec) -> None:
 
 def _key_refusal_reason(study: Study, judge: JudgeSpec) -> str:
     """Reason why a study may not use the environment variable that it names for a key, or ""."""
-    lent = load_host_key()
+    lent = load_host_key_settings()
     if lent is None:
         return (
             "api_key_env names an environment variable of the server, which a public page does "

@@ -36,7 +36,7 @@ class Blocker:
     """Address of the judge `key_of`, the only address to which its key is sent."""
 
 
-def find_blockers(preview: StudyPreview) -> list[Blocker]:
+def find_blockers_besides_keys(preview: StudyPreview) -> list[Blocker]:
     """The reasons why the study cannot be run, in the order of the steps, without missing keys
     (`key_blockers`); empty if there are none."""
     study = preview.lenient_study
@@ -85,7 +85,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         return []
     if preview.records is not None and not preview.items:
         return [_empty_slice_blocker(study, len(preview.records.items))]
-    table = table_columns.table_with_mapping(preview)
+    table = table_columns.mappable_table(preview)
     if table is not None and not table.rows:
         name = original_name(study.source)
         return [
@@ -175,8 +175,9 @@ class FulfilledRequirement:
 
 
 def fulfilled_requirements(preview: StudyPreview) -> list[FulfilledRequirement]:
-    """All conditions of a run that the study meets, in the order of the steps. A plan exists only
-    if each prompt could be filled from the data."""
+    """The conditions of a run that the study meets, in the order of the steps. For each judge whose
+    key must be typed also that it has a key, which the browser shows once the key is typed. Prompts
+    fit the data if there is a plan."""
     study, prompts = preview.lenient_study, preview.lenient_study.prompts
     if study.parse_error:
         return []

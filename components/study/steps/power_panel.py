@@ -47,8 +47,9 @@ def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
 
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Text on the expected width of the interval of the position bias, which is widest at 50 %; ""
-    if single answers are judged."""
+    """Text on how precisely the position bias is expected to be known: the widest interval of the
+    share of flips or, with one order, of the first-position share; "" if single answers are
+    judged."""
     if plan.judges_single_answers:
         return ""
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))

@@ -53,7 +53,7 @@ async def race_with_hedge(
     it is cancelled if it was not sent yet.
     """
     one = asyncio.create_task(first.run())
-    await _wait_until_slow(one, first.slow_event)
+    await _wait_until_slow_or_done(one, first.slow_event)
     if one.done() or not budget.count_hedge_if_allowed():
         return first, await one
     second = make_second()
@@ -61,7 +61,7 @@ async def race_with_hedge(
     try:
         await asyncio.wait({one, two}, return_when=asyncio.FIRST_COMPLETED)
         if not one.done() and two.result() is not None:
-            _continue_in_background(first, one, background)
+            _abandon_slower_attempt(first, one, background)
             return second, two.result()
         if not one.done():  # the second call failed
             await asyncio.wait({one})
@@ -70,13 +70,13 @@ async def race_with_hedge(
         two.cancel()
         raise
     if not two.done():
-        _continue_in_background(second, two, background)
+        _abandon_slower_attempt(second, two, background)
     elif second.attempt is not None:  # answered at the same moment
         await second.record_unused_attempt()
     return first, one.result()
 
 
-async def _wait_until_slow(call: asyncio.Task[Any], slow: asyncio.Event) -> None:
+async def _wait_until_slow_or_done(call: asyncio.Task[Any], slow: asyncio.Event) -> None:
     waiting = asyncio.create_task(slow.wait())
     try:
         await asyncio.wait({call, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -87,7 +87,7 @@ async def _wait_until_slow(call: asyncio.Task[Any], slow: asyncio.Event) -> None
         waiting.cancel()
 
 
-def _continue_in_background(
+def _abandon_slower_attempt(
     loser: HedgeableCall, task: asyncio.Task[Any], background: Background
 ) -> None:
     """Let the slower of two attempts continue in the background; cancel it if it was not sent."""

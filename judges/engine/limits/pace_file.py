@@ -21,9 +21,10 @@ LOCK_SECONDS: Final = 0.0005
 
 
 class RateRecord:
-    """The record of one endpoint with one API key in the file. A hash of `endpoint`, a text that
-    identifies both, determines the record's place in the file. If another endpoint's record,
-    changed in the last ten minutes, is there already, no values are shared."""
+    """The measured rate limit of one endpoint with one API key, stored as one record of the shared
+    file. A hash of `endpoint`, a text that identifies both, determines the record's place in the
+    file. If another endpoint's record, changed in the last ten minutes, is there already, no values
+    are shared."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()
@@ -60,7 +61,7 @@ class RateRecord:
         padded = (*values, *(0.0,) * (VALUES - len(values)))
         _SLOT.pack_into(self._map, self._at, self._tag, self.change_count + 1, *padded)
 
-    def is_free(self, unused_before: float) -> bool:
+    def may_be_written(self, unused_before: float) -> bool:
         """Whether the record's place in the file may be written: it belongs to this endpoint, was
         never used, or was last changed before `unused_before`."""
         tag, changes, updated = struct.unpack_from("<8sqd", self._map, self._at)

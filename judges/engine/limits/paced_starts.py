@@ -11,8 +11,8 @@ STALE_SECONDS: Final = 600.0
 
 
 class PacedStarts:
-    """The estimated rate, the end of the cool-down (the wait after a refusal), and the next free
-    start time of a call.
+    """Reserves the start times of calls to an endpoint, so that they keep to the estimated rate and
+    wait for the end of a cool-down (the wait after a refusal).
 
     Each process reserves one start time at a time. The processes therefore make equally many calls,
     at equal intervals.
@@ -114,7 +114,7 @@ class PacedStarts:
             if locked:
                 self._load_shared_values(now)
             yield
-            if locked and self._record.is_free(now - STALE_SECONDS):
+            if locked and self._record.may_be_written(now - STALE_SECONDS):
                 times = (now, self.cooldown_start, self.cooldown_end, self._next_start)
                 self._record.write((*times, self._refusals, *self.estimate.to_numbers()))
                 self._changes = self._record.change_count

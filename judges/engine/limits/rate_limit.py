@@ -98,7 +98,7 @@ class EndpointLimiter:
                 self._waiters.record_turn(run)
                 return started
             await self._wait_turn(run)
-        self._wake_next()  # pass the unused turn to the next waiter
+        self._wake_startable_calls()  # pass the unused turn to the next waiter
         return None
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class EndpointLimiter:
             return False
         self.in_flight -= 1
         self.uncounted += 1
-        self._wake_next()
+        self._wake_startable_calls()
         return True
 
     def release(
@@ -162,7 +162,7 @@ class EndpointLimiter:
             self._record_outcome(started, failed=True)
         elif not neutral:
             self._record_success(started)
-        self._wake_next()
+        self._wake_startable_calls()
 
     def wake_waiters(self) -> None:
         """Wake all waiting calls to check again whether their run was stopped or paused."""
@@ -181,7 +181,7 @@ class EndpointLimiter:
         self._quota.record_start(now)
         self._pace.record_start(now)
         if self.rate_estimate.rate is not None:
-            self._wake_next()
+            self._wake_startable_calls()
         return now
 
     def _reserve_earliest_start(self, now: float) -> float:
@@ -237,14 +237,14 @@ class EndpointLimiter:
             self._trials.stop()
         if not same_burst:
             self._pace.cooldown_start = now
-            wait = self._next_default_cooldown() if wait is None else wait
+            wait = self._count_refusal_and_get_cooldown() if wait is None else wait
         if limited and persistent and (not same_burst or estimate.rate is None):
             wait = wait or 0.0
             self._pace.record_refusal(now, self.limit / max(wait, 1.0), wait)
             self._refusals.clear()
         self._pace.cooldown_end = max(self._pace.cooldown_end, now + (wait or 0.0))
 
-    def _next_default_cooldown(self) -> float:
+    def _count_refusal_and_get_cooldown(self) -> float:
         """Count a refusal (HTTP 429) without a waiting time, and return its cool-down in seconds:
         half a second, doubled (up to MAX_COOLDOWN) at each refusal until a call succeeds."""
         self._refusals_in_a_row += 1
@@ -254,16 +254,17 @@ class EndpointLimiter:
         future = self._waiters.add(run)
         now = self._clock()
         if now < self._reserve_earliest_start(now):
-            self._wake_next()
+            self._wake_startable_calls()
         try:
             await future
         except asyncio.CancelledError:
             if future.done():
-                self._wake_next()  # cancelled after its turn came
+                self._wake_startable_calls()  # cancelled after its turn came
             raise
 
-    def _wake_next(self) -> None:
-        """Wake as many waiting calls as may start now; under a rate limit, one call at a time."""
+    def _wake_startable_calls(self) -> None:
+        """Wake as many waiting calls as may start now; under a rate limit, one call at a time. If
+        none may start yet, wake them later."""
         if not self._waiters:
             return
         now = self._clock()
@@ -287,4 +288,4 @@ class EndpointLimiter:
 
     def _wake_on_timer(self) -> None:
         self._timer = None
-        self._wake_next()
+        self._wake_startable_calls()

@@ -33,8 +33,9 @@ class SlowCallWatch:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(seconds, self._mark_as_slow, time.monotonic())
 
-    def stop_timer(self) -> bool:
-        """Cancel the timer; return whether the call had been excluded from the calls in flight."""
+    def stop_timer_and_unmark_slow(self) -> bool:
+        """Cancel the timer and remove the call from the slow calls; return whether it had been
+        excluded from the calls in flight."""
         if self._timer is not None:
             self._timer.cancel()
         return self.slow_calls.pop(self.name, None) is not None

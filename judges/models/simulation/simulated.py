@@ -57,7 +57,7 @@ class SimulatedModel:
                 chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
             )
         if call.prompt.verdict in scores.SCORING_FORMATS:
-            text = scores.write_scores(call, settings, rng)
+            text = scores.write_scores_or_verdict(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
         if scores.has_graded_replies(settings) and len(call.inputs.shown) == 2:
             return _write_graded_reply(call, scores.draw_logit(call.inputs, settings, rng), usage)

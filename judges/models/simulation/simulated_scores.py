@@ -49,7 +49,9 @@ def draw_slot_by_bias(settings: Mapping[str, Any], slots: int, rng: random.Rando
     return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
 
 
-def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
+def write_scores_or_verdict(
+    call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
+) -> str:
     """Write the points of every answer shown, or the verdict on one answer, as the prompt asks."""
     if call.prompt.options:
         # Write a verdict on one answer: pass or fail, an option, or a level for each criterion.

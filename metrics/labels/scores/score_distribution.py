@@ -1,4 +1,5 @@
-"""Distribution of a judge's scores by arrangement, and the scores of repeated calls."""
+"""Distribution of a judge's scores by arrangement (the order in which a prompt lists its options
+and criteria), and the scores of repeated calls."""
 
 import math
 from collections.abc import Mapping

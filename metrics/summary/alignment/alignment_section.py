@@ -14,7 +14,7 @@ from metrics.summary.alignment import candidate_table, learn_mistakes
 from metrics.summary.alignment.prompt_advice import PromptAdvice, advice_for_few_labels, advise
 from metrics.summary.alignment.side_effects import TWIN_KEY, verdict_kind_of
 from metrics.twins.twin_effects import TwinEffect, twin_effects
-from metrics.twins.twin_sentence import irrelevant_effects_by_size
+from metrics.twins.twin_sentence import effects_of_irrelevant_changes
 from studies.domain import Rater
 from studies.people.label_split import LabelSplit, Look, stored_split
 from studies.people.study_labels import LabelKind, StudyLabels, read_labels
@@ -29,7 +29,8 @@ Json = dict[str, Any]
 class LookResult:
     """The latest look (comparison of candidates on the hold-out) for a judge and prompt: its
     candidates, the frame of their replies, the tokens of a call by judge and prompt, the effects of
-    twins by prompt, largest first, and the frame of the verdicts on twins."""
+    twins (answers with one change that should not matter) by prompt, largest first, and the frame
+    of the verdicts on twins."""
 
     look: Look
     frame: pd.DataFrame
@@ -86,7 +87,7 @@ def read_alignment_inputs(store: Store, name: str) -> AlignmentInputs | None:
             twins = store.frame(study, "only")
             found = twin_effects(twins, frame)
             by_prompt = {
-                name: irrelevant_effects_by_size([one for one in found if one.prompt == name])
+                name: effects_of_irrelevant_changes([one for one in found if one.prompt == name])
                 for name in {one.prompt for one in found}
             }
             results.append(LookResult(look, frame, tokens, by_prompt, twins if found else None))
@@ -140,7 +141,7 @@ def alignment_section(frame: pd.DataFrame, inputs: AlignmentInputs) -> Json:
             "learn": len(split.learn),
             "hold_out": len(split.hold_out),
             "looks": len(split.looks),
-            "missing": split.missing_hold_out,
+            "missing": split.hold_out_items_still_needed,
             "disputed": sum(len(one.disputed) for one in inputs.labels.values()),
         },
         "judges": judges,

@@ -34,7 +34,7 @@ class JudgeMistakes:
         return {"all": self.all, "by_category": self.by_category, **kept}
 
 
-def select_labelled_rows(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
+def select_and_mark_labelled_rows(frame: pd.DataFrame, labels: StudyLabels) -> pd.DataFrame:
     """Return the rows on labelled comparisons; their column `known_answer` is the slot of the
     answer that the label names as better."""
     winners = {
@@ -58,8 +58,8 @@ def judge_mistakes(
     own = (frame["judge"].astype(str) == judge) & (frame["prompt"].astype(str) == prompt)
     rows = row_selection.select_rows(frame, own)
     if labels.kind != PAIRS:
-        return _answer_mistakes(row_selection.select_readable(rows), labels)
-    rows = select_labelled_rows(row_selection.select_picks(rows), labels)
+        return _answer_mistakes(row_selection.select_readable_without_noise(rows), labels)
+    rows = select_and_mark_labelled_rows(row_selection.select_picks(rows), labels)
     if not len(rows):
         return None
     known_answer = rows["known_answer"].to_numpy()

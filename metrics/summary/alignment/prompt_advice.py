@@ -1,4 +1,8 @@
-"""The recommendation of a comparison of prompts: adopt, do not adopt, or not enough labels."""
+"""The recommendation of a comparison of prompts: adopt, do not adopt, or not enough labels.
+
+Candidates (new versions of today's prompt) are compared with it on the hold-out: labelled items
+that no candidate was made from.
+"""
 
 import math
 from dataclasses import dataclass

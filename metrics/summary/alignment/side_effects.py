@@ -1,5 +1,10 @@
 """Measures besides agreement that a better prompt should not worsen: flips, first position, length,
-distance from the labels, unusable replies, and the effects of twins."""
+distance from the labels, unusable replies, and the effects of twins (answers with one change that
+should not matter).
+
+A candidate is a new version of today's prompt; both are compared on the hold-out, labelled items
+that no candidate was made from.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """Strict JSON parsing: duplicate keys, lone surrogates and deep nesting are errors.
 
-A lenient parser would silently lose data in the first two cases. Rows, keys and values are counted
-before they are parsed, because each takes ten times the memory of its text.
+A lenient parser would silently lose data in the first two cases; only JSON texts inside cells are
+parsed without these two checks. Rows, keys and values are counted before they are parsed, because
+each takes ten times the memory of its text.
 """
 
 import json
@@ -20,7 +21,7 @@ _INNERMOST: Final = re.compile(rb"[\[{],*[\]}]")
 commas."""
 
 
-def count_values(content: bytes, where: str, limits: ReadLimits) -> int:
+def count_values_within_limits(content: bytes, where: str, limits: ReadLimits) -> int:
     """Count the values of a JSON text without parsing it; in a short text this is an upper bound.
 
     SourceError is raised if there are too many values, if one list or object has more entries than
@@ -114,7 +115,9 @@ def parse_cell_if_json(value: Any, brackets: str = "[{") -> Any:
 def parse_json_cell_or_raise(text: str) -> Any:
     """Parse the JSON text of a cell, without the check for duplicate keys; SourceError if it has
     too many values, ValueError if it is no JSON."""
-    count_values(text.encode("utf-8", "replace"), "JSON inside a cell", current_limits())
+    count_values_within_limits(
+        text.encode("utf-8", "replace"), "JSON inside a cell", current_limits()
+    )
     return json.loads(text)
 
 

@@ -17,7 +17,9 @@ _UNREADABLE: Final = (
 """Errors of openpyxl for a damaged workbook; an error of the XML parser is a SyntaxError."""
 
 
-def read_sheet(path: Path, limits: read_limits.ReadLimits) -> Iterator[tuple[str, list[Any]]]:
+def read_first_visible_sheet(
+    path: Path, limits: read_limits.ReadLimits
+) -> Iterator[tuple[str, list[Any]]]:
     """Yield, for each non-empty row of the first visible sheet, the sheet's name ("" if it is the
     only sheet) and the cells. SourceError if the workbook cannot be read or exceeds the limits.
 

@@ -49,11 +49,11 @@ class ItemDraft:
         facts = dict(self.facts)
         if self.id in shared_questions and QUESTION_META not in facts.get("meta", {}):
             facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared_questions[self.id]}
-        facts["human"] = tuple(map(self._vote_on_compared_answers, range(len(self.human))))
+        facts["human"] = tuple(map(self._vote_limited_to_compared_answers, range(len(self.human))))
         facts |= {"checks": tuple(self.checks), "labels": tuple(self.labels)}
         return Item(self.id, self.instruction, self.responses, **facts)
 
-    def _vote_on_compared_answers(self, index: int) -> Preference:
+    def _vote_limited_to_compared_answers(self, index: int) -> Preference:
         """Return the vote `human[index]`. A vote of unknown order becomes a ranking if it compared
         only some of the item's answers, or if the item has no texts.
 

@@ -74,5 +74,5 @@ def sort_by_name(
 
 
 def slot_labels(count: int) -> tuple[str, ...]:
-    """Return the labels of n slots: A for one, A and B for two, numbers from 1 for more."""
+    """Return the labels of `count` slots: A for one, A and B for two, numbers from 1 for more."""
     return tuple("AB"[:count]) if count <= 2 else tuple(str(k) for k in range(1, count + 1))

@@ -105,8 +105,9 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
 
 
 def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guess (column -> field) with the two columns of answers as the order shown, if the
-    table has winners, no model names, and two answers to a question in both orders; else {}."""
+    """Return the guess (column -> field) with the two columns of answers read as the answers shown
+    first and second, if the table has winners, no model names, and two answers to a question in
+    both orders; else {}."""
     columns = {field: column for column, field in guess.items()}
     fields = columns.keys()
     sides = next((s for s in _SIDE_FIELDS if {f"response_{side}" for side in s} <= fields), None)

@@ -27,7 +27,7 @@ _PEOPLE_COLUMNS: Final = ("annotator", "worker", "voter", "user")
 _CATEGORY_COLUMNS: Final = ("category", "category_tag", "language")
 
 
-def _winner_values(table: SourceTable) -> set[str]:
+def _winner_values_of_first_rows(table: SourceTable) -> set[str]:
     """Return the distinct values of the winner column in the first 1,000 rows."""
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
@@ -46,9 +46,9 @@ def _find_column_of_votes(table: SourceTable, words: Collection[str], *models: s
 
 
 def _why_matches_arena(table: SourceTable) -> str:
-    if not table.has_columns("model_a", "model_b", "winner") or _winner_values(table) <= {
-        *_AUTOARENA_WINNERS
-    }:
+    if not table.has_columns("model_a", "model_b", "winner") or _winner_values_of_first_rows(
+        table
+    ) <= {*_AUTOARENA_WINNERS}:
         return ""
     return "model_a, model_b and winner are Arena battles"
 
@@ -159,7 +159,7 @@ def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
 
 
 def _why_matches_autoarena(table: SourceTable) -> str:
-    words = _winner_values(table)
+    words = _winner_values_of_first_rows(table)
     if table.has_columns("model_a", "model_b", "winner") and words <= {*_AUTOARENA_WINNERS}:
         return "winner is A, B or -: AutoArena's head-to-heads" if words else ""
     others = {"winner", "gradingResult", "model", "judge", "score", "rating"}

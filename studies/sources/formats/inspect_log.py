@@ -12,7 +12,7 @@ from typing import Any, Final
 from studies.errors import SourceError
 from studies.files.archives import open_archive
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.json_lines import count_values
+from studies.files.table_formats.json_lines import count_values_within_limits
 from studies.files.tables import SourceTable, check_file_size, read_table, text_of
 from studies.sources.building.builder import SourceBuilder
 from studies.sources.cells import RowCells, content_text
@@ -116,7 +116,7 @@ def _open_log(path: Path, source: OpenedSource) -> Iterator[tuple[RowCells, Samp
 
 
 def _parse_log_object(content: bytes, where: str) -> Mapping[str, Any]:
-    count_values(content, where, current_limits())
+    count_values_within_limits(content, where, current_limits())
     try:
         value = _load_json(content)
     except (ValueError, RecursionError):

@@ -96,7 +96,7 @@ def _builder_of_judgements_and_items(
         )
     judgements = keep_first_per_ask(all_judgements)
     tables = source.read_other_files().values()
-    items, missing = _read_items(tables, [j.ask.item for j in judgements])
+    items, missing = _read_items_and_missing(tables, [j.ask.item for j in judgements])
     builder = SourceBuilder([*items, *missing], judgements)
     if missing and items:
         builder.notes.append(
@@ -117,7 +117,9 @@ def _builder_of_judgements_and_items(
     return builder
 
 
-def _read_items(tables: Iterable[SourceTable], ids: Iterable[str]) -> tuple[list[Item], list[Item]]:
+def _read_items_and_missing(
+    tables: Iterable[SourceTable], ids: Iterable[str]
+) -> tuple[list[Item], list[Item]]:
     """Return the items in these tables, and an item without texts for each of `ids` that is not
     among them."""
     items = [item for table in tables for item in parse_items(table, texts_required=False)]
@@ -308,7 +310,7 @@ def read_votes(source: OpenedSource) -> SourceBuilder:
     files = source.spec.files
     tables = [source.read_other_file(files[ITEMS_KEY])] if ITEMS_KEY in files else []
     votes = _parse_rows(source.rows, "vote", "", _parse_vote)
-    items, missing = _read_items(tables, [vote.ask.item for vote in votes])
+    items, missing = _read_items_and_missing(tables, [vote.ask.item for vote in votes])
     builder = SourceBuilder([*items, *missing], votes)
     if missing:
         builder.notes.append(
@@ -380,7 +382,7 @@ def read_shards(source: OpenedSource) -> SourceBuilder:
     contents = summarise_shards(source.path)
     items_path = source.path / ITEMS_FILE
     tables = [read_table(items_path)] if items_path.is_file() else []
-    items, missing = _read_items(tables, contents.items)
+    items, missing = _read_items_and_missing(tables, contents.items)
     builder = SourceBuilder([*items, *missing])
     builder.shards, builder.unknown_order = contents, contents.unknown_order
     if missing:

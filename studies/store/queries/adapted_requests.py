@@ -90,8 +90,8 @@ def _store_adapted_request(
 
 
 def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
-    """Replace keys without a judgement, in a new plan, by adapted keys with one; return the keys of
-    all live asks of the plan."""
+    """In a plan that was just saved, replace the key of each live ask without a judgement by its
+    adapted key, if that key has a judgement; return the keys of all live asks of the plan."""
     connection.execute(
         "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
         "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "

@@ -11,7 +11,7 @@ _SCOPES: Final[dict[AllowanceScope, str]] = {
 }
 
 
-def allowance_spent(
+def allowance_spent_or_reserved(
     connection: sqlite3.Connection, scope: AllowanceScope, day: str, visitor: str, run: str
 ) -> float:
     """Return the dollars spent or reserved in a scope: by a run, by a visitor on a day, or by all

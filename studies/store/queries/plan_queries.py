@@ -107,7 +107,7 @@ class PlanQueries(StoreFile):
             return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
         return {"planned": sum(found.values()), **found}
 
-    def count_calls_without_twins(self, study: str) -> int:
+    def count_asks_without_twins(self, study: str) -> int:
         """Return the number of planned calls or, in a study without any, of recorded verdicts and
         votes, without those that show a twin."""
         found = self.counts(study, recorded=True)
@@ -119,8 +119,8 @@ class PlanQueries(StoreFile):
         return found["planned"] - int(twins)
 
     def ask_counts_of_origin(self, study: str, origin: str) -> dict[str, int]:
-        """Return status -> number of verdicts asked for in the plan. `origin`: "live" for those to
-        get by calls, "recorded" for those imported from a file."""
+        """Return status -> number of the asks in the plan that have this origin: "live" (a run
+        makes their calls) or "recorded" (imported verdicts and votes)."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(study):
             if one == origin:
@@ -163,7 +163,9 @@ def count_asks_by_status(
     return dict(rows.fetchall())
 
 
-def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict[str, int]:
+def count_pending_asks_by_judge(
+    store: StoreFile, study: str, again: Collection[str]
+) -> dict[str, int]:
     """Return judge -> number of live asks that have no judgement, or one whose status is in
     `again`."""
     rows = store.read(

@@ -29,7 +29,7 @@ class PromptQueries(StoreFile):
         rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
-    def planned_prompts(self, study: str) -> list[str]:
+    def planned_prompt_texts(self, study: str) -> list[str]:
         """Return the YAML of all prompts of a study's live asks, in plan order."""
         rows = self.read(
             "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.store.run_owners import is_owner_alive
+from studies.store.run_owners import is_owner_alive_else_clean_up
 from studies.store.store_file import StoreFile
 
 
@@ -38,7 +38,7 @@ class RunQueries(StoreFile):
 
 def _run_from_row(row: Sequence[Any], owners: Path) -> StoredRun:
     run_id, study, owner, state, reason, started, ended = row
-    if ended is None and not is_owner_alive(owners, owner):
+    if ended is None and not is_owner_alive_else_clean_up(owners, owner):
         state = "interrupted"
         reason = "the run's process ended; start the study again to resume where it stopped"
     return StoredRun(run_id, study, state, reason, started, ended, owner)
@@ -63,10 +63,12 @@ def delete_runs(connection: sqlite3.Connection, study: str) -> None:
 def has_live_run(store: StoreFile, study: str) -> bool:
     """Whether a live process has a run of the study that has not ended, also a paused one."""
     rows = store.read("SELECT owner FROM runs WHERE study=? AND ended IS NULL", (study,))
-    return any(is_owner_alive(store.run_locks_folder, owner) for (owner,) in rows.fetchall())
+    return any(
+        is_owner_alive_else_clean_up(store.run_locks_folder, owner) for (owner,) in rows.fetchall()
+    )
 
 
-def finished_runs_stamp(store: StoreFile) -> object:
+def paused_or_ended_runs_stamp(store: StoreFile) -> object:
     """Return a value that changes when a run pauses or ends."""
     return store.read("SELECT count(*), max(ended) FROM runs WHERE state!='running'").fetchone()
 
@@ -103,7 +105,7 @@ def lease_available_asks(
     folder of lock files.
     """
     known = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
-    alive = [one for one in known if one != owner and is_owner_alive(owners, one)]
+    alive = [one for one in known if one != owner and is_owner_alive_else_clean_up(owners, one)]
     connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (key TEXT PRIMARY KEY)")
     connection.execute("DELETE FROM temp.wanted")
     connection.executemany("INSERT OR IGNORE INTO temp.wanted VALUES (?)", ((k,) for k in keys))

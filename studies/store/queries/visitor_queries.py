@@ -144,7 +144,7 @@ def study_owners(store: StoreFile) -> set[str]:
     return {owner for (owner,) in store.read("SELECT DISTINCT owner FROM studies")}
 
 
-def unused_studies(store: StoreFile, before: float) -> list[str]:
+def unused_owned_studies(store: StoreFile, before: float) -> list[str]:
     """List the studies with an owner that were not saved, run or voted on since `before`, the
     longest unused first."""
     rows = store.read(

@@ -22,7 +22,7 @@ class TreeLosses:
     def has_losses(self) -> bool:
         return bool(self.pages or self.cells)
 
-    def estimate_rows(self) -> int:
+    def estimate_lost_rows(self) -> int:
         """Estimate the number of lost rows, from the mean number of rows on readable pages."""
         mean = self.read_rows / self.read_pages if self.read_pages else 1.0
         return self.cells + round(self.pages * mean)

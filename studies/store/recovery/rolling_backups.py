@@ -15,7 +15,7 @@ from typing import Final
 
 from studies import settings
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_abandoned_files, replace_when_written
+from studies.files.partial_files import delete_abandoned_partial_files, replace_when_written
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
@@ -83,7 +83,7 @@ def backup_daily(store: Path) -> Path | None:
     Return the new file; None if no backup was due. StoreUnusable if the store is too large, or the
     disk too full.
     """
-    delete_abandoned_files(backup_folder(store))
+    delete_abandoned_partial_files(backup_folder(store))
     keep, size = backups_to_keep(), store_size_bytes(store)
     target = backup_folder(store) / time.strftime("daily-%Y-%m-%d.db")
     made = daily_backups(store)

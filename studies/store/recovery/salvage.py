@@ -172,7 +172,7 @@ def _count_lost_rows(trees: PageTrees, result: TableResult) -> None:
             if not trees.losses[shape.name].has_losses:
                 result.lost, result.exact = max(0, entries - result.kept), True
                 return
-    result.lost, result.exact = trees.losses[result.name].estimate_rows(), False
+    result.lost, result.exact = trees.losses[result.name].estimate_lost_rows(), False
 
 
 def _copy_last_sequence_number(trees: PageTrees, connection: sqlite3.Connection) -> None:

@@ -7,9 +7,9 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import (
+    call_credits_of_all_raters,
     is_agreement_with_people,
-    load_call_agreement,
-    rows_with_call_credits,
+    load_call_agreement_of_all_raters,
 )
 from metrics.remedies.remedy_study import CREDIT
 from studies.store.store import Store
@@ -29,7 +29,7 @@ def voted(store: Store) -> Store:
 
 
 def test_the_credit_of_a_call_is_one_a_half_or_nothing(voted: Store) -> None:
-    rows = rows_with_call_credits(FilteredStudy(voted, "s"))
+    rows = call_credits_of_all_raters(FilteredStudy(voted, "s"))
     credits = {
         judge: sorted(set(part[CREDIT].dropna()))
         for judge, part in rows.groupby("judge", observed=True)
@@ -40,6 +40,8 @@ def test_the_credit_of_a_call_is_one_a_half_or_nothing(voted: Store) -> None:
 
 def test_a_filter_on_a_judge_keeps_the_agreement_of_the_others(voted: Store) -> None:
     chosen = FilteredStudy(voted, "s", Filter(judge="good", prompt="p"))
-    found = {judge: one.value for (judge, _), one in load_call_agreement(chosen).items()}
+    found = {
+        judge: one.value for (judge, _), one in load_call_agreement_of_all_raters(chosen).items()
+    }
     assert found == {"good": 1.0, "first": 0.5, "tied": 0.75}
     assert is_agreement_with_people(chosen)

@@ -94,7 +94,7 @@ def test_a_copy_and_an_example_are_opened_in_the_form(clicks: Clicks) -> None:
         made = str(read_mapping(form[0])["name"])
         assert made.startswith(str(name)) and made != "Mine"
         assert tabs.selected == "study" and made in str(listed) and told == ""
-    new = clicks.events["open_empty_form"].fn(FormState(), {})
+    new = clicks.events["save_and_open_start_study"].fn(FormState(), {})
     assert read_mapping(new[0])["judges"] == read_mapping(START_YAML)["judges"]
     assert new[-3].selected == "study" and new[-1] == ""
 

@@ -202,11 +202,11 @@ def test_an_interval_has_both_ends_or_none():
 
 
 def test_the_size_of_a_sample_leaves_out_what_it_repeats():
-    assert formats.sample_text(Estimate(0.5, n=80, items=40)) == "40 items, n 80"
-    assert formats.sample_text(Estimate(0.5, n=40, items=40)) == "40 items"
-    assert formats.sample_text(Estimate(0.5, n=80)) == "n 80"
-    assert formats.sample_text(Estimate(0.5, items=1)) == "1 item"
-    assert formats.sample_text(Estimate(0.5)) == ""
+    assert formats.sample_size_text(Estimate(0.5, n=80, items=40)) == "40 items, n 80"
+    assert formats.sample_size_text(Estimate(0.5, n=40, items=40)) == "40 items"
+    assert formats.sample_size_text(Estimate(0.5, n=80)) == "n 80"
+    assert formats.sample_size_text(Estimate(0.5, items=1)) == "1 item"
+    assert formats.sample_size_text(Estimate(0.5)) == ""
 
 
 def test_a_lean_is_turned_toward_its_position():

@@ -9,10 +9,10 @@ from components.filtering.filters import Filter
 from components.results.bias import tab as bias_tab
 from components.results.controls.active_run_tab import (
     RunProgress,
-    add_partial_notice,
+    active_run_progress,
     frozen_notice,
     latest_progress,
-    run_progress,
+    put_partial_notice_as_headline,
 )
 from components.results.view_drawing import VIEWS, render_view
 from judges.engine.engine import Engine
@@ -26,9 +26,9 @@ VIEW = bias_tab.NAME
 
 
 def shown(store, engine, name: str) -> str:
-    progress = run_progress(engine, name)
+    progress = active_run_progress(engine, name)
     drawn = render_view(store, name, VIEW, Filter(), VIEWS[VIEW].values_without_study)
-    return str(add_partial_notice(drawn, progress)["finding"])
+    return str(put_partial_notice_as_headline(drawn, progress)["finding"])
 
 
 def test_results_are_partial_until_the_run_ends(store, tmp_path):
@@ -38,7 +38,7 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path):
         plan = study_plan(tmp_path, judges, 20, orders="both", concurrency=2)
         save_plan(plan, store)
         run = engine.start(plan, store)
-        until(lambda: (now := run_progress(engine, "small")) and now.done >= 6, 60)
+        until(lambda: (now := active_run_progress(engine, "small")) and now.done >= 6, 60)
         text = shown(store, engine, "small")
         found = re.search(r"Partial: (\d+) of 40 calls done\.", text)
         assert found and 6 <= int(found[1]) < 40
@@ -46,7 +46,7 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path):
         run.stop()
         assert run.wait(120)
     engine.close()
-    assert run_progress(engine, "small") is None
+    assert active_run_progress(engine, "small") is None
     ended = latest_progress(engine, "small")  # still counted, for a page that was frozen
     assert ended and int(found[1]) <= ended.done <= ended.planned == 40
     text = shown(store, engine, "small")
@@ -55,13 +55,13 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path):
 
 def test_without_a_run_the_view_is_unchanged():
     drawn = {"finding": "headline", "kpis": "numbers"}
-    assert add_partial_notice(drawn, None) == drawn
-    marked = add_partial_notice(drawn, RunProgress(48, 147))
+    assert put_partial_notice_as_headline(drawn, None) == drawn
+    marked = put_partial_notice_as_headline(drawn, RunProgress(48, 147))
     assert re.search(r"48\D+147", marked["finding"]) and marked["kpis"] == "numbers"
 
 
 def test_a_page_without_an_engine_has_no_run():
-    assert run_progress(None, "small") is None
+    assert active_run_progress(None, "small") is None
 
 
 def test_a_redraw_offers_the_choices_of_the_study_as_it_is_now(judged):
@@ -87,4 +87,4 @@ def test_findings_are_marked_so_that_a_partial_view_can_hide_them(judged):
         judged, "two judges", "Summary", Filter(), VIEWS["Summary"].values_without_study
     )
     assert "eh-claim" in str(drawn["ranking"]) and "eh-claim" not in str(drawn["judges"])
-    assert "eh-partial" in add_partial_notice(drawn, RunProgress(1, 2))["finding"]
+    assert "eh-partial" in put_partial_notice_as_headline(drawn, RunProgress(1, 2))["finding"]

@@ -172,7 +172,7 @@ def test_the_examples_of_a_family_make_no_pandas_row_for_each_verdict(
 def test_the_summary_names_the_change_that_nudges_name_and_its_unit(study):
     title, _ = twin_panels.twin_effects_headline(study)
     family = title.split(" ", 1)[0]
-    words = re.sub(r"<[^>]+>", " ", str(summary_tab.render_card(study)))
+    words = re.sub(r"<[^>]+>", " ", str(summary_tab.render_card_or_judge_tables(study)))
     assert re.search(rf"twins: {family}\b.*?\+\d+\.\d points", words, re.DOTALL)
 
 

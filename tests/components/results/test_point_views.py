@@ -14,7 +14,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.overview.tab import render_card
+from components.results.overview.tab import render_card_or_judge_tables
 from components.results.ranking.point_ranking_panel import ONE_MODEL
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
@@ -151,7 +151,7 @@ def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
         table = str(draw(store, study, "Summary")["card"])
         assert all(" · ".join(cell) in table for cell in judges) and "eh-report" not in table
         chosen = [FilteredStudy(store, study, Filter(judge=one, prompt=two)) for one, two in judges]
-        return " ".join(str(render_card(one)) for one in chosen)
+        return " ".join(str(render_card_or_judge_tables(one)) for one in chosen)
 
     card = cards("passes")
     assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")

@@ -21,7 +21,7 @@ from components.results.bias.computed import (
     load_bias,
 )
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.option_tests import count_order_tests, load_evenness
+from components.results.bias.option_tests import count_order_tests, load_evenness_of_all_judges
 from components.results.bias.pair_tests import format_p_value, pair_test_rows
 from components.results.bias.sentences import (
     bias_headline,
@@ -198,7 +198,7 @@ def adjusted_by_row(study: FilteredStudy) -> dict[str, list[str]]:
 def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path, name):
     """In the table of tests, the headline, the marks of the matrix and on the card."""
     study = FilteredStudy(Store(copy_demo(tmp_path / "demo.db")), name)
-    by_row, marks = adjusted_by_row(study), load_evenness(study)
+    by_row, marks = adjusted_by_row(study), load_evenness_of_all_judges(study)
     leans = {one.prompt: one.is_significant for one in flip_leans(load_bias(study))}
     assert len(by_row) >= 4 and all(by_row.values())
     for prompt, wanted in by_row.items():
@@ -213,7 +213,7 @@ def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path,
         assert (f"p = {wanted[0]}" in title) == significant == ("not significantly" not in title)
         p = ReportCard(Raters(chosen), prompt).facts["lean_p"]
         assert format_p_value(p) == wanted[0]
-        mine = load_evenness(chosen)
+        mine = load_evenness_of_all_judges(chosen)
         assert mine[judge, prompt] == mine[judge,] == marks[judge, prompt]
 
 
@@ -249,7 +249,7 @@ def test_repeats_without_an_order_effect_are_not_laid_to_the_order():
                     rows.append({"item": f"q{k}", "shown": shown, "pick": shown.index(name),
                                  "repeat": repeat})  # fmt: skip
         (row,) = flip_leans(bias_from_frame(build(rows)))
-        decided += row.order_decides_most or row.order_effect.low > 0
+        decided += row.order_decides_most_pairs or row.order_effect.low > 0
     assert decided <= studies / 5
 
 

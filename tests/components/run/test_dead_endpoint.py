@@ -105,7 +105,7 @@ def test_a_failed_call_is_no_reply(dead, engine):
 
 
 def test_the_card_of_a_judge_without_a_reply_claims_no_judged_item(dead):
-    card = text_of(str(overview_tab.render_card(dead)))
+    card = text_of(str(overview_tab.render_card_or_judge_tables(dead)))
     assert says(card, "no verdict") and "both orders judge" not in card
     assert says(card, "No call", "4 calls failed") and says(card, "address and key")
     assert "verdict format" not in card and says(card, "Replies 0")

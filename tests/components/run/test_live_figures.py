@@ -11,7 +11,7 @@ from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import first_share
 from metrics.ratings.online_elo import elo_table
 from metrics.win_rates.win_rates import win_rate
-from studies.frames.twin_rows import select_twin_rows
+from studies.frames.twin_rows import filter_rows_by_twins
 from studies.store.store import Store
 from tests.page_words import says
 from tests.samples import sample
@@ -185,7 +185,7 @@ def test_live_win_rates_have_bounds_valid_at_every_look(tmp_path):
 def test_the_win_rates_of_a_complete_study_are_those_of_results(demo_store, study):
     drawn = LiveStudy(demo_store, study).figures().wins_figure["table"]["rows"]
     found = {row[0]: row[2] for row in drawn}
-    wanted = win_rate(select_twin_rows(demo_store.frame(study), "without"))
+    wanted = win_rate(filter_rows_by_twins(demo_store.frame(study), "without"))
     assert len(found) == 4 and found == pytest.approx(
         {name: wanted[name].value for name in found}, abs=0.005
     )

@@ -239,7 +239,7 @@ def test_a_run_starts_only_with_the_keys_it_needs(
     facts = SimpleNamespace(judges_without_key=lacking)
     monkeypatch.setattr(actions_tab, "load_run_facts", lambda *_: facts)
     monkeypatch.setattr(actions_tab.RunActions, "_needs_key", lambda *_: needs)
-    monkeypatch.setattr(actions_tab, "find_typed_key_error", lambda *_: error)
+    monkeypatch.setattr(actions_tab, "try_typed_keys", lambda *_: error)
     *drawn, box = actions().start("s", "All", typed, "http://h")
     assert drawn == ["drawn", "pill"] and box == ("" if runs else gr.skip())
     assert told == warned

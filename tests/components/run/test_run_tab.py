@@ -601,12 +601,12 @@ def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
 def test_a_quote_is_computed_once_for_each_state_of_a_study(store, tmp_path, engine):
     save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
     quotes = QuoteCache(store)
-    first = quotes.run_and_retry_quotes("small")
+    first = quotes.quotes_for_run_and_retry("small")
     assert first[0] == CostQuote(8, 0.0)
-    assert quotes.run_and_retry_quotes("small")[0] is first[0]
+    assert quotes.quotes_for_run_and_retry("small")[0] is first[0]
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8)
     asked(store, engine, plan)
-    assert quotes.run_and_retry_quotes("small")[0] == CostQuote(0, 0.0)
+    assert quotes.quotes_for_run_and_retry("small")[0] == CostQuote(0, 0.0)
 
 
 def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(

@@ -221,12 +221,14 @@ def test_each_rule_of_combination_has_its_sentence(rule: str, word: str) -> None
 
 
 def test_a_sample_names_its_seed_and_all_items_are_no_sample() -> None:
-    assert paper_text._sample_text(planned()) == ""
+    assert paper_text._data_sample_text(planned()) == ""
     for sampled in (planned(count=5), planned(per={"category": 5})):
-        assert "seed 7" in paper_text._sample_text(sampled)
-    assert paper_text._sample_text(planned(count=1, take="first")) == " (the first 1 item)"
-    assert "seed 7" in paper_text._sample_text(planned(per={"category": 5}, take="first", count=2))
-    assert paper_text._sample_text(planned(take="first")) == ""
+        assert "seed 7" in paper_text._data_sample_text(sampled)
+    assert paper_text._data_sample_text(planned(count=1, take="first")) == " (the first 1 item)"
+    assert "seed 7" in paper_text._data_sample_text(
+        planned(per={"category": 5}, take="first", count=2)
+    )
+    assert paper_text._data_sample_text(planned(take="first")) == ""
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def stored(events: Events) -> list[str]:
 
 def test_a_new_form_a_file_and_an_example_are_saved_and_chosen(events, tmp_path) -> None:
     state = FormState(unsaved={"x": "y"}, last_change=4)
-    made = events("open_empty_form", state, {})
+    made = events("save_and_open_start_study", state, {})
     assert made["menu"].value == made["state"].study == "My study"
     assert (made["state"].unsaved, made["state"].last_change) == ({"x": "y"}, 4)
     path = tmp_path / "own.yaml"
@@ -190,7 +190,7 @@ def test_a_new_form_a_file_and_an_example_are_saved_and_chosen(events, tmp_path)
 def test_an_uploaded_file_becomes_the_data_of_a_study_without_calls(events, tmp_path) -> None:
     path = tmp_path / "battles.csv"
     path.write_text(CSV)
-    first = events("open_empty_form", FormState(), {})
+    first = events("save_and_open_start_study", FormState(), {})
     state = replace(first["state"], kind="upload", item=3, notice_html="old")
     assert events("use_uploaded_records", None, first["yaml"], state, {}) == {}
     made = events("use_uploaded_records", [str(path)], first["yaml"], state, {})
@@ -242,24 +242,26 @@ def test_a_draft_is_checked_only_while_the_editor_is_open(events, monkeypatch) -
     for panel, mode, drawn in (
         ("prompts", "editor", {"body": "draft"}), ("prompts", "side", {}), ("judge", "editor", {})
     ):  # fmt: skip
-        assert events("check_draft", "draft", SIMULATED, FormState(panel=panel, mode=mode)) == drawn
+        assert events("draw_editor", "draft", SIMULATED, FormState(panel=panel, mode=mode)) == drawn
 
 
 def test_an_edited_prompt_is_saved_in_the_study_and_shown(events, monkeypatch) -> None:
-    first = events("open_empty_form", FormState(), {})
+    first = events("save_and_open_start_study", FormState(), {})
     changed = put_value(first["yaml"], ("repeats",), 2)
     seen = replace(first["state"], prompt="own")
     monkeypatch.setattr(files_tab, "save_prompt_draft", lambda *_: (changed, seen))
     made = events("save_edited_prompt", "draft", first["yaml"], first["state"], {})
     assert made["yaml"] == changed and made["state"].prompt == "own"
     assert events.store.study("My study").repeats == 2
-    monkeypatch.setattr(files_tab, "import_prompt_file", lambda path, *_: replace(seen, item=1))
+    monkeypatch.setattr(
+        files_tab, "import_mt_bench_prompts", lambda path, *_: replace(seen, item=1)
+    )
     made = events("import_uploaded_prompts", "x.jsonl", "draft", changed, seen, {})
     assert (made["yaml"], made["state"].item) == (changed, 1)
 
 
 def test_what_is_typed_into_the_file_is_saved_and_drawn_once(events) -> None:
-    first = events("open_empty_form", FormState(), {})
+    first = events("save_and_open_start_study", FormState(), {})
     state, text = first["state"], put_value(first["yaml"], ("repeats",), 2)
     assert events("redraw_after_typing", "", state, {}) == {}
     assert events("redraw_after_typing", f"{first['yaml']} \n", state, {}) == {}
@@ -269,7 +271,7 @@ def test_what_is_typed_into_the_file_is_saved_and_drawn_once(events) -> None:
 
 
 def test_changes_of_the_form_are_applied_and_rename_the_study(events) -> None:
-    first = events("open_empty_form", FormState(), {})
+    first = events("save_and_open_start_study", FormState(), {})
     entries = [{"n": 1, "set": "repeats", "to": "3"}, {"n": 2, "set": "name", "to": "New"}]
     made = events(
         "apply_and_save_form_edits", json.dumps(entries), first["yaml"], first["state"], {}, ""
@@ -288,7 +290,7 @@ def test_run_starts_the_study_under_the_typed_name_and_a_trial_leaves_it(
         study_tab, "start_study",
         lambda store, engine, text, typed, one_item: started.append((typed, one_item)) or "Started",
     )  # fmt: skip
-    first = events("open_empty_form", FormState(), {})
+    first = events("save_and_open_start_study", FormState(), {})
     text, state = put_value(first["yaml"], ("name",), "Typed"), first["state"]
     run, trial = (one.fn for one in events.events if isinstance(one.fn, partial)
                   and one.fn.func.__name__ == "start_from_form")  # fmt: skip

@@ -20,7 +20,7 @@ from components.study.form.more_settings import more_settings
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import plan_updates, preview_and_forecast
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers
+from components.study.steps.blockers import find_blockers_besides_keys
 from judges.money.costs import price_of
 from judges.operations.list_models import LocalServer
 from studies.spec.provider_presets import provider_presets
@@ -208,7 +208,7 @@ def test_a_judge_is_chosen_from_the_tiles_of_the_drawer(template, kind, named):
 
 def test_a_provider_without_a_model_names_the_model_as_what_is_missing():
     text, _ = done(START_YAML, {"do": "use judge", "judge": 0, "template": "anthropic"})
-    blockers = find_blockers(build_preview(text, HERE))
+    blockers = find_blockers_besides_keys(build_preview(text, HERE))
     assert [one.text for one in blockers] == ["Anthropic has no model"]
     assert blockers[0].action == {"do": "open judge", "judge": "0"}
 
@@ -240,7 +240,7 @@ def test_another_address_starts_without_anything_of_a_provider_and_sends_no_key(
     assert "&#34;do&#34;: &#34;models&#34;" not in html  # no button sends a key
     (key,) = re.findall(r"<input[^>]*data-key=[^>]*>", html)
     assert " disabled" in key
-    blockers = find_blockers(build_preview(text, HERE))
+    blockers = find_blockers_besides_keys(build_preview(text, HERE))
     assert says(blockers[0].sentence, "address", "judge", "missing")
     assert blockers[0].action == {"do": "open judge", "judge": "0"}
     assert [one.step for one in blockers] == [2, 2]  # the model is missing too

@@ -12,7 +12,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.results.overview.tab import render_card
+from components.results.overview.tab import render_card_or_judge_tables
 from components.results.remedies.point_remedies_panel import point_remedies_headline
 from components.results.view.unreadable_share import FORMAT_ADVICE
 from components.results.view.unusable_replies import load_unusable_shares
@@ -39,7 +39,7 @@ from judges.verdicts.verdict_formats import FORMATS
 from metrics.catalogue.records import RECORDS
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_mask
-from studies.frames.twin_rows import select_twin_rows
+from studies.frames.twin_rows import filter_rows_by_twins
 from studies.spec.presentations import resolve_contestants
 from studies.store.store import Store
 from tests.demo_store import copy_demo
@@ -104,7 +104,7 @@ def test_run_of_single_answers_shows_their_pass_rate_and_no_chart_of_comparisons
     text = text_of(str(plain([one for one in outputs if isinstance(one, str)])))
     assert not re.findall(r"shown first|100 % is even", text)
     picture = LiveStudies(store).for_study(SINGLE_STUDY).figures()
-    frame = select_twin_rows(store.frame(SINGLE_STUDY), "without")
+    frame = filter_rows_by_twins(store.frame(SINGLE_STUDY), "without")
     expected = RECORDS["point_pass_rate"].estimator.estimate(frame)
     assert picture.of_answers == ("Pass rate", expected)
     assert f"{100 * expected.value:.1f}" in text
@@ -129,7 +129,7 @@ def test_partial_results_of_single_answers_are_their_pass_rate(store):
 
 def test_pass_rate_keeps_its_name_while_no_reply_is_usable(store):
     picture = LiveStudies(store).for_study(SINGLE_STUDY)
-    frame = select_twin_rows(store.frame(SINGLE_STUDY), "without")
+    frame = filter_rows_by_twins(store.frame(SINGLE_STUDY), "without")
     passes = frame[pass_fail_mask(frame)]
     bad = passes.assign(status=pd.Categorical(["unreadable"] * len(passes)))
     name, rate = live_figures._pass_rate_or_score(bad)
@@ -199,7 +199,7 @@ def test_replies_that_cannot_be_read_come_before_remedies(tmp_path):
 def test_the_table_of_judges_shows_prompts_whose_replies_cannot_be_read(store: Store) -> None:
     """Of the demo, half of the replies to score-scale cannot be read; see assets/demo/README.md."""
     filtered = FilteredStudy(store, SINGLE_STUDY)
-    text = text_of(str(render_card(filtered)))
+    text = text_of(str(render_card_or_judge_tables(filtered)))
     shares = load_unusable_shares(filtered)
     by_prompt = {prompt: found.value for (_, prompt), found in shares.items()}
     rows = filtered.measured_judge_rows

@@ -130,7 +130,7 @@ def test_the_tab_is_drawn_only_while_it_is_open(page: dict[str, Any], store: Sto
 def test_the_voters_are_shown_after_a_vote_but_never_on_a_voters_page(
     page: dict[str, Any], store: Store
 ) -> None:
-    show = page["show_voters_unless_blind"].fn
+    show = page["show_voters_to_organiser"].fn
     assert show("s", "{}") == show("s", "") == organiser.show_voters(store, "s")
     assert show("s", json.dumps({"blind": "1"})) == show("", "{}") == gr.skip()
     store.owns = lambda study: False  # type: ignore[method-assign]
@@ -161,7 +161,7 @@ def test_rules_are_saved_or_refused_in_their_place(page: dict[str, Any], store: 
     (refused,) = save("s", *values[:2], -1, *values[3:])
     assert "Not saved." in refused
     assert read_voting_rules(store.read_connection, "s") == saved
-    check = page["show_validity_of_sampling"].fn
+    check = page["show_sampling_notice"].fn
     assert check("", "At random") == gr.skip()
     assert check("s", "At random") == organiser.sampling_validity_notice(store, "s", "At random")
 

@@ -150,7 +150,7 @@ def test_waiting_sleeps_no_longer_than_is_left(
     slept: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append)
     monkeypatch.setattr(batch_api, "time", clock)
-    monkeypatch.setattr(batch_api, "_download_if_final", lambda *_: None)
+    monkeypatch.setattr(batch_api, "_poll_and_download", lambda *_: None)
     assert collect_batches(client(batches), tmp_path / "out", names, wait=1, every=60) == []
     assert slept == [1]
 

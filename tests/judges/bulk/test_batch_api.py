@@ -12,8 +12,8 @@ import pytest
 from judges.bulk.batch_api import (
     BATCHES_FILE,
     SubmittedBatch,
-    _download_if_final,
     _mask_line,
+    _poll_and_download,
     read_submitted_batches,
 )
 from judges.judge_errors import PlanError
@@ -40,7 +40,7 @@ class Provider:
 
 
 def download(folder: Path, provider: Any, submitted: SubmittedBatch) -> list[str]:
-    _download_if_final(provider, folder, "j.jsonl", submitted, lambda text: text.replace("k", "*"))
+    _poll_and_download(provider, folder, "j.jsonl", submitted, lambda text: text.replace("k", "*"))
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -70,7 +70,7 @@ def test_errors_have_a_file_of_their_own_and_a_batch_that_was_not_created_none(t
     submitted = SubmittedBatch("sha", "f", "b1")
     assert download(tmp_path, provider, submitted) == ["j.error.jsonl", "j.output.jsonl"]
     empty = SubmittedBatch("sha", "f")
-    _download_if_final(Provider("completed"), tmp_path, "x", empty, str)  # type: ignore[arg-type]
+    _poll_and_download(Provider("completed"), tmp_path, "x", empty, str)  # type: ignore[arg-type]
     assert empty.files == [] and empty.status == ""
     nothing = SubmittedBatch("sha", "f", "b1")
     (tmp_path / "n").mkdir()

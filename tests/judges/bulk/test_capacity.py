@@ -10,8 +10,8 @@ from judges.bulk.capacity import (
     AskTokens,
     build_capacity_page,
     compare_call_methods,
-    max_rate,
-    measure_ask_tokens,
+    estimate_ask_tokens,
+    max_calls_per_second,
     simulate_run_hours,
 )
 from tests.conftest import ROOT
@@ -27,13 +27,18 @@ def test_the_page_is_what_the_script_prints() -> None:
 
 def test_the_tightest_limit_holds() -> None:
     # 1,000 tokens an ask: 800,000 a minute are 13.3 asks/s; 10,000 requests would be 167.
-    rate, why = max_rate(LOAD, 256, ORDINARY_ACCOUNT)
+    rate, why = max_calls_per_second(LOAD, 256, ORDINARY_ACCOUNT)
     assert rate == pytest.approx(800 / 60)
     assert says(why, "0.8 M tokens", "minute")
-    assert max_rate(LOAD, 30, AccountLimits(1e9, 1e12)) == (10.0, "30 calls in flight")  # 30 / 3 s
-    assert max_rate(LOAD, 9999, AccountLimits(60, 1e12))[0] == 1.0
+    assert max_calls_per_second(LOAD, 30, AccountLimits(1e9, 1e12)) == (
+        10.0,
+        "30 calls in flight",
+    )  # 30 / 3 s
+    assert max_calls_per_second(LOAD, 9999, AccountLimits(60, 1e12))[0] == 1.0
     # one core a process at 1.84 ms a call
-    assert max_rate(LOAD, 10**6, AccountLimits(1e9, 1e12), 2)[0] == pytest.approx(2 / 0.00184)
+    assert max_calls_per_second(LOAD, 10**6, AccountLimits(1e9, 1e12), 2)[0] == pytest.approx(
+        2 / 0.00184
+    )
 
 
 def test_dollars_of_every_way() -> None:
@@ -57,14 +62,14 @@ def test_a_batch_takes_its_window_and_then_one_for_each_queue() -> None:
 def test_the_simulation_ends_a_little_after_the_arithmetic() -> None:
     for in_flight, limits in ((256, ORDINARY_ACCOUNT), (8, AccountLimits(1e6, 1e9))):
         hours = simulate_run_hours(LOAD, 3_000, in_flight, limits)
-        sums = 3_000 / max_rate(LOAD, in_flight, limits)[0] / 3600
+        sums = 3_000 / max_calls_per_second(LOAD, in_flight, limits)[0] / 3600
         assert sums * 0.97 < hours < sums * 1.03 + 20 / 3600
 
 
 def test_own_words_are_counted_from_the_prompt() -> None:
     short, long = (
-        measure_ask_tokens("brief-letters", 1, ""),
-        measure_ask_tokens("visit-reference-free", 250, ""),
+        estimate_ask_tokens("brief-letters", 1, ""),
+        estimate_ask_tokens("visit-reference-free", 250, ""),
     )
     assert 560 + 20 < short.sent < 560 + 150
     assert short.sent < long.sent

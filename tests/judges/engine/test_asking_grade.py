@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judges.operations.check_judge import reread_replies
+from judges.operations.check_judge import reread_and_store_verdicts
 from judges.planning.plan import asks_of
 from metrics.protocols.grade_score import estimate_grade_score_measures
 from metrics.protocols.grade_table import contradiction_share
@@ -93,7 +93,7 @@ def test_the_authors_rule_and_ours_read_the_same_replies_apart(
         plan = planned(tmp_path, [ranked("a", 3)], "grade-score", prompts=["grade-debias"],
                        judges=[judge])  # fmt: skip
         assert set(asked(plan, store)["pick"]) == {1}
-        done = reread_replies(store, "s", "gradelab")
+        done = reread_and_store_verdicts(store, "s", "gradelab")
         assert done.changed == {"ok, another verdict": 3}
         assert set(machines(plan, store)["pick"]) == {0}
         again = planned(tmp_path, [ranked("b", 3)], "grade-score", prompts=["grade-debias"],

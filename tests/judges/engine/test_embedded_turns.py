@@ -89,8 +89,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
     def build(judge: JudgeSpec, key: SecretKey, families: object) -> Weights:
         return Weights(made, judge.weights)
 
-    monkeypatch.setattr(engine_module, "build_model", build)
-    monkeypatch.setattr(clients, "build_model", build)
+    monkeypatch.setattr(engine_module, "build_judge_client", build)
+    monkeypatch.setattr(clients, "build_judge_client", build)
     monkeypatch.setattr(plan_module, "locate_weights", Path)
     monkeypatch.setattr(plan_module, "sha256_of", str)
     yield made
@@ -177,11 +177,11 @@ def test_calls_outside_runs_take_turns_one_at_a_time():
     engine, entered = engine_module.Engine(), threading.Event()
 
     def second() -> None:
-        with engine.wait_for_embedded_turn():
+        with engine.take_embedded_turn():
             entered.set()
 
     other = threading.Thread(target=second)
-    with engine.wait_for_embedded_turn():
+    with engine.take_embedded_turn():
         other.start()
         assert not entered.wait(0.3)
     assert entered.wait(30)

@@ -9,7 +9,7 @@ from judges.__main__ import main
 from judges.engine.outcome import Extractor
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.operations.check_judge import _store_changed_judgements, reread_replies
+from judges.operations.check_judge import _store_changed_judgements, reread_and_store_verdicts
 from studies.domain import RETRYABLE_STATUSES, Ask, Judgement
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals
@@ -110,7 +110,7 @@ def test_reading_again_changes_nothing_if_the_parser_has_not_changed(store, tmp_
     with JudgeServer(behaviour=vague_judge) as server:
         run_through(with_extraction(tmp_path, server.base_url), store)
         calls = server.bill.totals.calls
-        done = reread_replies(store, "small")
+        done = reread_and_store_verdicts(store, "small")
         assert server.bill.totals.calls == calls
     assert (done.read, done.changed) == (6, {})
 
@@ -124,13 +124,13 @@ def test_reading_again_finds_what_an_older_parser_missed_and_drops_what_it_made_
     invented = replace(second, reply="No idea.")
     other = replace(third, verdict=replace(first.verdict, pick=1))
     store.writer.run(lambda c: [put_judgement(c, j) for j in (missed, invented, other)])
-    done = reread_replies(store, "small")
+    done = reread_and_store_verdicts(store, "small")
     assert done.read == 4
     assert done.changed == {
         "unreadable -> ok": 1, "ok -> unreadable": 1, "ok, another verdict": 1,
     }  # fmt: skip
     assert store.counts("small") == {"planned": 4, "ok": 3, "unreadable": 1}
-    assert reread_replies(store, "small").changed == {}
+    assert reread_and_store_verdicts(store, "small").changed == {}
 
 
 def test_reading_again_does_not_undo_what_a_run_stores_meanwhile(store, tmp_path):

@@ -13,8 +13,8 @@ import pytest
 from judges.engine.outcome import read_label_probabilities
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import parse_completion
-from judges.models.interface import parse_level_logprobs, parse_logprobs
-from judges.operations.check_judge import reread_replies
+from judges.models.interface import parse_last_token_logprobs, parse_level_logprobs
+from judges.operations.check_judge import reread_and_store_verdicts
 from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import rubric_level_token_indices
@@ -149,7 +149,7 @@ def test_expected_levels_and_scores_are_those_of_the_stored_probabilities(tmp_pa
     mean = np.mean([one["expected"].value for one in found["criteria"].values()])
     assert found["expected"].value == pytest.approx(mean, abs=1e-5)
     assert "expected" in scores_section(frame)["sim"]["rubric"]
-    again = reread_replies(store, "s")
+    again = reread_and_store_verdicts(store, "s")
     assert again.read == usable.sum() and not again.changed
     store.close()
 
@@ -180,7 +180,7 @@ def test_an_endpoint_is_asked_for_the_log_probabilities_of_the_whole_reply(
         assert one.rule == "probabilities" and one.verdict.scores == pytest.approx((2, 3, 2, 1))
         assert len(one.verdict.label_probabilities) == 9
         assert len(parse_level_logprobs(one.top_logprobs)) == 3
-        assert parse_logprobs(one.top_logprobs) == ()
+        assert parse_last_token_logprobs(one.top_logprobs) == ()
 
 
 def test_levels_of_several_characters_have_no_probabilities(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from judges.models.interface import (
     dump_logprobs,
     parameters_affecting_reply,
     parse_duration,
+    parse_last_token_logprobs,
     parse_level_logprobs,
-    parse_logprobs,
     parse_request_quota,
     parse_reset_seconds,
     rate_header_kind,
@@ -112,12 +112,14 @@ def test_probabilities_of_one_token_add_up_and_none_is_above_one():
 def test_log_probabilities_are_stored_and_read_again():
     one: Any = (("A", -0.5), ("B", -1.0))
     assert dump_logprobs(one) == '[["A",-0.5],["B",-1.0]]'
-    assert parse_logprobs(dump_logprobs(one)) == one
+    assert parse_last_token_logprobs(dump_logprobs(one)) == one
     assert parse_level_logprobs(dump_logprobs(one)) == ()
     rubric: Any = (one, (("5", -0.1),))
     assert parse_level_logprobs(dump_logprobs(rubric)) == rubric
-    assert parse_logprobs(dump_logprobs(rubric)) == ()
-    assert dump_logprobs(()) == "" and parse_logprobs("") == () == parse_level_logprobs("")
+    assert parse_last_token_logprobs(dump_logprobs(rubric)) == ()
+    assert dump_logprobs(()) == "" and parse_last_token_logprobs("") == () == parse_level_logprobs(
+        ""
+    )
 
 
 def call_with(parameters: dict[str, Any], *, stream: bool = False) -> JudgeCall:

@@ -153,8 +153,8 @@ def test_damaged_notes_and_a_cache_that_cannot_be_written_cost_only_time(
 def test_requantising_keeps_the_model_and_gives_the_same_bytes_each_time(tmp_path: Path) -> None:
     source, one, two = (tmp_path / name for name in ("q4.gguf", "one.gguf", "two.gguf"))
     exact = a_small_gguf(source)
-    weights.requantise(source, one)
-    weights.requantise(source, two)
+    weights.requantise_to_eight_bits(source, one)
+    weights.requantise_to_eight_bits(source, two)
     assert one.read_bytes() == two.read_bytes()
 
     copy = GGUFReader(one)

@@ -305,10 +305,10 @@ def test_only_what_has_a_price_is_reserved(price, worst):
 
 def test_reservations_are_given_back():
     ledger = Ledger(budget=0.004)
-    assert ledger.has_no_open_calls and ledger.dollars_spent == 0 and ledger.remaining == 0.004
+    assert ledger.has_no_reserved_calls and ledger.dollars_spent == 0 and ledger.remaining == 0.004
     call = costed_call("x" * 1000)  # at most 0.001832 dollars: two fit, three do not
     assert ledger.reserve(call, DOLLARS) == pytest.approx(0.001832)
-    assert not ledger.has_no_open_calls
+    assert not ledger.has_no_reserved_calls
     assert ledger.reserve(call, DOLLARS) == pytest.approx(0.001832)
     assert ledger.remaining == pytest.approx(0.004 - 2 * 0.001832)
     assert ledger.reserve(call, DOLLARS) is None
@@ -316,9 +316,9 @@ def test_reservations_are_given_back():
     # 100 tokens in, 10 out: 280 millionths. The rest of the reservation is free again.
     assert ledger.settle("judge", 0.001832, Usage(100, 10), DOLLARS) == pytest.approx(280e-6)
     assert ledger.remaining == pytest.approx(0.004 - 0.001832 - 280e-6)
-    assert not ledger.has_no_open_calls
+    assert not ledger.has_no_reserved_calls
     assert ledger.settle("judge", 0.001832, Usage(100, 10), DOLLARS) == pytest.approx(280e-6)
-    assert ledger.has_no_open_calls
+    assert ledger.has_no_reserved_calls
     assert ledger.spent == {"judge": pytest.approx(560e-6)}
     assert ledger.dollars_spent == pytest.approx(560e-6)
     assert ledger.remaining == pytest.approx(0.004 - 560e-6)
@@ -335,7 +335,7 @@ def test_without_a_budget_every_call_is_made_and_a_free_one_is_not_open():
     assert ledger.remaining == math.inf
     assert ledger.reserve(costed_call("x"), Price(0.0, 0.0)) == 0.0
     assert ledger.reserve(costed_call("x"), None) == 0.0
-    assert ledger.has_no_open_calls
+    assert ledger.has_no_reserved_calls
     spent = Ledger(budget=0.0)
     assert spent.reserve(costed_call("x"), Price(0.0, 0.0)) == 0.0, "a free call needs no budget"
     assert spent.reserve(costed_call("x"), DOLLARS) is None
@@ -402,12 +402,12 @@ def test_the_tokens_of_a_byte_are_raised_by_what_a_reply_reports_never_lowered()
 def test_a_settlement_wakes_each_waiting_call_once():
     async def act() -> list[bool]:
         ledger = Ledger(budget=1.0)
-        waiting = [asyncio.ensure_future(ledger.wait_for_change()) for _ in range(3)]
+        waiting = [asyncio.ensure_future(ledger.wait_for_release_or_control()) for _ in range(3)]
         await asyncio.sleep(0)
         waiting[0].cancel()
         await asyncio.sleep(0)
         ledger.settle("j", 0.0, Usage(1, 1), DOLLARS)
-        late = asyncio.ensure_future(ledger.wait_for_change())
+        late = asyncio.ensure_future(ledger.wait_for_release_or_control())
         await asyncio.gather(*waiting[1:])
         done = [late.done()]
         ledger.wake_waiters()

@@ -24,7 +24,7 @@ from judges.money.host_key import (
     CallReservation,
     HostKey,
     RunAllowance,
-    load_host_key,
+    load_host_key_settings,
     off_switch_file,
 )
 from judges.planning.plan import load_stored_plan, make_plan, plan_for_current_visitor, save_plan
@@ -72,7 +72,7 @@ def test_a_call_for_which_nothing_was_reserved_is_not_settled(tmp_path: Path) ->
         for billed in (True, False):
             await CallReservation().settle(allowance, 0.5, billed=billed)
             await CallReservation(3).settle(None, 0.5, billed=billed)
-        assert allowance.has_no_open_calls
+        assert allowance.has_no_reserved_calls
 
     asyncio.run(settle())
 
@@ -417,7 +417,7 @@ def test_a_study_that_is_too_large_is_not_begun(guarded: VisitorStore, tmp_path:
 def test_no_key_is_lent_unless_the_owner_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KEY_ENV", "MODELS"):
         monkeypatch.delenv(f"EVENHAND_HOUSE_{name}", raising=False)
-    assert load_host_key() is None
+    assert load_host_key_settings() is None
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_a_setting_that_cannot_hold_is_refused_at_the_start(
     for name, value in {"KEY_ENV": KEY, "MODELS": "gpt-4o-mini", **settings}.items():
         monkeypatch.setenv(f"EVENHAND_HOUSE_{name}", value)
     with pytest.raises(EvenhandError, match=told):
-        load_host_key()
+        load_host_key_settings()
 
 
 def test_the_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,7 +446,7 @@ def test_the_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"KEY_ENV": KEY, "MODELS": "gpt-4o-mini", "DAY_USD": "3", "URL": "https://h.test/v1"}
     for name, value in said.items():
         monkeypatch.setenv(f"EVENHAND_HOUSE_{name}", value)
-    found = load_host_key()
+    found = load_host_key_settings()
     assert found is not None
     assert (found.key_env, found.endpoint, found.day_usd) == (KEY, "https://h.test/v1", 3.0)
     assert list(found.prices) == ["gpt-4o-mini"]
@@ -534,9 +534,9 @@ def test_a_settled_call_counts_what_it_cost_and_a_released_one_nothing(store: St
             call = CallReservation()
             assert not call.is_reserved
             assert await call.try_reserve(paid, costed_call()) == ""
-            assert call.is_reserved and not paid.has_no_open_calls
+            assert call.is_reserved and not paid.has_no_reserved_calls
             await call.settle(paid, cost, billed=billed)
-            assert not call.is_reserved and paid.has_no_open_calls
+            assert not call.is_reserved and paid.has_no_reserved_calls
 
     asyncio.run(act())
     assert [row[3:] for row in booked(store)] == [
@@ -569,7 +569,7 @@ def test_a_call_that_is_not_made_gives_its_dollars_back(store: Store) -> None:
         for _ in range(2):
             assert await call.try_reserve(paid, costed_call()) == ""
             await call.release_or_await_dollars(paid)
-            assert not call.is_reserved and paid.has_no_open_calls
+            assert not call.is_reserved and paid.has_no_reserved_calls
         await CallReservation().release_or_await_dollars(None)
         assert await call.try_reserve(None, costed_call()) == "" and not call.is_reserved
 
@@ -587,4 +587,6 @@ def test_the_owner_switches_the_key_off_by_a_file_or_a_variable(
     monkeypatch.setenv("EVENHAND_HOUSE_OFF", "1")
     assert "switched off" in str(asyncio.run(paid.reserve(costed_call())))
     monkeypatch.setenv("EVENHAND_HOUSE_OFF", "0")
-    assert isinstance(asyncio.run(paid.reserve(costed_call())), int) and not paid.has_no_open_calls
+    assert (
+        isinstance(asyncio.run(paid.reserve(costed_call())), int) and not paid.has_no_reserved_calls
+    )

@@ -28,7 +28,7 @@ from judges.operations.learn_cases import (
 )
 from judges.operations.prompt_candidates import read_rules
 from judges.planning.plan import asks_of, load_stored_plan
-from judges.rendering.messages import point_arrangements
+from judges.rendering.messages import list_arrangement_labels
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
 from studies.domain import Item
@@ -247,7 +247,7 @@ def test_the_right_reply_is_read_as_the_label(
 ) -> None:
     """Oracle: the reader of replies. In every arrangement of the options."""
     prompt = load_prompt(name)
-    for labels in point_arrangements(prompt, options) if prompt.options else [("1",)]:
+    for labels in list_arrangement_labels(prompt, options) if prompt.options else [("1",)]:
         reply = write_right_reply(prompt, labels, label)
         read = parse_verdict(prompt.verdict, reply, 1, scale=prompt.options, labels=labels).verdict
         assert read is not None and read.scores[0] == pytest.approx(label.value)

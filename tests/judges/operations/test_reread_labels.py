@@ -10,7 +10,7 @@ import pytest
 
 from judges.engine.outcome import ReplyOutcome
 from judges.models.chat_completion import parse_completion as answer_of
-from judges.operations.check_judge import _reread_judgement, reread_replies
+from judges.operations.check_judge import _reread_judgement, reread_and_store_verdicts
 from studies.__main__ import main
 from studies.domain import Ask, Judgement, Verdict
 from studies.exchange.recorded_studies import read_exported_judgements
@@ -71,25 +71,25 @@ def test_a_stored_reply_reads_under_another_format_as_a_fresh_ask_would(store, t
     # The prompt of the first study is given the format of the second: only the reading changes.
     other = PROMPT.format(name="plain", verdict="mt-bench")
     store.writer.run(lambda c: c.execute("UPDATE prompts SET yaml=? WHERE name='plain'", (other,)))
-    done = reread_replies(store, "plain")
+    done = reread_and_store_verdicts(store, "plain")
     assert (done.read, done.not_parsed, done.changed) == (4, 0, {"unreadable -> ok": 4})
     for showing, judgement in by_showing(judgements(store, "plain")).items():
         assert judgement.status == "ok"
         assert judgement.verdict == fresh[showing].verdict
         assert judgement.rule == fresh[showing].rule
-    assert reread_replies(store, "plain").changed == {}
+    assert reread_and_store_verdicts(store, "plain").changed == {}
 
 
 def test_a_rule_for_words_changes_nothing_about_probabilities(store, tmp_path):
     asked(store, tmp_path / "one", "ties", "mt-bench")
     for rule in ("default", "last", "gradelab"):
-        assert reread_replies(store, "ties", rule).changed == {}
+        assert reread_and_store_verdicts(store, "ties", rule).changed == {}
 
 
 def test_what_an_older_reading_got_wrong_is_put_right(store, tmp_path):
     right = asked(store, tmp_path / "one", "ties", "mt-bench")
     store.writer.run(lambda c: c.execute("UPDATE judgements SET pick=0, margin=1"))
-    assert reread_replies(store, "ties").changed == {"ok, another verdict": 4}
+    assert reread_and_store_verdicts(store, "ties").changed == {"ok, another verdict": 4}
     assert [j.verdict for j in judgements(store, "ties")] == [j.verdict for j in right]
 
 
@@ -149,7 +149,7 @@ def test_an_older_store_keeps_its_readings_and_says_that_it_cannot_read_them_aga
     now = judgements(store, "ties")
     assert [(j.verdict, j.reply) for j in now] == [(j.verdict, j.reply) for j in before]
     assert {j.top_logprobs for j in now} == {""}
-    done = reread_replies(store, "ties")
+    done = reread_and_store_verdicts(store, "ties")
     assert (done.read, done.not_parsed, done.changed) == (0, 4, {})
     store.close()
 

@@ -12,7 +12,7 @@ import yaml
 from judges.judge_errors import PromptError
 from judges.rendering.prompt import PROMPTS_FOLDER, built_in_prompts, load_prompt
 from judges.rendering.prompt_library import (
-    _set_version,
+    _parse_with_version,
     check_prompt,
     list_prompts,
     preview_prompt,
@@ -256,8 +256,8 @@ def test_a_version_that_fits_nowhere_is_written_with_all_values() -> None:
         {key: value for key, value in yaml.safe_load(CAREFUL).items() if key != "name"}
     )
     text = "{\nname: careful,\n" + values[1:].replace('"version": 7, ', "")
-    made = _set_version(text, 3)
+    made = _parse_with_version(text, 3)
     assert (made.version, made.name) == (3, "careful")
-    assert _set_version(CAREFUL, 8).yaml == CAREFUL.replace("version: 7", "version: 8")
+    assert _parse_with_version(CAREFUL, 8).yaml == CAREFUL.replace("version: 7", "version: 8")
     bare = CAREFUL.replace("version: 7\n", "")
-    assert _set_version(bare, 8).yaml == CAREFUL.replace("version: 7", "version: 8")
+    assert _parse_with_version(bare, 8).yaml == CAREFUL.replace("version: 7", "version: 8")

@@ -28,7 +28,7 @@ from judges.security.endpoint_rules import (
     PinnedResolver,
     check_url,
     current_endpoint_rules,
-    is_private_address,
+    is_private_url,
     provider_hosts,
     why_not_public,
 )
@@ -186,7 +186,7 @@ def test_a_refusal_shows_no_character_that_turns_the_line() -> None:
     ],
 )  # fmt: skip
 def test_a_private_address_is_one_without_a_public_name_or_number(url: str, private: bool) -> None:
-    assert is_private_address(url) is private
+    assert is_private_url(url) is private
 
 
 def test_what_holds_is_read_from_the_environment(monkeypatch):

@@ -23,9 +23,9 @@ from judges.security.key_consents import (
     Consents,
     KeyDestination,
     TypedKey,
-    confirm_judge_keys,
     key_destination_of,
-    listed_destinations,
+    listed_key_destinations,
+    obtain_judge_key_consents,
     origin_of,
     parse_typed_keys,
     typed_keys_of_judges,
@@ -127,7 +127,7 @@ def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone():
             assert not consents.allows(KeyDestination(VARIABLE, origin))
     with attempt(ABUSE, OWN, "HOME to a provider"):
         assert not consents.allows(KeyDestination("HOME", "https://api.openai.com"))
-    assert all(origin_of(pair.origin) == pair.origin for pair in listed_destinations())
+    assert all(origin_of(pair.origin) == pair.origin for pair in listed_key_destinations())
 
 
 def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing():
@@ -286,7 +286,7 @@ def test_the_question_is_shown_before_the_answer_is_read(answer, stored, monkeyp
     pair = KeyDestination(VARIABLE, "https://judge.example.org")
     judge = JudgeSpec("j", "m", f"{pair.origin}/v1", VARIABLE)
     with nullcontext() if stored else pytest.raises(ConsentNeeded):
-        confirm_judge_keys([judge], user_consents(), allowed=False)
+        obtain_judge_key_consents([judge], user_consents(), allowed=False)
     assert f"${VARIABLE} to {pair.origin}" in shown[0]
     assert user_consents().allows(pair) == stored
 
@@ -413,12 +413,12 @@ def test_a_judge_without_a_variable_sends_none():
 def test_providers_without_variables_are_an_error(tmp_path, text):
     (tmp_path / "p.yaml").write_text(text)
     with pytest.raises(PlanError, match=pattern("p.yaml", "variables")):
-        listed_destinations(tmp_path / "p.yaml")
+        listed_key_destinations(tmp_path / "p.yaml")
 
 
 def test_the_variable_of_a_provider_is_for_its_host_by_https(tmp_path):
     (tmp_path / "p.yaml").write_text("variables: {A_KEY: a.example, B_KEY: b.example}")
-    assert listed_destinations(tmp_path / "p.yaml") == {
+    assert listed_key_destinations(tmp_path / "p.yaml") == {
         KeyDestination("A_KEY", "https://a.example"),
         KeyDestination("B_KEY", "https://b.example"),
     }

@@ -69,7 +69,7 @@ def test_a_key_is_held_as_long_as_it_is_used_and_forgotten_when_it_is_not():
     with pytest.raises(KeyExpired, match=pattern("1 minutes without use")):
         key.read_and_keep_alive()
     clock.now = 0.0  # and it does not come back
-    assert key.expire_if_idle() and key.whole_forms() == ()
+    assert key.expire_if_idle() and key.forms_of_whole_key() == ()
 
 
 def test_how_long_is_the_owner_s_to_say(monkeypatch):
@@ -190,9 +190,11 @@ def test_what_looks_like_a_key_goes_though_nobody_holds_it():
 def test_lent_keys_are_known_within_the_block_and_not_after_it():
     with mask_keys_in_output([CANARY]):
         assert redact_keys(f"token {CANARY} refused") == f"token {KEY_MASK} refused"
-        lent = [key for key in active_keys() if CANARY in key.whole_forms()]
+        lent = [key for key in active_keys() if CANARY in key.forms_of_whole_key()]
     assert lent and all(key.expire_if_idle() for key in lent), "also if somebody holds them"
-    assert all(key.expire_if_idle() or CANARY not in key.whole_forms() for key in active_keys())
+    assert all(
+        key.expire_if_idle() or CANARY not in key.forms_of_whole_key() for key in active_keys()
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,7 +245,7 @@ def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch
 
 def held_canaries() -> int:
     gc.collect()
-    return sum(CANARY in key.whole_forms() for key in active_keys())
+    return sum(CANARY in key.forms_of_whole_key() for key in active_keys())
 
 
 def test_a_key_lives_with_its_run_and_is_gone_when_the_run_ends(tmp_path, store):

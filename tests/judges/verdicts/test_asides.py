@@ -2,7 +2,7 @@
 
 import pytest
 
-from judges.rendering.messages import point_arrangements
+from judges.rendering.messages import list_arrangement_labels
 from judges.rendering.prompt import load_prompt
 from judges.verdicts.asides import blank_spans, find_asides
 from judges.verdicts.reply_cleaning import split_reasoning
@@ -52,7 +52,7 @@ def test_a_span_becomes_one_space() -> None:
 )
 def test_a_level_outside_code_agrees_with_that_of_its_own_criterion(own: str, agrees: bool) -> None:
     prompt = load_prompt("rubric")
-    (labels,) = point_arrangements(prompt, "ascending")
+    (labels,) = list_arrangement_labels(prompt, "ascending")
     reply = f"{own}\n```\nCorrectness: 3\nCompleteness: 1\nClarity: 2\n```"
     read = parse_verdict(prompt.verdict, reply, 1, scale=prompt.options, labels=labels)
     assert (read.verdict is not None) == agrees

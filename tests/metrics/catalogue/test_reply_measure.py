@@ -11,7 +11,7 @@ import pytest
 from components.study.plan.demo_studies import PAIRS_STUDY
 from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord
-from metrics.estimation.measures import Measure, fact_tally
+from metrics.estimation.measures import Measure, reply_fact_tally
 from studies.frames.reply_facts import REPLY_FACTS, register_reply_fact
 from studies.store.store import Store
 from tests.demo_store import copy_demo
@@ -28,7 +28,7 @@ def test_the_share_of_replies_is_counted_from_the_stored_texts(
         question="nudges",
         definition="replies that end in the letter A",
         paths=("position.*.*.ends_in_a", "position_pooled.ends_in_a"),
-        measure=Measure("ends_in_a", "share", fact_tally("last_letter"), empty="no replies"),
+        measure=Measure("ends_in_a", "share", reply_fact_tally("last_letter"), empty="no replies"),
     )
     monkeypatch.setitem(DECLARED, record.key, record)
     store = Store(copy_demo(tmp_path / "store.db"))
@@ -43,7 +43,7 @@ def test_the_share_of_replies_is_counted_from_the_stored_texts(
 def test_a_frame_without_the_column_has_no_value() -> None:
     from tests.metrics.frames import build, pair
 
-    measure = Measure("x", "share", fact_tally("never_registered"), empty="no replies")
+    measure = Measure("x", "share", reply_fact_tally("never_registered"), empty="no replies")
     found = measure.estimate(build(pair("q1", 0, 1)))
     assert found.value is None and found.note == "no replies"
 
@@ -65,6 +65,6 @@ def test_a_fact_registered_after_the_first_reading_is_in_the_next_frame(
 def test_a_fact_about_replies_is_counted_over_the_replies_that_have_it():
     rows = [{"item": f"q{k}", "shown": ("x", "y"), "pick": 0, "noise": k == 4} for k in range(5)]
     frame = build(rows).assign(fact=[1.0, 0.0, np.nan, 1.0, 1.0])
-    got = Measure("fact", "share", fact_tally("fact")).estimate(frame)
+    got = Measure("fact", "share", reply_fact_tally("fact")).estimate(frame)
     assert (got.value, got.n) == (pytest.approx(2 / 3), 3)
-    assert Measure("fact", "share", fact_tally("none")).estimate(frame).value is None
+    assert Measure("fact", "share", reply_fact_tally("none")).estimate(frame).value is None

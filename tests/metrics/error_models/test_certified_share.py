@@ -8,9 +8,9 @@ from scipy import stats
 
 from metrics.error_models.certified_share import (
     CertifiedShare,
-    certify_judge_share,
     certify_share,
-    labels_needed,
+    certify_share_of_raters,
+    labels_needed_without_errors,
     upper_error_limit,
 )
 from metrics.remedies import risk_coverage
@@ -27,7 +27,7 @@ def certify(sizes: list[float], wrong: list[bool], alpha: float = 0.1) -> Certif
 
 @pytest.mark.parametrize(("alpha", "least"), [(0.1, 29), (0.05, 59), (0.2, 14)])
 def test_without_errors_the_labels_needed_are_the_smallest_number(alpha: float, least: int) -> None:
-    assert labels_needed(alpha) == least
+    assert labels_needed_without_errors(alpha) == least
     assert (1 - alpha) ** least <= 0.05 < (1 - alpha) ** (least - 1)
     enough = certify([2.0] * least, [False] * least, alpha)
     assert enough.margin == 1.0 and enough.share.value == 1.0
@@ -66,7 +66,7 @@ def test_a_study_with_known_answers_has_a_certificate() -> None:
         for row in pair(f"q{k}", *((0, 1) if k < 35 else (0, 0)), better="x", judge="j")
     ]
     study = build_remedy_study(build(rows))
-    found = certify_judge_share(study.grid, [0])
+    found = certify_share_of_raters(study.grid, [0])
     assert (found.margin, found.error.n) == (1.0, 35)
     assert found.share.value == pytest.approx(35 / 40)
 
@@ -108,11 +108,11 @@ def test_a_judge_with_graded_replies_is_certified_by_their_mean_over_orders() ->
         ]
     ]
     grid = build_remedy_study(build(rows)).grid
-    plain, soft = (certify_judge_share(grid, [k]) for k in (0, 1))
+    plain, soft = (certify_share_of_raters(grid, [k]) for k in (0, 1))
     assert (plain.margin, plain.share.value) == (1.0, 1.0)
     assert soft.margin == min(one for one in risk_coverage.MARGINS if one <= 0.4)
     assert soft.share.value == 1.0
-    assert certify_judge_share(grid, [0, 1]).margin == 1.0
+    assert certify_share_of_raters(grid, [0, 1]).margin == 1.0
 
 
 if __name__ == "__main__":

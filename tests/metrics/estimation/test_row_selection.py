@@ -21,12 +21,12 @@ def test_only_ok_and_extracted_are_evidence_and_noise_repeats_are_apart():
         *pair("q4", 0, 0, noise=True),
     ]
     # q1: two; q2: the second; q3: two; q4: noise, none. Five.
-    assert len(s.select_readable(build(rows))) == 5
+    assert len(s.select_readable_without_noise(build(rows))) == 5
 
 
 def test_a_format_that_only_scores_is_readable_but_picks_nothing():
     frame = build([{"item": "q", "shown": "xy", "pick": None, "status": "ok", "scores": [7, 8]}])
-    assert (len(s.select_readable(frame)), len(s.select_picks(frame))) == (1, 0)
+    assert (len(s.select_readable_without_noise(frame)), len(s.select_picks(frame))) == (1, 0)
 
 
 def test_repeats_are_reduced_to_their_mode_and_no_mode_is_a_tie():

@@ -9,7 +9,7 @@ import pytest
 from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation.measures import GroupedFrame
 from metrics.estimation.multiple_comparisons import simultaneous_interval
-from metrics.position.order_effect import repeat_similarity
+from metrics.position.order_effect import consecutive_repeat_similarity
 from metrics.position.position_measures import (
     ACCURACY,
     ACCURACY_LEAD,
@@ -128,13 +128,15 @@ def test_memory_of_repeats_by_hand():
     rows = [
         {"item": "q", "shown": "xy", "pick": pick, "repeat": k} for k, pick in enumerate((0, 0, 1))
     ]
-    assert repeat_similarity(build(rows)).value == pytest.approx(0.5)
-    assert repeat_similarity(build(rows[:2])).value is None, "two repeats have one distance"
+    assert consecutive_repeat_similarity(build(rows)).value == pytest.approx(0.5)
+    assert consecutive_repeat_similarity(build(rows[:2])).value is None, (
+        "two repeats have one distance"
+    )
 
 
 @pytest.mark.parametrize("copy", [0.0, 0.6])
 def test_memory_of_a_copying_judge_has_its_closed_form(copy: float):
     # Verdicts d apart differ with probability (1 − copyᵈ)/2.
-    got = repeat_similarity(copying_judge(copy, 1200, 3, seed=3))
+    got = consecutive_repeat_similarity(copying_judge(copy, 1200, 3, seed=3))
     assert got.value == pytest.approx((copy - copy**2) / 2, abs=0.03)  # four standard errors
     assert (got.low > 0) == (copy > 0)

@@ -126,7 +126,7 @@ def test_chance_consistency_of_pairs_and_of_three_options():
     # A pair beside a column for a third slot: the third is not multiplied in.
     beside = np.array([1.0, 2, 1, 0, 1, 4, 2])
     assert float(t.chance_consistency(beside)) == pytest.approx(1 / 16 + 1 / 4)
-    assert t.kappa_range(pairs) == pytest.approx(1 / (1 - 5 / 16))
+    assert t.consistency_kappa_range(pairs) == pytest.approx(1 / (1 - 5 / 16))
 
 
 def test_several_right_options_count_by_their_own_column():

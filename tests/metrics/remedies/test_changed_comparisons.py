@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.remedies.changed_comparisons import changed_rows_mask, rule_key
+from metrics.remedies.changed_comparisons import rows_changed_by_rule_mask, rule_key
 from metrics.remedies.remedy_study import build_remedy_study
 from tests.metrics.frames import build, pair
 
@@ -25,11 +25,11 @@ def test_only_rows_of_the_judge_on_changed_comparisons_are_selected(
     rule: str, items: set[str]
 ) -> None:
     frame = build(ROWS)
-    rows = frame[changed_rows_mask(frame, "k", "", rule)]
+    rows = frame[rows_changed_by_rule_mask(frame, "k", "", rule)]
     assert set(rows["item"].astype(str)) == items
     assert len(rows) == 2 * len(items) and set(rows["judge"].astype(str)) <= {"k"}
-    assert not changed_rows_mask(frame, "nobody", "", rule).any()
-    assert not changed_rows_mask(build([]), "k", "", rule).any()
+    assert not rows_changed_by_rule_mask(frame, "nobody", "", rule).any()
+    assert not rows_changed_by_rule_mask(build([]), "k", "", rule).any()
 
 
 def test_a_jury_is_identified_by_its_judges() -> None:

@@ -9,7 +9,10 @@ import pytest
 from scipy.stats import binom
 
 from metrics.error_models.certified_share import certify_share
-from metrics.remedies.decision_rules import decide_by_calibrated_call, send_share_to_people
+from metrics.remedies.decision_rules import (
+    decide_by_calibrated_call,
+    decide_with_share_sent_to_people,
+)
 from metrics.remedies.effective_votes import (
     effective_votes,
     mean_error_correlation,
@@ -158,13 +161,15 @@ def test_the_calibration_of_an_item_does_not_use_its_fold():
 def test_people_decide_the_share_with_the_highest_entropy():
     verdicts = np.array([[1.0, 1.0, 1.0, 0.0], [1.0, -1.0, 0.0, 0.0]])
     votes = (np.array([0.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0]))
-    half = send_share_to_people(verdicts, votes, 0.5)  # the two comparisons whose orders differ
+    half = decide_with_share_sent_to_people(
+        verdicts, votes, 0.5
+    )  # the two comparisons whose orders differ
     assert half.first.tolist() == [1.0, 1.0, 1.0, 0.0]
-    quarter = send_share_to_people(
+    quarter = decide_with_share_sent_to_people(
         verdicts, votes, 0.25
     )  # one of the two, either with probability 1/2
     assert quarter.first.tolist() == [1.0, 0.5, 1.0, 0.0]
-    everything = send_share_to_people(verdicts, votes, 1.0)
+    everything = decide_with_share_sent_to_people(verdicts, votes, 1.0)
     assert everything.first.tolist() == [0.0, 1.0, 1.0, 1.0]
 
 

@@ -120,25 +120,34 @@ def test_people_are_asked_first_where_the_orders_differ():
     verdicts = np.array([[1.0, 1, 1, 1], [1, 1, 1, -1]])
     votes = np.zeros(4), np.ones(4)
     # A quarter: only the flip. Half: the flip, and a third of the others. An eighth: half the flip.
-    assert said(d.send_share_to_people(verdicts, votes, 0.25)) == [(1, 0)] * 3 + [(0, 1)]
-    half = said(d.send_share_to_people(verdicts, votes, 0.5))
+    assert said(d.decide_with_share_sent_to_people(verdicts, votes, 0.25)) == [(1, 0)] * 3 + [
+        (0, 1)
+    ]
+    half = said(d.decide_with_share_sent_to_people(verdicts, votes, 0.5))
     assert half[3] == (0, 1) and half[0] == pytest.approx((2 / 3, 1 / 3))
-    assert said(d.send_share_to_people(verdicts, votes, 0.125)) == [(1, 0)] * 3 + [(0, 0.5)]
-    assert said(d.send_share_to_people(verdicts, votes, 0.0)) == [(1, 0)] * 3 + [(0, 0)]
-    assert said(d.send_share_to_people(verdicts, votes, 1.0)) == [(0, 1)] * 4
+    assert said(d.decide_with_share_sent_to_people(verdicts, votes, 0.125)) == [(1, 0)] * 3 + [
+        (0, 0.5)
+    ]
+    assert said(d.decide_with_share_sent_to_people(verdicts, votes, 0.0)) == [(1, 0)] * 3 + [(0, 0)]
+    assert said(d.decide_with_share_sent_to_people(verdicts, votes, 1.0)) == [(0, 1)] * 4
 
 
 def test_cases_without_a_vote_or_a_verdict_are_not_sent():
     verdicts = np.array([[1.0, 1, NAN, 1], [1, -1, 1, -1]])
     votes = np.array([0.0, 0, 0, NAN]), np.array([1.0, 1, 1, NAN])
     # Two of four can be sent, one of them flips: half of them is the flip.
-    assert said(d.send_share_to_people(verdicts, votes, 0.5)) == [(1, 0), (0, 1), "?", "?"]
+    assert said(d.decide_with_share_sent_to_people(verdicts, votes, 0.5)) == [
+        (1, 0),
+        (0, 1),
+        "?",
+        "?",
+    ]
     # All flip: each is sent with the same probability.
     flips = np.array([[1.0, 1], [-1, -1]])
-    asked = d.send_share_to_people(flips, (np.ones(2), np.zeros(2)), 0.5)
+    asked = d.decide_with_share_sent_to_people(flips, (np.ones(2), np.zeros(2)), 0.5)
     assert said(asked) == [(0.5, 0), (0.5, 0)]
     # None flips: the share comes from all.
-    alike = d.send_share_to_people(np.ones((2, 2)), (np.zeros(2), np.ones(2)), 0.5)
+    alike = d.decide_with_share_sent_to_people(np.ones((2, 2)), (np.zeros(2), np.ones(2)), 0.5)
     assert said(alike) == [(0.5, 0.5), (0.5, 0.5)]
 
 

@@ -13,8 +13,8 @@ from metrics.remedies.recommendation import (
     detection_rate,
     gain_text,
     gains_by_price,
-    power_text,
     random_halves,
+    small_gain_detection_text,
 )
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from studies.domain import Estimate
@@ -51,7 +51,7 @@ def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
     assert advice.chosen is None and advice.coin
     assert says(advice.sentence, "shown to help", "chance", "2 points", "found in")
     # Without ties, adding up two orders earns exactly as much as one call: nothing can be found.
-    assert power_text(drawn_study(40, 0.0, 0.7).estimate_rules_of_rater(0)) == ""
+    assert small_gain_detection_text(drawn_study(40, 0.0, 0.7).estimate_rules_of_rater(0)) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_estimated_rate_is_never_certain(
     monkeypatch: pytest.MonkeyPatch, rate: float, text: str
 ) -> None:
     monkeypatch.setattr(recommendation, "detection_rate", lambda *_: rate)
-    said = power_text(drawn_study(40, 0.3, 0.5).estimate_rules_of_rater(0))
+    said = small_gain_detection_text(drawn_study(40, 0.3, 0.5).estimate_rules_of_rater(0))
     assert says(said, "found in", text) and ("over" in said) is (rate > 0.99)
 
 

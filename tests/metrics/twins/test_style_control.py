@@ -19,8 +19,8 @@ from metrics.twins.style_control import (
     NO_OVERLAP,
     NOT_VARIED,
     TOO_MANY,
+    extract_style_data,
     fit_style,
-    read_style_data,
     style_effects_on_judge,
     style_section,
 )
@@ -68,7 +68,7 @@ def test_style_is_counted_without_code():
 def test_the_fit_equals_that_of_another_solver():
     """Oracle: maximum likelihood by a quasi-Newton method on the likelihood as written."""
     frame, styles = simulated(40, 0.5, 1)
-    data = read_style_data(frame, styles)
+    data = extract_style_data(frame, styles)
     fit = fit_style(data, range(4))
     style = data.styles / data.scale
 
@@ -101,7 +101,7 @@ def test_weights_and_errors_equal_those_of_statsmodels():
         {"item": f"q{k}", "shown": (a, b), "pick": 1 - int(won)}
         for (k, a, b), won in zip(shown, known["first_wins"], strict=True)
     ]
-    data = read_style_data(build(rows), styles)
+    data = extract_style_data(build(rows), styles)
     fit = fit_style(data, range(4))
     assert fit.beta[1:] - fit.beta[0] == pytest.approx(known["strengths_minus_m1"], abs=1e-6)
     assert fit.gamma == pytest.approx(known["weights"], abs=1e-6)
@@ -120,7 +120,7 @@ def test_known_weights_are_recovered_within_their_intervals():
     values = []
     for seed in range(40):
         frame, styles = simulated(40, 0.25, seed)
-        one = style_effects_on_judge(read_style_data(frame, styles))["coefficients"]["length"]
+        one = style_effects_on_judge(extract_style_data(frame, styles))["coefficients"]["length"]
         values.append(one.value)
         held += one.low <= 0.25 <= one.high
     assert held >= 34 and np.mean(values) == pytest.approx(0.25, abs=0.04)
@@ -149,7 +149,7 @@ def test_style_explains_a_ranking_that_only_style_makes():
                 if a != b:
                     pick = int(rng.random() > expit(3 * _gap(own, a, b)))
                     rows.append({"item": f"q{k}", "shown": (a, b), "pick": pick})
-    got = style_effects_on_judge(read_style_data(build(rows), styles))
+    got = style_effects_on_judge(extract_style_data(build(rows), styles))
     share = got["style_share"]
     assert share.low <= 1 <= share.high and share.value > 0.6
     spread = [
@@ -162,18 +162,18 @@ def test_style_explains_a_ranking_that_only_style_makes():
 def test_models_that_do_not_overlap_in_style_are_refused():
     frame, styles = simulated(20, 0.0, 2)
     fixed = {item: {m: (10 * (n + 1), 0, 0, 0) for n, m in enumerate(MODELS)} for item in styles}
-    got = style_effects_on_judge(read_style_data(frame, fixed))
+    got = style_effects_on_judge(extract_style_data(frame, fixed))
     assert got["coefficients"]["length"].note == NO_OVERLAP and "ranking" not in got
 
 
 def test_too_few_items_and_missing_texts_give_a_reason():
     frame, styles = simulated(3, 0.0, 2)
-    got = style_effects_on_judge(read_style_data(frame, styles))
+    got = style_effects_on_judge(extract_style_data(frame, styles))
     assert (
         got["coefficients"]["length"].value is None
         and "items" in got["coefficients"]["length"].note
     )
-    assert len(read_style_data(frame, {}).battles) == 0 and style_section(frame, {}) == {}
+    assert len(extract_style_data(frame, {}).battles) == 0 and style_section(frame, {}) == {}
 
 
 def test_a_judge_that_follows_the_position_has_no_certain_weights_and_no_moves():
@@ -193,7 +193,7 @@ def test_a_judge_that_follows_the_position_has_no_certain_weights_and_no_moves()
 
 def test_too_many_verdicts_are_refused_with_the_reason(monkeypatch):
     frame, styles = simulated(6, 0.5, 1)
-    data = read_style_data(frame, styles)
+    data = extract_style_data(frame, styles)
     monkeypatch.setattr(style_control, "MAX_BATTLES", len(data.battles))
     assert style_effects_on_judge(data)["coefficients"]["length"].note != TOO_MANY
     monkeypatch.setattr(style_control, "MAX_BATTLES", len(data.battles) - 1)
@@ -206,18 +206,18 @@ def test_weights_of_people_need_common_items_and_finite_fits(monkeypatch):
     """Only four common items; no overlap on the common ones; a fit that does not converge, and one
     that is too large."""
     judged, styles = simulated(12, 0.8, 3)
-    data = read_style_data(judged, styles)
+    data = extract_style_data(judged, styles)
 
     def minus(people_items: int = 12) -> dict:
         voted, _ = simulated(people_items, 0.2, 3)
         return style_control._coefficients_minus_people(
-            data, read_style_data(voted, styles), range(4)
+            data, extract_style_data(voted, styles), range(4)
         )
 
     assert set(minus()) == set(STYLE_FEATURES) == set(minus(LEAST_ITEMS))
     assert minus(LEAST_ITEMS - 1) == {}
     length = minus()["length"]
-    people = read_style_data(simulated(12, 0.2, 3)[0], styles)
+    people = extract_style_data(simulated(12, 0.2, 3)[0], styles)
     one, two = (fit_style(part, range(4), data.scale) for part in (data, people))
     assert length.value == pytest.approx(one.gamma[0] - two.gamma[0])
     assert length.n == len(data.battles)

@@ -32,7 +32,7 @@ from metrics.twins.twin_sentence import (
 )
 from metrics.twins.twin_verdicts import DUEL, SINGLE
 from studies.domain import Estimate
-from studies.frames.twin_rows import select_twin_rows
+from studies.frames.twin_rows import filter_rows_by_twins
 from studies.texts.twin_families import CONTROLS, twin_name
 from tests.metrics.catalogue.test_catalogue import without_record
 from tests.metrics.frames import build
@@ -52,7 +52,7 @@ def duel(item: str, family: str, *picks: object, base: str = "x") -> list[dict]:
 
 def effects_of(rows, own=()) -> dict[str, object]:
     frame = build([*rows, *own])
-    twins, rest = (select_twin_rows(frame, kind) for kind in ("only", "without"))
+    twins, rest = (filter_rows_by_twins(frame, kind) for kind in ("only", "without"))
     return {(one.prompt, one.family): one for one in twin_effects(twins, rest)}
 
 
@@ -243,11 +243,13 @@ def test_the_json_has_the_shape_and_every_number_a_record():
 def test_rows_with_a_twin_are_apart_from_the_study_and_split_without_loss():
     rows = [*duel("q0", "sham", 0, 0), {"item": "q0", "shown": ("x", "y"), "pick": 0}]
     frame = build(rows)
-    assert len(select_twin_rows(frame, "only")) == 2
-    rest = select_twin_rows(frame, "without")
+    assert len(filter_rows_by_twins(frame, "only")) == 2
+    rest = filter_rows_by_twins(frame, "without")
     assert list(rest["first"].cat.categories) == ["x"] and len(rest) == 1
     plain = build(rows[2:])
-    assert select_twin_rows(plain, "without") is plain and not len(select_twin_rows(plain, "only"))
+    assert filter_rows_by_twins(plain, "without") is plain and not len(
+        filter_rows_by_twins(plain, "only")
+    )
 
 
 def test_the_gate_scores_verdicts_for_the_original():

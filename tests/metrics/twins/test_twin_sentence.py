@@ -9,10 +9,10 @@ from scipy import stats
 
 from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
-    chance_sentence,
     difference_with_interval_text,
     digits_to_show_sign,
-    irrelevant_effects_by_size,
+    effects_of_irrelevant_changes,
+    more_than_chance_sentence,
     twin_headline,
 )
 from metrics.twins.twin_verdicts import DUEL
@@ -84,9 +84,9 @@ def test_controls_and_lost_content_are_not_counted_among_the_irrelevant() -> Non
     plain = [name for name, one in FAMILIES.items() if not one.must_lose and name not in CONTROLS]
     effects = [effect(control, 0.9), effect(lost, -0.8), effect(plain[0], 0.1),
                effect(plain[1], -0.4), effect(plain[2], None)]  # fmt: skip
-    named = [one.family for one in irrelevant_effects_by_size(effects)]
+    named = [one.family for one in effects_of_irrelevant_changes(effects)]
     assert named == [plain[1], plain[0], plain[2]]
-    preferred = irrelevant_effects_by_size([*effects, effect(lost, 0.2)])
+    preferred = effects_of_irrelevant_changes([*effects, effect(lost, 0.2)])
     assert [one.family for one in preferred] == [plain[1], lost, plain[0], plain[2]]
 
 
@@ -96,10 +96,12 @@ def test_the_headline_names_the_largest_effect_shown_or_the_smallest_that_could_
     known = {"beyond_floor": wide, "adjusted": wide}
     shown = [effect(plain[0], 0.1, SHOWN), effect(plain[1], 0.3, SHOWN), effect(plain[2], 0.5)]
     assert plain[1] in twin_headline(shown) and "+30 points" in twin_headline(shown)
-    assert str(len(shown)) in chance_sentence(shown)
+    assert str(len(shown)) in more_than_chance_sentence(shown)
     none = [effect(plain[0], 0.0, **known), effect(sorted(CONTROLS)[0], 0.0, **known)]
-    assert "14 points" in twin_headline(none) and chance_sentence(none) == ""
-    assert all("same answer" in one for one in (chance_sentence(shown), twin_headline(none)))
+    assert "14 points" in twin_headline(none) and more_than_chance_sentence(none) == ""
+    assert all(
+        "same answer" in one for one in (more_than_chance_sentence(shown), twin_headline(none))
+    )
     assert twin_headline([effect(plain[0], 0.0)]) != twin_headline(none)
     assert twin_headline([*shown, effect(plain[2], 0.0, INDIFFERENT)]) == twin_headline(
         [effect(plain[2], 0.0, INDIFFERENT)]

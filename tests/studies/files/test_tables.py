@@ -19,7 +19,7 @@ import pytest
 
 from studies.errors import SourceError
 from studies.files.archives import ZSTANDARD, ZipArchive
-from studies.files.partial_files import assign_name_if_free, delete_abandoned_files
+from studies.files.partial_files import assign_name_if_free, delete_abandoned_partial_files
 from studies.files.read_limits import LOCAL_LIMITS, MEGABYTE, PUBLIC_LIMITS, current_limits
 from studies.files.table_formats.nested_columns import (
     expand_nested_paths,
@@ -488,5 +488,5 @@ def test_a_partial_file_of_another_user_is_kept(
     monkeypatch.setattr(os, "kill", refuse)
     for process in faults:
         write(tmp_path, f"a.db.00.{process}.part", "")
-    delete_abandoned_files(tmp_path)
+    delete_abandoned_partial_files(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.db.00.1.part"]

@@ -13,9 +13,9 @@ from studies.people.label_split import (
     Look,
     PromptToImprove,
     draw_split,
-    find_prompt_to_improve,
+    find_prompt_improved_by,
     load_labels_and_extend_split,
-    record_look,
+    record_prompt_comparison,
     stored_split,
 )
 from studies.people.study_labels import (
@@ -111,10 +111,10 @@ def test_the_split_is_stored_and_the_same_candidates_are_no_second_look(store: S
     assert stored_split(store, "kept") == split
     rules = CandidateRecord("p+rules", "rules", "sha1", split.learn, "writer")
     look = Look("j", "p", (rules,))
-    assert len(record_look(store, "kept", look).looks) == 1
-    assert len(record_look(store, "kept", look).looks) == 1
+    assert len(record_prompt_comparison(store, "kept", look).looks) == 1
+    assert len(record_prompt_comparison(store, "kept", look).looks) == 1
     other = Look("j", "p", (CandidateRecord("p+rules", "rules", "sha2"),))
-    assert len(record_look(store, "kept", other).looks) == 2
+    assert len(record_prompt_comparison(store, "kept", other).looks) == 2
     kept = stored_split(store, "kept")
     assert kept is not None and kept.looks[0].candidates == (rules,)
     store.delete_study("kept")
@@ -203,7 +203,7 @@ def test_studies_made_from_a_study_are_renamed_with_it(store: Store) -> None:
     follow = [candidate_study_name("new", "j", "p"), writer_study_name("new", "p", "w")]
     assert {line.name for line in store.studies()} == {"new", *follow, *others, made[0]}
     assert [store.study(name).name for name in follow] == follow
-    assert find_prompt_to_improve(store, follow[0]) == PromptToImprove("new", "j", "p")
+    assert find_prompt_improved_by(store, follow[0]) == PromptToImprove("new", "j", "p")
 
 
 def test_a_study_of_rules_or_of_another_prompt_is_told_from_a_candidate(store: Store) -> None:
@@ -217,4 +217,4 @@ def test_a_study_of_rules_or_of_another_prompt_is_told_from_a_candidate(store: S
         ("s: own", None),
         ("s", None),
     ):
-        assert find_prompt_to_improve(store, name) == found
+        assert find_prompt_improved_by(store, name) == found

@@ -21,7 +21,7 @@ from studies.store.ballot_queries import (
     Ballot,
     VotingRules,
     checks_by_item,
-    count_non_random_votes,
+    count_non_random_and_all_votes,
     read_ballots,
     read_voting_rules,
     selection_reasons,
@@ -267,13 +267,13 @@ def test_going_back_and_voting_again_replaces_the_vote(store: Store) -> None:
     first, second = vote_all(ann, 2)
     third = ann.next_ballot()
     assert third is not None
-    back = ann.previous_ballot(third.position)
+    back = ann.show_previous_ballot(third.position)
     assert back is not None and back.position == second.position
-    assert ann.previous_ballot(first.position) is None
+    assert ann.show_previous_ballot(first.position) is None
     ann.vote(back.position, back.done, Verdict(1))
     picks = [j.verdict.pick for j in store.judgements("s") if j.verdict]
-    assert picks == [0, 1] and ann.following_ballot(back.position) is None
-    assert ann.following_ballot(first.position) is not None
+    assert picks == [0, 1] and ann.show_following_ballot(back.position) is None
+    assert ann.show_following_ballot(first.position) is not None
 
 
 def test_skipped_ballots_wait_until_they_are_asked_for(store: Store) -> None:
@@ -416,9 +416,9 @@ def test_where_orders_flip_and_where_judges_disagree(store: Store) -> None:
 def test_votes_say_why_they_were_chosen(store: Store) -> None:
     judged(store, {f"q{k}": {"a": "xy" if k < 3 else "xx"} for k in range(8)})
     vote_all(enter(store, choose="flipped", repeats=0.0))
-    assert count_non_random_votes(store.read_connection, "s") == (3, 3)
+    assert count_non_random_and_all_votes(store.read_connection, "s") == (3, 3)
     vote_all(enter(store, choose="random", repeats=0.0))
-    assert count_non_random_votes(store.read_connection, "s") == (3, 8)
+    assert count_non_random_and_all_votes(store.read_connection, "s") == (3, 8)
     cast = {b.key: b.item for b in read_ballots(store.read_connection, "s")}
     reasons = selection_reasons(store.read_connection, "s")
     assert {cast[k] for k, why in reasons.items() if why == "flipped"} == {"q0", "q1", "q2"}
@@ -432,7 +432,7 @@ def test_a_repeat_of_a_chosen_one_was_chosen_too(store: Store) -> None:
     assert [b.chosen for b in cast].count("repeat") == 3
     assert set(selection_reasons(store.read_connection, "s").values()) == {
         "flipped"
-    } and count_non_random_votes(store.read_connection, "s") == (10, 10)
+    } and count_non_random_and_all_votes(store.read_connection, "s") == (10, 10)
 
 
 # ---------------------------------------------------------------------- a study that is saved again

@@ -153,8 +153,8 @@ def test_a_store_that_cannot_be_read_is_a_warning_and_no_end_of_the_thread(
         raise error
 
     keeper = hub_backup.SnapshotThread(store, "me/data", TOKEN, every=999, poll=999)
-    monkeypatch.setattr(hub_backup, "finished_runs_stamp", unreadable)
-    assert keeper._finished_runs_stamp() is None
+    monkeypatch.setattr(hub_backup, "paused_or_ended_runs_stamp", unreadable)
+    assert keeper._paused_or_ended_runs_stamp() is None
     assert [record.args for record in caplog.records] == [(error,)]
     keeper.close()
     assert not keeper._thread.is_alive() and len(caplog.records) == 2

@@ -117,7 +117,7 @@ READS = {
     "asks": lambda s, n: list(s.asks(n)),
     "pending_asks": lambda s, n: s.pending_asks(n, "fair", -1, 10, again=("ok",)),
     "planned": lambda s, n: s.counts(n)["planned"],
-    "count_calls_without_twins": lambda s, n: s.count_calls_without_twins(n),
+    "count_asks_without_twins": lambda s, n: s.count_asks_without_twins(n),
     "judgements": lambda s, n: list(s.judgements(n)),
     "latest_judgements": lambda s, n: s.latest_judgements(n, 5),
     "frame_rows": lambda s, n: s.frame_rows(n),
@@ -133,7 +133,7 @@ READS = {
         s.memoised(n, ("rows",), lambda: s.frame_rows(n)) and s.find_memoised(n, ("rows",))
     ),
     "creation_time": lambda s, n: s.creation_time(n),
-    "planned_prompts": lambda s, n: s.planned_prompts(n),
+    "planned_prompt_texts": lambda s, n: s.planned_prompt_texts(n),
     "answered_keys": lambda s, n: s.answered_keys(n),
     "ask_counts_of_origin": lambda s, n: s.ask_counts_of_origin(n, "live"),
     "ask_counts": lambda s, n: s.ask_counts(n),
@@ -175,7 +175,9 @@ QUERIES = {
     "mean_prompt_and_reply_tokens": lambda s, n: judge_spending.mean_prompt_and_reply_tokens(s, n),
     "ask_cost_count_and_mean": lambda s, n: plan_queries.ask_cost_count_and_mean(s, n, "fair")[0],
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
-    "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
+    "count_pending_asks_by_judge": lambda s, n: plan_queries.count_pending_asks_by_judge(
+        s, n, ("ok",)
+    ),
     "count_asks_by_status": lambda s, n: plan_queries.count_asks_by_status(s, n, ("ok",), 2**62),
     "first_and_last_reply_times": lambda s, n: any(cost_queries.first_and_last_reply_times(s, n)),
     "reported_models": lambda s, n: cost_queries.reported_models(s, n),
@@ -229,7 +231,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "delete_study",
         "rename_study",
         "set_combine_rule",
-        "name_saved_by_visitor",
+        "name_to_save_under",
         "owns",
         "item",
         "judgement",
@@ -362,18 +364,18 @@ def test_a_name_becomes_ones_own_with_a_mark_whether_it_is_taken_or_not(
     guarded: VisitorStore,
 ) -> None:
     with as_visitor(B):
-        mine = guarded.name_saved_by_visitor("a's")
+        mine = guarded.name_to_save_under("a's")
         assert mine == f"a's ({B.owner[:6]})"
-        assert guarded.name_saved_by_visitor("house") == f"house ({B.owner[:6]})"
-        assert guarded.name_saved_by_visitor("free") == f"free ({B.owner[:6]})"
+        assert guarded.name_to_save_under("house") == f"house ({B.owner[:6]})"
+        assert guarded.name_to_save_under("free") == f"free ({B.owner[:6]})"
         save(guarded, mine, seed=4)
-        assert guarded.name_saved_by_visitor("a's") == mine
-        assert guarded.name_saved_by_visitor(mine) == mine
+        assert guarded.name_to_save_under("a's") == mine
+        assert guarded.name_to_save_under(mine) == mine
     with as_visitor(A):
-        assert guarded.name_saved_by_visitor("a's") == "a's"
+        assert guarded.name_to_save_under("a's") == "a's"
         guarded.delete_study("a's")
     with as_visitor(B):
-        assert guarded.name_saved_by_visitor("a's") == mine  # theirs stays where it was
+        assert guarded.name_to_save_under("a's") == mine  # theirs stays where it was
 
 
 def test_a_visitor_keeps_only_so_many_studies(guarded: VisitorStore) -> None:
@@ -424,7 +426,7 @@ def test_visitors_folders_are_apart(guarded: VisitorStore) -> None:
 
 def test_a_bare_store_asks_nobody(store: Store, tmp_path: Path) -> None:
     save(store, "mine")
-    assert store.name_saved_by_visitor("mine") == "mine"
+    assert store.name_to_save_under("mine") == "mine"
     assert store.unrestricted is store
     with sqlite3.connect(tmp_path / "evenhand.db") as plain:
         assert plain.execute("SELECT owner FROM studies").fetchall() == [("",)]
@@ -520,7 +522,7 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
     with as_visitor(B):
         save(guarded, '"a\'s, pilot: of b"', seed=4)
     with as_visitor(A):
-        renamed = guarded.name_saved_by_visitor("a's study")
+        renamed = guarded.name_to_save_under("a's study")
         guarded.rename_study("a's", renamed)
         assert guarded.owns(renamed) and guarded.owns(f"{renamed}, pilot: one")
     with as_visitor(B):
@@ -529,11 +531,11 @@ def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
 
 def test_studies_made_from_a_study_have_its_visitors_mark_once(guarded: VisitorStore) -> None:
     with as_visitor(B):
-        mine = guarded.name_saved_by_visitor("x")
+        mine = guarded.name_to_save_under("x")
         for made in (candidate_study_name(mine, "j", "p"), writer_study_name(mine, "p", "j")):
-            assert guarded.name_saved_by_visitor(made) == made
+            assert guarded.name_to_save_under(made) == made
     with as_visitor(A):
-        assert guarded.name_saved_by_visitor(mine) == f"{mine} ({A.owner[:6]})"
+        assert guarded.name_to_save_under(mine) == f"{mine} ({A.owner[:6]})"
 
 
 def test_prompts_of_a_visitor_s_study_and_writes_of_runs_are_not_given(
@@ -548,6 +550,6 @@ def test_prompts_of_a_visitor_s_study_and_writes_of_runs_are_not_given(
         text = guarded.unrestricted.only_version_of_prompt("house", "brief-letters")
         assert text is not None and guarded.only_version_of_prompt("house", "brief-letters") == text
         with pytest.raises(AccessDenied, match="without visitor limits"):
-            guarded.writer.submit_from(None, None)
+            guarded.writer.submit_from_loop(None, None)
         with pytest.raises(sqlite3.IntegrityError, match="another"):
             guarded.writer.run(fail)

@@ -10,7 +10,7 @@ import pytest
 
 from metrics.position.position_measures import first_share
 from metrics.ratings.battles import extract_battles
-from metrics.summary.summary import status_counts
+from metrics.summary.summary import call_and_item_counts
 from studies.__main__ import main
 from studies.domain import Estimate
 from studies.errors import SourceError, StudyError
@@ -157,7 +157,7 @@ def test_two_turns_of_a_question_count_once_in_every_interval(tmp_path: Path, st
     share = first_share(frame)
     battles = extract_battles(frame)
     assert share.items == 20
-    assert status_counts(frame)["items"] == 20
+    assert call_and_item_counts(frame)["items"] == 20
     alone = first_share(frame[frame["item"].astype(str).str.endswith("turn-2")])
     # The second turn repeats the first turn's verdict: it must not make the interval narrower.
     assert interval_width(share) >= interval_width(alone)

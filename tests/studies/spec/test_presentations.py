@@ -16,8 +16,8 @@ from studies.domain import Item, Preference
 from studies.errors import StudyError
 from studies.spec.presentations import (
     Presentation,
+    all_answers_presentations,
     is_reference_judged,
-    option_presentations,
     orders_of_options,
     pair_presentations,
     resolve_contestants,
@@ -75,8 +75,8 @@ def test_all_orders_are_for_four_options_at_most() -> None:
 
 
 def test_one_order_is_a_seeded_draw_that_differs_between_items() -> None:
-    made = shown(option_presentations(study(orders="one"), ITEMS))
-    assert made == shown(option_presentations(study(orders="one"), ITEMS))
+    made = shown(all_answers_presentations(study(orders="one"), ITEMS))
+    assert made == shown(all_answers_presentations(study(orders="one"), ITEMS))
     assert len(made) == 40 and len({order for _, order in made}) > 3
 
 
@@ -118,7 +118,10 @@ def test_a_contestant_missing_in_some_items_plays_only_where_it_answered() -> No
 def test_an_item_with_one_answer_has_nothing_to_compare_but_can_be_rated() -> None:
     alone = [item("a", "x"), item("b", "xy")]
     assert shown(pair_presentations(study(), alone)) == [("b", ("x", "y")), ("b", ("y", "x"))]
-    assert shown(option_presentations(study(), alone)) == [("b", ("y", "x")), ("b", ("x", "y"))]
+    assert shown(all_answers_presentations(study(), alone)) == [
+        ("b", ("y", "x")),
+        ("b", ("x", "y")),
+    ]
     assert shown(single_presentations(study(), alone)) == [
         ("a", ("x",)),
         ("b", ("x",)),
@@ -251,7 +254,7 @@ def ranked(id: str) -> Item:
 
 
 def test_an_unrelated_option_is_one_more_in_front_of_the_others() -> None:
-    made = list(option_presentations(study(unrelated="add"), ITEMS[:3]))
+    made = list(all_answers_presentations(study(unrelated="add"), ITEMS[:3]))
     # N + 1 = 4 options, 4 rotations, the last of them the order as it is.
     assert len(made) == 12
     assert made[3].shown == ("@unrelated", "x", "y", "z") and made[3].orders == 4
@@ -259,7 +262,7 @@ def test_an_unrelated_option_is_one_more_in_front_of_the_others() -> None:
 
 
 def test_replace_drops_the_worst_ranked_so_that_n_stays() -> None:
-    made = list(option_presentations(study(unrelated="replace"), [ranked("a"), ranked("b")]))
+    made = list(all_answers_presentations(study(unrelated="replace"), [ranked("a"), ranked("b")]))
     assert len(made) == 6
     assert {frozenset(s.shown) for s in made} == {frozenset({"@unrelated", "x", "z"})}
 
@@ -268,18 +271,18 @@ def test_replace_takes_pairwise_preferences_for_ranks() -> None:
     human = (prefers("z", "x", "z"), prefers("x", "x", "y"), prefers("tie", "z", "y"))
     # x is beaten once (by z), y once (by x), z never; of the two the last listed goes: y.
     items = [replace(item(name, "xyz"), human=human) for name in "ab"]
-    made = next(option_presentations(study(unrelated="replace"), items))
+    made = next(all_answers_presentations(study(unrelated="replace"), items))
     assert set(made.shown) == {"@unrelated", "x", "z"}
 
 
 def test_replace_without_ranks_is_refused_and_never_takes_the_first_for_the_worst() -> None:
     with pytest.raises(StudyError, match=pattern("'q0'", "answers without", "ranking")):
-        list(option_presentations(study(unrelated="replace"), ITEMS))
+        list(all_answers_presentations(study(unrelated="replace"), ITEMS))
 
 
 def test_an_unrelated_answer_needs_a_second_item() -> None:
     with pytest.raises(StudyError, match=pattern("slice", "only", "item")):
-        list(option_presentations(study(unrelated="add"), ITEMS[:1]))
+        list(all_answers_presentations(study(unrelated="add"), ITEMS[:1]))
 
 
 def test_the_unrelated_answer_is_never_empty_and_is_the_same_for_a_stored_ask() -> None:
@@ -291,7 +294,7 @@ def test_the_unrelated_answer_is_never_empty_and_is_the_same_for_a_stored_ask() 
 
 
 def test_every_other_item_can_lend_its_answer() -> None:
-    drawn = [s.unrelated_item for s in option_presentations(study(unrelated="add"), ITEMS)]
+    drawn = [s.unrelated_item for s in all_answers_presentations(study(unrelated="add"), ITEMS)]
     assert len({lent.id for lent in drawn if lent}) > 15
 
 

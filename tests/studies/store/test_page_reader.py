@@ -311,8 +311,8 @@ def test_the_rows_of_a_lost_tree_are_found_on_its_pages(tmp_path, lost, kept):
 
 
 def test_a_lost_page_is_taken_to_have_as_many_rows_as_the_others():
-    assert TreeLosses(pages=3, cells=2, read_pages=2, read_rows=8).estimate_rows() == 2 + 3 * 4
-    assert TreeLosses(pages=3, cells=2).estimate_rows() == 2 + 3 * 1
+    assert TreeLosses(pages=3, cells=2, read_pages=2, read_rows=8).estimate_lost_rows() == 2 + 3 * 4
+    assert TreeLosses(pages=3, cells=2).estimate_lost_rows() == 2 + 3 * 1
 
 
 def test_the_first_fault_of_a_file_is_one_line(database):

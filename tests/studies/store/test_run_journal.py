@@ -17,7 +17,7 @@ from studies.errors import StoreUnusable
 from studies.store import run_owners
 from studies.store.database import MIGRATIONS, SCHEMA_FILE, SCHEMA_VERSION, connect
 from studies.store.run_journal import RunJournal, list_possibly_paid_calls
-from studies.store.run_owners import LeaseOwner, is_owner_alive
+from studies.store.run_owners import LeaseOwner, is_owner_alive_else_clean_up
 from studies.store.store import Store
 from tests.samples import sample
 
@@ -166,7 +166,7 @@ def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store)
         await begun(journal, "a")  # its call has begun and never came back
         await journal.end_attempt(await begun(journal, "b"), "HTTP 500", NO_USAGE, None)
         journal.close()
-        assert not is_owner_alive(store.run_locks_folder, journal.owner.id)
+        assert not is_owner_alive_else_clean_up(store.run_locks_folder, journal.owner.id)
 
     do(act)
     assert [doubt.key for doubt in list_possibly_paid_calls(store)] == ["a"]
@@ -218,31 +218,37 @@ def test_a_lease_lives_as_long_as_its_process_and_dies_with_it(store):
         journal.close()
         return attempt
 
-    assert is_owner_alive(store.run_locks_folder, owner)
+    assert is_owner_alive_else_clean_up(store.run_locks_folder, owner)
     assert do(begin) == "elsewhere"
     assert list_possibly_paid_calls(store) == []
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
-    assert not is_owner_alive(store.run_locks_folder, owner)
+    assert not is_owner_alive_else_clean_up(store.run_locks_folder, owner)
     assert [doubt.key for doubt in list_possibly_paid_calls(store)] == ["k"]
     assert isinstance(do(begin), int)
 
 
 def test_an_owner_is_alive_until_it_is_closed_and_leaves_no_file(tmp_path):
     owner = LeaseOwner(tmp_path / "owners")
-    assert is_owner_alive(tmp_path / "owners", owner.id)
-    assert is_owner_alive(tmp_path / "owners", owner.id), "asking does not take the lock away"
+    assert is_owner_alive_else_clean_up(tmp_path / "owners", owner.id)
+    assert is_owner_alive_else_clean_up(tmp_path / "owners", owner.id), (
+        "asking does not take the lock away"
+    )
     owner.close()
-    assert not is_owner_alive(tmp_path / "owners", owner.id)
+    assert not is_owner_alive_else_clean_up(tmp_path / "owners", owner.id)
     assert list((tmp_path / "owners").iterdir()) == []
 
 
 def test_two_owners_in_one_process_do_not_see_each_other_as_dead(tmp_path):
     one, two = LeaseOwner(tmp_path), LeaseOwner(tmp_path)
     assert one.id != two.id
-    assert is_owner_alive(tmp_path, one.id) and is_owner_alive(tmp_path, two.id)
+    assert is_owner_alive_else_clean_up(tmp_path, one.id) and is_owner_alive_else_clean_up(
+        tmp_path, two.id
+    )
     one.close()
-    assert not is_owner_alive(tmp_path, one.id) and is_owner_alive(tmp_path, two.id)
+    assert not is_owner_alive_else_clean_up(tmp_path, one.id) and is_owner_alive_else_clean_up(
+        tmp_path, two.id
+    )
     two.close()
 
 
@@ -387,10 +393,10 @@ def test_a_folder_without_locks_is_refused_and_an_unknown_owner_is_alive(
 ):
     folder = tmp_path / "owners"
     owner = LeaseOwner(folder)
-    assert is_owner_alive(folder, owner.id) is True
+    assert is_owner_alive_else_clean_up(folder, owner.id) is True
     (folder / "other.lock").mkdir()
-    assert is_owner_alive(folder, "other") is True, "it cannot be checked"
-    assert is_owner_alive(folder, "none") is False
+    assert is_owner_alive_else_clean_up(folder, "other") is True, "it cannot be checked"
+    assert is_owner_alive_else_clean_up(folder, "none") is False
     owner.close()
     monkeypatch.setattr(run_owners, "try_lock", lambda _: False)
     with pytest.raises(OSError, match="file locks") as error:

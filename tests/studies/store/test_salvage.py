@@ -20,7 +20,7 @@ import pytest
 
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
-from studies.files.partial_files import delete_abandoned_files, replace_when_written
+from studies.files.partial_files import delete_abandoned_partial_files, replace_when_written
 from studies.spec.study import Study
 from studies.store import database
 from studies.store.recovery import damage, rolling_backups, salvage
@@ -457,7 +457,7 @@ def test_a_file_that_a_running_process_writes_is_not_swept(tmp_path: Path) -> No
         path.touch()
     with replace_when_written(tmp_path / "c.db") as partial:
         partial.write_bytes(b"whole")
-        delete_abandoned_files(tmp_path)
+        delete_abandoned_partial_files(tmp_path)
         assert partial.exists() and not mine.exists(), "of an earlier process with our number"
         assert theirs.exists() and other.exists()
     assert (tmp_path / "c.db").read_bytes() == b"whole"

@@ -529,10 +529,10 @@ def test_calls_without_twins_are_live_ones_if_there_are_any(store: Store) -> Non
     live = [ask("k1"), replace(ask("k2"), shown=twin)]
     recorded = [judged(replace(ask(key), shown=twin)) for key in ("k3", "k4")]
     store.save_study(Study("mixed"), [item()], planned(*live), recorded=recorded, plan_sha="a")
-    assert store.count_calls_without_twins("mixed") == 1
+    assert store.count_asks_without_twins("mixed") == 1
     rows = [*recorded, judged(ask("k5"))]
     store.save_study(Study("r"), [item()], (), recorded=rows, plan_sha="b", only_recorded=True)
-    assert store.count_calls_without_twins("r") == 1
+    assert store.count_asks_without_twins("r") == 1
 
 
 @pytest.mark.parametrize(
@@ -562,7 +562,7 @@ def test_a_file_that_cannot_be_migrated_is_a_message(
     def fail(*_: Any) -> None:
         raise sqlite3.DatabaseError("no such step")
 
-    monkeypatch.setattr(database, "_migrate", fail)
+    monkeypatch.setattr(database, "_create_or_migrate", fail)
     with pytest.raises(StoreUnusable, match=r"a\.db .*no such step"):
         database.prepare_store(tmp_path / "a.db")
 

@@ -49,9 +49,9 @@ def test_what_has_queued_during_a_commit_is_committed_together(path):
         loop = asyncio.get_running_loop()
         waiting = [loop.create_future() for _ in range(100)]
         held = loop.create_future()
-        writer.submit_from(loop, lambda c: gate.wait(120), held)
+        writer.submit_from_loop(loop, lambda c: gate.wait(120), held)
         for n, future in enumerate(waiting):
-            writer.submit_from(loop, put(n), future)
+            writer.submit_from_loop(loop, put(n), future)
         gate.set()
         return list(await asyncio.gather(*waiting))
 
@@ -76,10 +76,10 @@ def test_a_commit_has_at_most_so_many_writes(path, monkeypatch):
     async def many() -> None:
         loop = asyncio.get_running_loop()
         waiting = [loop.create_future() for _ in range(8)]
-        writer.submit_from(loop, lambda c: begun.set() or gate.wait(120), waiting[7])
+        writer.submit_from_loop(loop, lambda c: begun.set() or gate.wait(120), waiting[7])
         begun.wait(120)
         for n, future in enumerate(waiting[:7]):
-            writer.submit_from(loop, put(n), future)
+            writer.submit_from_loop(loop, put(n), future)
         gate.set()
         await asyncio.gather(*waiting)
 
@@ -97,10 +97,10 @@ def test_one_write_that_fails_takes_no_other_with_it(path):
     async def three() -> list[object]:
         loop = asyncio.get_running_loop()
         held = loop.create_future()
-        writer.submit_from(loop, lambda c: gate.wait(120), held)
+        writer.submit_from_loop(loop, lambda c: gate.wait(120), held)
         waiting = [loop.create_future() for _ in range(3)]
         for n, future in zip((1, 7, 2), waiting, strict=True):
-            writer.submit_from(loop, put(n), future)
+            writer.submit_from_loop(loop, put(n), future)
         gate.set()
         return await asyncio.gather(*waiting, return_exceptions=True)
 
@@ -193,8 +193,8 @@ def test_a_loop_that_closed_meanwhile_does_not_stop_the_writer(path):
 
     async def leave() -> None:
         loop = asyncio.get_running_loop()
-        writer.submit_from(loop, lambda c: gate.wait(120), loop.create_future())
-        writer.submit_from(loop, put(3), loop.create_future())
+        writer.submit_from_loop(loop, lambda c: gate.wait(120), loop.create_future())
+        writer.submit_from_loop(loop, put(3), loop.create_future())
 
     asyncio.run(leave())
     gate.set()

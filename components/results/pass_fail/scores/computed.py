@@ -107,7 +107,7 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     if len(frame):
         passes, scores = pass_fail_mask(frame), score_row_mask(frame)
         return VerdictKinds(bool(passes.any()), bool(scores.any()), bool((passes | scores).all()))
-    texts = filtered.store.planned_prompts(filtered.name)
+    texts = filtered.store.planned_prompt_texts(filtered.name)
     prompts = [parse_prompt(text, filtered.name) for text in texts]
     points = [prompt for prompt in prompts if prompt.options]
     passing = [prompt for prompt in points if prompt.verdict == PASS_FAIL_FORMAT]

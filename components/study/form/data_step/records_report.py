@@ -34,9 +34,10 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, state: FormState) -> Markup:
-    """HTML report on the loaded records: errors, detected format, columns, missing answers, prompts
-    that skip items, and one item."""
-    parts = [_error_notice(preview), table_columns.mapping_form(preview), _detected_format(preview)]
+    """HTML report on the records: a warning if columns were guessed, menus for the columns,
+    detected format, missing answers, prompts that skip items, and one item. Records that cannot be
+    read have no report: the strip with the Run button has the reason."""
+    parts = [_guess_notice(preview), table_columns.mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
         parts.append(_join_report_html(found) if found else _answer_coverage_table(preview))
@@ -46,10 +47,10 @@ def records_html(preview: StudyPreview, state: FormState) -> Markup:
     return join(parts)
 
 
-def _error_notice(preview: StudyPreview) -> Markup:
+def _guess_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error or table_columns.offers_column_roles(preview):
         return EMPTY  # the strip below names a column that is missing
-    if not preview.lenient_study.value_in_file(*DATA.mapping) and table_columns.table_with_mapping(
+    if not preview.lenient_study.value_in_file(*DATA.mapping) and table_columns.mappable_table(
         preview
     ):
         why = with_original_file_name(preview, preview.data_error)
@@ -175,18 +176,18 @@ def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
     the first two by name."""
     if preview.plan is None:
         return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
-    found = next(_iterate_presentations(preview.plan, item), None)
+    found = next(_first_prompt_presentations(preview.plan, item), None)
     return found.shown if found else ()
 
 
 def count_planned_orders(plan: Plan) -> int:
     """Number of orders in which a comparison is judged with the first prompt, taken from the first
     item with a comparison; 1 if there is none."""
-    found = (next(_iterate_presentations(plan, item), None) for item in plan.items)
+    found = (next(_first_prompt_presentations(plan, item), None) for item in plan.items)
     return next((one.orders for one in found if one), 1)
 
 
-def _iterate_presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
+def _first_prompt_presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
     names = tuple(resolve_contestants(plan.study, plan.items))
     study = replace(plan.study, contestants=names)
     answered = {name for name, text in item.responses.items() if text.strip()} | {REFERENCE}

@@ -29,7 +29,8 @@ _COMMON_FILTERS: Final = {
 
 
 def slice_form(preview: StudyPreview, state: FormState) -> Markup:
-    """HTML controls of the slice: filters, models, then a seeded sample of items."""
+    """HTML controls of the slice (filters, models, sample of items), of the data format and of the
+    answer files."""
     study, items = preview.lenient_study, preview.records.items if preview.records else ()
     categories = Counter(item.category for item in items if item.category)
     names = {name: f"{name} ({count(n)})" for name, n in sorted(categories.items())}

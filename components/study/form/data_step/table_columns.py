@@ -64,7 +64,7 @@ def guessed_mapping(study: LenientStudy) -> dict[str, str]:
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
 
-def table_with_mapping(preview: StudyPreview) -> SourceTable | None:
+def mappable_table(preview: StudyPreview) -> SourceTable | None:
     """The source's table, if the study file has a column mapping, or if the source was not loaded
     and no known format fits. Else None; also if the source is no single table or is unreadable."""
     study = preview.lenient_study
@@ -90,7 +90,7 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 def mapping_form(preview: StudyPreview) -> Markup:
     """HTML menus for the meaning of each column; a guessed meaning is shown, but not used until it
     is confirmed. Empty if the source neither has nor needs a column mapping."""
-    table = table_with_mapping(preview)
+    table = mappable_table(preview)
     if table is None:
         return EMPTY
     study, mapping = preview.lenient_study, current_mapping(preview, table)
@@ -193,7 +193,7 @@ def _describe_judgement(
 def offers_column_roles(preview: StudyPreview) -> bool:
     """Whether the source is a table that has or needs a column mapping, and each of its rows is a
     question with its answers."""
-    table = table_with_mapping(preview)
+    table = mappable_table(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
@@ -201,7 +201,7 @@ def roles_html(preview: StudyPreview) -> Markup:
     """HTML menus that assign a column to each role: question, answer of each model, known better
     answer, label by people; for one answer its label. Empty for a known format, and for a table
     with one answer or verdict per row."""
-    table = table_with_mapping(preview)
+    table = mappable_table(preview)
     if table is None or not offers_column_roles(preview):
         return EMPTY
     mapping = current_mapping(preview, table)
@@ -230,7 +230,7 @@ def roles_html(preview: StudyPreview) -> Markup:
 def missing_roles(preview: StudyPreview) -> list[str]:
     """Required roles without a column ("the question", "the answer of model 2"), for a table with a
     question and answers in each row; empty for any other source."""
-    table = table_with_mapping(preview)
+    table = mappable_table(preview)
     if table is None or not offers_column_roles(preview):
         return []
     mapping = current_mapping(preview, table)

@@ -12,12 +12,16 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.filtering.raters import Raters, load_call_agreement
+from components.filtering.raters import Raters, load_call_agreement_of_all_raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
 from components.results.agreement import majority_panel
 from components.results.agreement import tab as agreement_tab
-from components.results.agreement.computed import Agreement, equally_close_judges, load_agreement
+from components.results.agreement.computed import (
+    Agreement,
+    judges_equally_close_to_people,
+    load_agreement,
+)
 from components.results.agreement.disputes import (
     AGAINST_KNOWN,
     AGAINST_PEOPLE,
@@ -84,8 +88,8 @@ def test_a_filter_on_the_prompt_leaves_the_judges_that_are_as_close(store, seed)
         ]
     save(store, "two prompts", rows)
     whole, part = (agreement(store, "two prompts", one) for one in (None, Filter(prompt="p")))
-    close = equally_close_judges(whole, whole.ranked_judges)
-    mine = equally_close_judges(part, part.ranked_judges)
+    close = judges_equally_close_to_people(whole, whole.ranked_judges)
+    mine = judges_equally_close_to_people(part, part.ranked_judges)
     assert close[0] == mine[0] == "good, p" and len(mine) > 1
     assert mine == [name for name in close if name.endswith("p")]
 
@@ -259,7 +263,7 @@ def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(vote
     # People prefer x on the six pairs; `good` says x, `first` x and y: 12 and 6 of 12 calls.
     scene = FilteredStudy(voted, "voted")
     found = majority_panel.call_agreement_by_judge(scene)
-    rules = {cell: one.value for cell, one in load_call_agreement(scene).items()}
+    rules = {cell: one.value for cell, one in load_call_agreement_of_all_raters(scene).items()}
     assert {one.value for one in found.values()} == set(rules.values())
     assert f"{100 * found['good'].value:.1f}" in agreement_tab.headline(scene)[0]
 

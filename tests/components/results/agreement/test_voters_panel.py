@@ -26,9 +26,9 @@ from components.results.agreement.people_tables import (
 )
 from components.results.agreement.voters_panel import (
     UNFOLDED_VOTERS,
-    show_targeted_votes_notice,
+    disputed_pair_vote_share_line,
+    show_disputed_pair_votes_notice,
     show_voters,
-    targeted_vote_share_line,
     voters_subtitle,
 )
 from components.results.controls.mark_selection import inspect_filters_for_mark
@@ -172,16 +172,18 @@ def sought(tmp_path_factory):
 
 def test_estimates_say_that_some_votes_were_sought(sought):
     data = agreement(sought, "s")
-    assert (data.targeted_vote_count, data.vote_count) == (8, 18)
-    assert "8 of 18 votes" in text(show_targeted_votes_notice(data)) and says(
-        targeted_vote_share_line(data), "not chosen", "random"
+    assert (data.disputed_pair_vote_count, data.vote_count) == (8, 18)
+    assert "8 of 18 votes" in text(show_disputed_pair_votes_notice(data)) and says(
+        disputed_pair_vote_share_line(data), "not chosen", "random"
     )
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
     shown = agreement_tab.VIEW.render(FilteredStudy(sought, "s"), controls)
     marked = {name for name, part in shown.items() if "not chosen at random" in str(part)}
     assert marked >= {"matrix", "merged_orders", "coefficients", "replacements", "distances"}
     assert says(show_voters(data), "Pairs chosen", "random")
-    assert data.random_vote_agreement["good"].n == 20 and data.all_vote_agreement["good"].n > 20
+    assert (
+        data.random_pair_vote_agreement["good"].n == 20 and data.all_vote_agreement["good"].n > 20
+    )
 
 
 def test_corrected_win_rates_rest_on_random_votes_alone(sought):
@@ -215,9 +217,9 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     six_items().save(store)
     data = agreement(store, "voted")
     assert (
-        data.targeted_vote_count == 0
-        and show_targeted_votes_notice(data) == ""
-        and targeted_vote_share_line(data) == ""
+        data.disputed_pair_vote_count == 0
+        and show_disputed_pair_votes_notice(data) == ""
+        and disputed_pair_vote_share_line(data) == ""
     )
     assert "chosen" not in store.frame("voted")
     assert "of the votes" not in show_voters(data)

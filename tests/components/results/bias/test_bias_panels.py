@@ -111,15 +111,15 @@ def test_flips_that_go_both_ways_are_not_called_by_position():
 def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
     # 24 of 40 flip, 22 to 2; half of the verdicts flip when the same is asked again.
     noisy = lean(flips=24, first=22, second=2, p=0.001, noise=0.5)
-    assert not noisy.order_decides_most
+    assert not noisy.order_decides_most_pairs
     told = flip_sentence(noisy)
     assert says(told, "60", "flip", "50", "**toward")
     effect = Estimate(0.6, 0.55, 0.65)
     steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0, order_effect=effect)
-    assert steady.order_decides_most and "**by position**" in flip_sentence(steady)
+    assert steady.order_decides_most_pairs and "**by position**" in flip_sentence(steady)
     # More than half by the estimate, but not by its interval.
     unsure = lean(flips=24, first=22, second=2, p=0.001, order_effect=Estimate(0.6, 0.4, 0.8))
-    assert not unsure.order_decides_most
+    assert not unsure.order_decides_most_pairs
 
 
 def test_a_long_list_of_categories_is_cut():

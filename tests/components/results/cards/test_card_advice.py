@@ -8,7 +8,10 @@ import pytest
 
 from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import bias_from_frame, load_bias
-from components.results.bias.option_tests import load_option_models, option_p_values
+from components.results.bias.option_tests import (
+    adjusted_option_p_values,
+    load_option_models_of_all_raters,
+)
 from components.results.bias.panels import default_kpis_html, flips_html
 from components.results.bias.sentences import bias_headline
 from components.results.cards.measure_table import card_measures
@@ -158,7 +161,9 @@ def test_the_p_value_of_a_position_among_options_is_that_of_the_view_position():
         frame = build(row | {"repeat": n} for row in rows for n in range(repeats))
         (card,) = cards_of(frame).values()
         study = UnsavedStudy("s", judgements=frame)
-        (p,) = option_p_values(load_bias(study), load_option_models(study)).values()
+        (p,) = adjusted_option_p_values(
+            load_bias(study), load_option_models_of_all_raters(study)
+        ).values()
         (line,) = (one for one in card_measures(card) if "Position term" in one.label)
         assert says(line.description, f"p = {p:.3f}".lstrip("0"))
         found.append(p)

@@ -147,14 +147,19 @@ def test_one_order_is_no_consistency(store):
 
 def test_the_judge_that_is_chosen_has_its_card_in_the_summary(voted):
     whole = FilteredStudy(voted, "voted")
-    assert summary_tab.render_card(whole) is None and "one person" in summary_tab.render_judges(
+    assert summary_tab.render_card_or_judge_tables(
         whole
-    )
+    ) is None and "one person" in summary_tab.render_judges(whole)
     chosen = FilteredStudy(voted, "voted", Filter(judge="good"))
     assert summary_tab.render_judges(chosen) is None
-    html = summary_tab.render_card(chosen)
+    html = summary_tab.render_card_or_judge_tables(chosen)
     assert says(text(html), "Report", "good")
-    assert summary_tab.render_card(FilteredStudy(voted, "voted", Filter(judge="nobody"))) is None
+    assert (
+        summary_tab.render_card_or_judge_tables(
+            FilteredStudy(voted, "voted", Filter(judge="nobody"))
+        )
+        is None
+    )
 
 
 def test_text_from_data_stays_text(store):
@@ -234,7 +239,7 @@ def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
     assert one.own_family_rate_excess.value == pytest.approx(11 / 12 - 1 / 2)
     note = measure_table._own_family_note(one)
     assert says(note, "family: x", "people give 86.1", "+41.7 points")
-    term = one.self_preference_term
+    term = one.self_preference_term_of_all_judges
     assert ("log-odds" in note) is (term.value is not None)
     own, people, _ = one.own_family_win_rates
     values = measure_table._card_fields_for_measure(one, nudge_records.OWN_FAMILY.key, own)
@@ -242,7 +247,11 @@ def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
     alone = six_items("strangers")
     alone.save(store)
     other = card(store, "strangers", "good")
-    none = (other.own_family_rate_excess, other.self_preference_term, other.own_family_win_rates[0])
+    none = (
+        other.own_family_rate_excess,
+        other.self_preference_term_of_all_judges,
+        other.own_family_win_rates[0],
+    )
     assert [one.value for one in none] == [None] * 3
     assert own_family_rate(other.rows, []).value is None
     assert own_family_rate(other.rows, ["x", "y"]).value is None

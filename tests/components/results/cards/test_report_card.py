@@ -80,7 +80,7 @@ def test_a_warm_judge_whose_repeats_hardly_differ_is_warned_of_a_cache(
 def test_right_wrong_and_tied_verdicts_are_the_whole(
     right: float | None, ties: float | None, numbers: list[str]
 ) -> None:
-    card = stub(measures={"accuracy": Estimate(right)}, tie_share_where_known=ties)
+    card = stub(measures={"accuracy": Estimate(right)}, tie_share_with_known_answer=ties)
     said = ReportCard._right_wrong_tied_text(card)
     assert not numbers or says(said, "right", *numbers)
     assert bool(said) is bool(numbers) and ("tie" in said) is (len(numbers) == 3)

@@ -10,7 +10,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.html.pieces import no_difference_badge
+from components.html.pieces import no_significant_difference_badge
 from components.results.contrasts import comparison, panels, sides
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
 from components.results.contrasts.computed import is_significant, known_differences
@@ -106,9 +106,9 @@ def test_turned_round_every_difference_turns(scene):
 def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
     html = show_measure_family(pair_with_filtered_side(scene, "", ""), "Behaviour")
     ties = html[html.index("Ties<") :]
-    assert no_difference_badge() in ties[: ties.index("</tr>")]
+    assert no_significant_difference_badge() in ties[: ties.index("</tr>")]
     first = html[html.index("Consistency<") :]
-    assert no_difference_badge() not in first[: first.index("</tr>")]
+    assert no_significant_difference_badge() not in first[: first.index("</tr>")]
 
 
 def test_a_side_that_no_filter_selects_is_named(scene):

@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.results.nudges.injection_effect import (
     compare_without_suspects,
-    count_texts_by_rule,
+    count_suspect_texts_by_rule,
     injection_report_section,
 )
 from components.share.report import report_html
@@ -28,13 +28,13 @@ def scene(store):
 
 def test_every_rule_is_counted_by_the_texts_it_found(scene):
     # One text, y's answer to q1: it says "ignore …" and "choose this answer".
-    assert count_texts_by_rule(scene) == {"override": 1, "demand": 1}
+    assert count_suspect_texts_by_rule(scene) == {"override": 1, "demand": 1}
 
 
 def test_both_numbers_stand_side_by_side_also_if_the_filter_leaves_the_texts_out(scene):
     without = FilteredStudy(scene.store, scene.name, Filter(suspects=WITHOUT_SUSPECTS))
     assert compare_without_suspects(without) == compare_without_suspects(scene)
-    assert count_texts_by_rule(without) == count_texts_by_rule(scene)
+    assert count_suspect_texts_by_rule(without) == count_suspect_texts_by_rule(scene)
     numbers = {(one.measure_name, one.subject): one for one in compare_without_suspects(scene)}
     y = numbers["Win rate", "y"]
     # y wins 4 of 8; without q1, where it wins both, 2 of 6.

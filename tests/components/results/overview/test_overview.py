@@ -179,7 +179,7 @@ def test_the_card_of_a_chosen_judge_is_that_of_the_report_beside_the_other_judge
     name = raters.filtered_rater_names[0]
     judge, prompt = raters.names[name]
     chosen = FilteredStudy(judged, NAME, Filter(judge=judge, prompt=prompt))
-    drawn = summary_tab.render_card(chosen)
+    drawn = summary_tab.render_card_or_judge_tables(chosen)
     assert drawn == show_card(raters, name)
     assert not says(drawn, "No value", "other judges")
 
@@ -203,4 +203,4 @@ def test_many_unusable_replies_of_several_judges_stand_below_the_headline(store)
     assert says(told["many"], "25", "unusable") and not says(told["few"], "unusable")
     chosen = FilteredStudy(store, "many", Filter(judge="a"))
     assert "unusable" not in summary_tab.headline(chosen)[1], "the card states its own share"
-    assert says(str(summary_tab.render_card(chosen)), "50", "unusable")
+    assert says(str(summary_tab.render_card_or_judge_tables(chosen)), "50", "unusable")

@@ -15,7 +15,7 @@ from components.results.pass_fail.reply_texts import reply_texts_paper_table, re
 from components.share.paper_text import paper_tables
 from components.study.plan.demo_studies import PAIRS_STUDY, SINGLE_STUDY
 from metrics.catalogue.record import DECLARED, MeasureRecord
-from metrics.estimation.measures import Measure, fact_tally
+from metrics.estimation.measures import Measure, reply_fact_tally
 from studies.frames.reply_facts import REPLY_FACTS
 from studies.store.store import Store
 
@@ -30,7 +30,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[MeasureRecord]:
         question="nudges",
         definition="replies with an odd number of characters",
         paths=("position.*.*.odd_replies", "position_pooled.odd_replies"),
-        measure=Measure("odd_replies", "share", fact_tally("odd_text"), empty="no replies"),
+        measure=Measure("odd_replies", "share", reply_fact_tally("odd_text"), empty="no replies"),
         outlets=frozenset({"matrix", "card", "paper"}),
     )
     monkeypatch.setitem(DECLARED, record.key, record)
@@ -55,7 +55,9 @@ def test_it_is_on_card_summary_and_paper_table(declared: MeasureRecord, demo_sto
         found = {name: value for name, _, value, _ in PointCard(rows).measures}
         assert found[declared.name].value == pytest.approx(share)
     text = re.sub("<[^>]+>", " ", unescape(str(reply_texts_table(filtered))))
-    assert declared.name in text and declared.name in str(summary.render_card(filtered))
+    assert declared.name in text and declared.name in str(
+        summary.render_card_or_judge_tables(filtered)
+    )
     assert all(f"{100 * share:.1f}" in text for share in wanted.values())
     table = reply_texts_paper_table(filtered)
     assert table is not None and table.name in paper_tables(filtered)

@@ -136,7 +136,7 @@ def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store:
 
 def test_pairs_and_scores_in_one_study(store: Store) -> None:
     whole = FilteredStudy(store, "mixed")
-    shown = VIEWS["Agreement"].shown_panels(whole)
+    shown = VIEWS["Agreement"].panels_of_shown_groups(whole)
     assert scores_tab.LABELS in shown and agreement_tab.MATRIX in shown
     assert pass_fail_panels.AREAS not in shown
     results = load_scores(whole)

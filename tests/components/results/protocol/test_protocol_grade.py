@@ -10,7 +10,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.html.pieces import no_difference_badge
+from components.html.pieces import no_significant_difference_badge
 from components.results.bias.tab import render_unrelated_option
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.protocol import blocks as protocol_view
@@ -178,7 +178,7 @@ def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
     # Nobody changes: steady and worst keep grade 1, first keeps 0.
     assert {one.raw.value for one in found} == {0}
     html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
-    assert html.count(no_difference_badge()) == len(found) == 9
+    assert html.count(no_significant_difference_badge()) == len(found) == 9
 
 
 def test_a_filter_on_the_judge_leaves_the_adjusted_intervals_as_they_are(graded, tmp_path):
@@ -280,15 +280,15 @@ def test_items_with_other_numbers_of_options_have_grades_of_their_own(scene, mon
     frame = build(rows)
     monkeypatch.setattr(protocol_grade, "load_choice_rows", lambda _: frame)
     cells = grade_cells(frame)
-    assert protocol_grade.list_option_numbers(cells) == [3, 4]
-    said = text_of(protocol_grade.show_grades_by_option_number(scene, cells))
+    assert protocol_grade.list_option_counts(cells) == [3, 4]
+    said = text_of(protocol_grade.show_grades_by_option_count(scene, cells))
     # Always the same option: 1 at both N. Always the first place: 0. By chance 0.58 and 0.57.
     assert re.search(r"steady \D*1\.00 \[\S+ \S+ 1\.00 \[", said)
     assert re.search(r"first \D*0\.00 \[\S+ \S+ 0\.00 \[", said)
     assert re.search(r"few \D*1\.00 \[\S+ \S+ – ", said) and said.endswith("chance 0.58 0.57")
     monkeypatch.undo()
     alone = protocol_grade.study_grade_cells(scene)
-    assert protocol_grade.show_grades_by_option_number(scene, alone) == ""
+    assert protocol_grade.show_grades_by_option_count(scene, alone) == ""
     # Without a common N the key figure names no chance; without ranks no accuracy is known.
     best, _, accuracy = protocol_grade.grade_kpis(cells)
     assert "chance" not in best.note and accuracy.value == "–" and "chance" not in accuracy.note

@@ -17,7 +17,7 @@ from components.results.ranking import analysis_places, panels, sentences
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.point_ranking_panel import point_ranking_headline
-from components.results.ranking.sentences import options_headline, ranking_headline
+from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
@@ -309,7 +309,7 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
     ],
 )
 def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
-    title, _ = options_headline({name: Estimate(value) for name, value in rates.items()})
+    title, _ = win_rate_headline({name: Estimate(value) for name, value in rates.items()})
     assert says(title, *named) and "most" not in title
 
 

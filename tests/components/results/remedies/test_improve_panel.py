@@ -22,7 +22,7 @@ from components.results.remedies import improve_actions
 from components.results.remedies.improve_actions import perform_improve_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
-    build_improve_card,
+    build_improve_card_and_table,
     render_improve_card,
 )
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
@@ -123,7 +123,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
 
 def test_the_card_counts_known_answers_and_majorities_apart(weak_store: Store) -> None:
-    found = build_improve_card(FilteredStudy(weak_store, "small"))
+    found = build_improve_card_and_table(FilteredStudy(weak_store, "small"))
     assert found is not None
     card = found[0]
     assert "people" not in card.label_noun + card.agreement_definition
@@ -140,7 +140,7 @@ def test_the_card_counts_known_answers_and_majorities_apart(weak_store: Store) -
 
 
 def test_the_card_says_the_sizes_of_both_parts(weak_store: Store) -> None:
-    found = build_improve_card(FilteredStudy(weak_store, "small"))
+    found = build_improve_card_and_table(FilteredStudy(weak_store, "small"))
     assert found is not None
     split = replace(found[0].split, learn=found[0].split.learn[:20])
     told = text_of(str(macros(TEMPLATE).improve(replace(found[0], split=split))))
@@ -150,7 +150,7 @@ def test_the_card_says_the_sizes_of_both_parts(weak_store: Store) -> None:
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     assert "Disputed" not in str(render_improve_card(shown))
-    cards = build_improve_card(shown)
+    cards = build_improve_card_and_table(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
     assert says(drawn, "1 comparison", "neither part")
@@ -202,7 +202,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
 
 
 def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> None:
-    found = build_improve_card(FilteredStudy(lenient_store, "small"))
+    found = build_improve_card_and_table(FilteredStudy(lenient_store, "small"))
     assert found is not None
     drawn = str(macros(TEMPLATE).improve(replace(found[0], disputed=(("i3", "x"),))))
     (link,) = re.findall(r'data-go="([^"]*)"', drawn)
@@ -211,7 +211,7 @@ def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> Non
 
 
 def test_trying_candidates_is_the_main_action_until_there_is_advice(lenient_store: Store) -> None:
-    found = build_improve_card(FilteredStudy(lenient_store, "small"))
+    found = build_improve_card_and_table(FilteredStudy(lenient_store, "small"))
     assert found is not None
     untried = replace(found[0], owned=True, blocked="", advice=None)
     tried = replace(untried, advice=advice_for_few_labels(0))
@@ -228,7 +228,7 @@ def test_rules_are_written_only_from_mistakes(store: Store) -> None:
         for k in range(40):
             sheet.both(f"q{k}", "ada", said)
         sheet.save(store, design={f"q{k}": "x" for k in range(40)})
-        found = build_improve_card(FilteredStudy(store, name))
+        found = build_improve_card_and_table(FilteredStudy(store, name))
         assert found is not None
         card, learned = found[0], len(found[0].labels.select_items(found[0].split.learn).cases)
         assert learned == 10  # 30 are held out
@@ -239,7 +239,7 @@ def test_rules_are_written_only_from_mistakes(store: Store) -> None:
     for k in range(40):
         unread.both(f"q{k}", "ada", "??" if f"q{k}" in card.split.learn else "yy")
     unread.save(store, design={f"q{k}": "x" for k in range(40)})
-    found = build_improve_card(FilteredStudy(store, "unread"))
+    found = build_improve_card_and_table(FilteredStudy(store, "unread"))
     assert found is not None and found[0].split.learn == card.split.learn
     assert found[0].mistaken == 0 and found[0].mistakes == []
 
@@ -266,18 +266,20 @@ def test_only_the_owner_may_improve_and_only_with_labels(
 def test_rules_are_those_of_the_writers_first_reply(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     judge, prompt = improve_actions.judge_and_prompt_to_improve(shown)
-    assert improve_actions.written_rules(weak_store, "small", judge, prompt) == ((), "")
+    assert improve_actions.written_rules_and_problem(weak_store, "small", judge, prompt) == ((), "")
     perform_improve_action(shown, {"improve": "write"})
-    assert improve_actions.written_rules(weak_store, "small", judge, prompt) == ((), "")
+    assert improve_actions.written_rules_and_problem(weak_store, "small", judge, prompt) == ((), "")
     failed = SimpleNamespace(status="error", detail="timeout", reply="")
     stub = SimpleNamespace(
         study_file_texts=weak_store.study_file_texts, items=weak_store.items,
         judgements=lambda _: [failed],
     )  # fmt: skip
-    rules, problem = improve_actions.written_rules(stub, "small", judge, prompt)
+    rules, problem = improve_actions.written_rules_and_problem(stub, "small", judge, prompt)
     assert rules == () and says(problem, judge, "wrote no rules:", "timeout")
     failed.detail = ""
-    assert improve_actions.written_rules(stub, "small", judge, prompt)[1].endswith(": error")
+    assert improve_actions.written_rules_and_problem(stub, "small", judge, prompt)[1].endswith(
+        ": error"
+    )
 
 
 def test_a_look_whose_study_was_removed_has_no_reply(weak_store: Store) -> None:

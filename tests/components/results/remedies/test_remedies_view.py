@@ -660,8 +660,8 @@ def test_the_usual_rule_gains_or_loses_only_if_its_interval_excludes_zero(low, h
         )
         return SimpleNamespace(rule_estimates=[line])
 
-    assert found in panels._usual_rule_text(results("agree"))
-    assert panels._usual_rule_text(results("pool")) == ""
+    assert found in panels._orders_must_agree_sentence(results("agree"))
+    assert panels._orders_must_agree_sentence(results("pool")) == ""
 
 
 def test_without_a_judge_or_a_plan_nothing_is_drawn(prd):

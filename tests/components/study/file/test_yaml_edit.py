@@ -11,7 +11,7 @@ from components.study.file.yaml_edit import (
     dump_study,
     put_value,
     read_mapping,
-    replace_source,
+    reset_to_source,
 )
 
 FILE = """\
@@ -83,7 +83,10 @@ def test_an_anchor_costs_the_layout_never_the_meaning():
 def test_another_source_begins_with_all_of_it():
     data = "{source: a.csv, categories: [x], count: 5, format: arena}"
     text = f"name: q\ndata: {data}\ncontestants: [m]\n"
-    assert read_mapping(replace_source(text, "b.csv")) == {"name": "q", "data": {"source": "b.csv"}}
+    assert read_mapping(reset_to_source(text, "b.csv")) == {
+        "name": "q",
+        "data": {"source": "b.csv"},
+    }
 
 
 def test_a_file_that_is_no_mapping_says_so():

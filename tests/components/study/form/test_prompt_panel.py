@@ -15,7 +15,7 @@ from components.study.file.lenient_study import (
     available_prompts,
     read_lenient_study,
 )
-from components.study.files_tab import import_prompt_file, save_prompt_draft
+from components.study.files_tab import import_mt_bench_prompts, save_prompt_draft
 from components.study.form.prompts import (
     NEW_PROMPT_YAML,
     current_prompt,
@@ -154,7 +154,7 @@ def test_prompts_of_mt_bench_are_imported_and_unsupported_ones_reported(tmp_path
     ]  # fmt: skip
     file = tmp_path / "judge_prompts.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    view = import_prompt_file(file, FormState(), tmp_path)
+    view = import_mt_bench_prompts(file, FormState(), tmp_path)
     assert says(view.notice_html, "1", "now under Prompts")
     assert "two-turns" in view.notice_html
     assert view.prompt == "prompts/pair-v2-v1.yaml"

@@ -21,7 +21,7 @@ from components.study.form.data_step.slice_form import slice_form
 from components.study.form_changes import apply_changes
 from components.study.form_html import render_records, render_slice_profile, render_title
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers
+from components.study.steps.blockers import find_blockers_besides_keys
 from tests.page_words import says
 
 ROWS = (
@@ -166,7 +166,7 @@ def test_a_known_format_with_a_fault_in_it_is_no_unknown_table(tmp_path):
     (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     look = build_preview(on("items.jsonl"), tmp_path)
     assert says(render_title(look), "items.jsonl cannot be read")
-    reasons = [one.sentence for one in find_blockers(look) if "line 1" in one.sentence]
+    reasons = [one.sentence for one in find_blockers_besides_keys(look) if "line 1" in one.sentence]
     html = records_html(look, FormState())
     assert len(reasons) == 1 and "line 1" not in html  # the fault is said once
     assert "Meaning of the columns" not in html

@@ -28,7 +28,11 @@ from components.study.form_updates_tab import form_updates
 from components.study.jobs import save_uploads_as_data
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
-from components.study.steps.blockers import find_blockers, fulfilled_requirements, key_blockers
+from components.study.steps.blockers import (
+    find_blockers_besides_keys,
+    fulfilled_requirements,
+    key_blockers,
+)
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html, study_steps
 from judges.engine.outcome import ReplyOutcome
@@ -49,7 +53,7 @@ TICKETS = (
 def test_a_study_that_can_be_run_has_no_blocker_and_three_steps():
     look = build_preview(START_YAML, HERE)
     numbers = forecast_by_judge(look.plan)
-    assert find_blockers(look) == []
+    assert find_blockers_besides_keys(look) == []
     steps = study_steps(look, numbers, [], {})
     assert [step.mark for step in steps] == ["done", "done", "todo"]
     assert [step.text for step in steps] == [
@@ -95,7 +99,7 @@ def test_a_failed_test_of_a_judge_is_a_warning_until_the_judge_is_changed_or_suc
 def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step, sentence, button):
     *path, value = change
     look = build_preview(put_value(START_YAML, tuple(path), value), HERE)
-    first = find_blockers(look)[0]
+    first = find_blockers_besides_keys(look)[0]
     assert (first.step, first.button) == (step, button) and sentence in first.sentence
     html = blocked_strip([first], [])
     assert says(html, "Nothing", "run yet") and f">{button}</button>" in html
@@ -105,7 +109,7 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
 def test_a_filter_that_is_no_mapping_is_an_error_beside_a_form_that_is_still_drawn():
     look = build_preview(put_value(START_YAML, ("data", "where"), "coding"), HERE)
     assert filter_text(look.lenient_study) == ""
-    assert "where" in find_blockers(look)[0].sentence
+    assert "where" in find_blockers_besides_keys(look)[0].sentence
     assert "coding" not in slice_form(look, FormState())
 
 
@@ -113,14 +117,14 @@ def test_a_mapping_that_cannot_be_read_says_why(tmp_path):
     (tmp_path / "t.csv").write_text("q,one,won\nwhy?,so,a\n", encoding="utf-8")
     mapping = {"q": "instruction", "one": "responses.one", "won": "winner"}
     text = put_value(START_YAML, ("data",), {"source": "t.csv", "mapping": mapping})
-    (first,) = find_blockers(build_preview(text, tmp_path))
+    (first,) = find_blockers_besides_keys(build_preview(text, tmp_path))
     assert "'one'" in first.sentence and "responses.one" in first.sentence
 
 
 def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
     (tmp_path / "empty.csv").write_text("question,a,b\n", encoding="utf-8")
     look = build_preview(put_value(START_YAML, ("data", "source"), "empty.csv"), tmp_path)
-    (first,) = find_blockers(look)
+    (first,) = find_blockers_besides_keys(look)
     assert "empty.csv" in first.sentence and first.press == "#eh-upload"
 
 
@@ -130,9 +134,9 @@ def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
 )
 def test_the_button_of_an_empty_slice_clears_its_filter(field, value):
     text = put_value(START_YAML, ("data", field), value)
-    action = find_blockers(build_preview(text, HERE))[0].action
+    action = find_blockers_besides_keys(build_preview(text, HERE))[0].action
     made, _ = apply_changes(text, FormState(), [{"n": 1, **action}], HERE)
-    assert find_blockers(build_preview(made, HERE)) == []
+    assert find_blockers_besides_keys(build_preview(made, HERE)) == []
 
 
 def test_a_table_of_answers_is_used_at_once_and_one_of_verdicts_waits(tmp_path):
@@ -143,7 +147,7 @@ def test_a_table_of_answers_is_used_at_once_and_one_of_verdicts_waits(tmp_path):
         "ticket_text": "instruction", "v1_answer": "responses.v1", "v2_answer": "responses.v2",
     }  # fmt: skip
     look = build_preview(made, tmp_path)
-    assert look.contestants == ["v1", "v2"] and find_blockers(look) == []
+    assert look.contestants == ["v1", "v2"] and find_blockers_besides_keys(look) == []
     table.write_text("model_a,model_b,winner,question\nx,y,model_a,Why is it so?\n", "utf-8")
     assert (
         "mapping" not in read_mapping(save_uploads_as_data(START_YAML, [table], tmp_path))["data"]
@@ -154,7 +158,7 @@ def test_a_column_is_chosen_by_its_role(tmp_path):
     table = tmp_path / "mine.csv"
     table.write_text("nr,one,two,three\n1,a b c d e,f,g\n", encoding="utf-8")
     text = save_uploads_as_data(START_YAML, [table], tmp_path)
-    first = find_blockers(build_preview(text, tmp_path))[0]
+    first = find_blockers_besides_keys(build_preview(text, tmp_path))[0]
     assert says(first.sentence, "choose", "column", "question") and first.goto
     made, _ = apply_changes(text, FormState(), [
         {"n": 1, "set": "role.instruction", "to": "one"},
@@ -162,7 +166,7 @@ def test_a_column_is_chosen_by_its_role(tmp_path):
         {"n": 3, "set": "role.answer.2", "to": "three"},
     ], tmp_path)  # fmt: skip
     look = build_preview(made, tmp_path)
-    assert find_blockers(look) == [] and look.contestants == ["three", "two"]
+    assert find_blockers_besides_keys(look) == [] and look.contestants == ["three", "two"]
     other, _ = apply_changes(made, FormState(), [
         {"n": 1, "set": "role.responses.two", "to": "nr"}], tmp_path)  # fmt: skip
     assert read_mapping(other)["data"]["mapping"]["nr"] == "responses.two"
@@ -293,7 +297,7 @@ def test_every_reason_is_listed_and_only_the_first_has_its_button_in_sight(monke
     text, _ = apply_changes(put_value(START_YAML, ("prompts",), None), FormState(), [
         {"n": 1, "do": "use judge", "judge": 0, "template": "openai"}], HERE)  # fmt: skip
     look = build_preview(text, HERE)
-    reasons = [*find_blockers(look), *key_blockers(look.lenient_study)]
+    reasons = [*find_blockers_besides_keys(look), *key_blockers(look.lenient_study)]
     html = blocked_strip(reasons, fulfilled_requirements(look))
     assert [one.key_of for one in reasons] == ["", "gpt-4o-mini"]
     heads = re.findall(r'<div class="head"[^>]*>', html)
@@ -308,7 +312,7 @@ def test_conditions_that_are_met_follow_the_reasons_with_a_tick():
         *path, value = change
         look = build_preview(put_value(START_YAML, tuple(path), value), HERE)
         return [one.text for one in fulfilled_requirements(look)], blocked_strip(
-            find_blockers(look), fulfilled_requirements(look)
+            find_blockers_besides_keys(look), fulfilled_requirements(look)
         )
 
     texts, html = met("prompts", None)
@@ -450,7 +454,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
 def test_each_column_to_choose_is_a_reason_of_its_own(tmp_path):
     (tmp_path / "t.csv").write_text("ticket_text,v1_answer\nWhy?,So.\n", encoding="utf-8")
     look = build_preview(put_value(START_YAML, ("data", "source"), "t.csv"), tmp_path)
-    reasons = find_blockers(look)
+    reasons = find_blockers_besides_keys(look)
     assert len(reasons) == len(missing_roles(look)) == 2
     assert all(one.step == 1 and one.goto for one in reasons)
 

@@ -29,11 +29,11 @@ def test_another_endpoint_at_the_same_place_sees_nothing_and_may_take_an_old_rec
         for slot in (RateRecord(path, f"other {n}") for n in range(40 * SLOTS))
         if slot._at == first._at
     )
-    assert first.is_free(0.0) and other.is_free(0.0), "never used"
+    assert first.may_be_written(0.0) and other.may_be_written(0.0), "never used"
     first.write([100.0])
-    assert other.change_count == 0 and first.is_free(0.0)
-    assert not other.is_free(100.0)
-    assert other.is_free(100.5), "last changed before"
+    assert other.change_count == 0 and first.may_be_written(0.0)
+    assert not other.may_be_written(100.0)
+    assert other.may_be_written(100.5), "last changed before"
     other.write([200.0])
     assert other.change_count == 1 and first.change_count == 0
 

@@ -306,9 +306,18 @@ def test_two_judges_at_one_endpoint_share_a_cool_down_and_another_endpoint_does_
 
 def test_cool_downs_without_a_stated_wait_double_up_to_half_a_minute_until_a_success():
     gate = EndpointLimiter(8)
-    assert [gate._next_default_cooldown() for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert [gate._count_refusal_and_get_cooldown() for _ in range(8)] == [
+        0.5,
+        1,
+        2,
+        4,
+        8,
+        16,
+        30,
+        30,
+    ]
     gate._record_success(-5.0)
-    assert gate._next_default_cooldown() == 0.5
+    assert gate._count_refusal_and_get_cooldown() == 0.5
 
 
 @pytest.mark.parametrize("left", [0.25, 1.0, 60.0])
@@ -490,7 +499,7 @@ def test_no_more_calls_are_woken_than_may_start(in_flight, rate, cooling, woken)
             gate._trials.start()
             gate._pace.cooldown_end = 105.0
         waiting = [gate._waiters.add(None) for _ in range(6)]
-        gate._wake_next()
+        gate._wake_startable_calls()
         return sum(one.done() for one in waiting)
 
     assert in_loop(act) == woken

@@ -176,4 +176,4 @@ def test_a_call_that_cannot_be_left_out_of_the_count_starts_no_worker():
             watch._mark_as_slow(7.0)
         assert watch.slow_event.is_set() and watch.slow_calls == ({"a": 7.0} if stops else {})
         assert watch.replaced is stops and len(replaced) == 1
-        assert watch.stop_timer() is stops and watch.slow_calls == {}
+        assert watch.stop_timer_and_unmark_slow() is stops and watch.slow_calls == {}
