@@ -200,17 +200,20 @@ def truncate(text: str, max_chars: int) -> str:
 
 def lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
-    first [−0.4, 6.6])"; empty without an interval. The test is adjusted for several judges, the
-    interval is not: the text states this if the interval excludes 0. A negative `lean` is a
-    preference for the first position."""
+    first [−0.4, 6.6])"; empty without an interval. The interval is neither adjusted for several
+    tests nor that of the sign test: the text states this if it excludes 0. A negative `lean` is a
+    preference for the first position, 0 for none."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
-    toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
+    sign = 1 if lean.value >= 0 else -1
+    toward = "neither position" if not lean.value else "second" if sign > 0 else "first"
     ends = sorted(100 * sign * end for end in (lean.low, lean.high))
     size = f"{points(number(100 * sign * lean.value, 1))} toward {toward}"
     bounds = f"[{number(ends[0], 1)}, {number(ends[1], 1)}]"
     if ends[0] > 0:
-        return f" after adjustment for several tests ({size}; unadjusted {bounds})"
+        return (
+            f" in the sign test by item, adjusted for several tests ({size}; unadjusted {bounds})"
+        )
     return f" ({size} {bounds})"
 
 

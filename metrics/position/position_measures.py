@@ -21,6 +21,7 @@ from studies.frames.frame import TIE
 NO_SETS_NOTE: Final = "no comparison has a verdict in all its orders"
 NO_PAIRS_NOTE: Final = "no pair has a verdict in both orders"
 NO_REPEATS_NOTE: Final = "no comparison was repeated in the same order"
+NO_PLANNED_REPEATS_NOTE: Final = f"{NO_REPEATS_NOTE}, repeats for the noise floor left out"
 SHARE: Final = "share"
 
 FIRST_SHARE: Final = Measure(
@@ -122,7 +123,7 @@ FAIRNESS: Final = Measure(
     needs_order=True,
 )
 STABILITY: Final = Measure(
-    "stability", SHARE, tallies.stability_tally, empty=NO_REPEATS_NOTE, needs_order=True
+    "stability", SHARE, tallies.stability_tally, empty=NO_PLANNED_REPEATS_NOTE, needs_order=True
 )
 
 

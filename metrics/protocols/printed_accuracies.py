@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
+from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.intervals import proportion, unknown_estimate
 from metrics.estimation.row_selection import Floats, Ints, Mask
 from studies.domain import Estimate
@@ -32,8 +32,8 @@ _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate the accuracy of one judge and prompt by the definition of each paper in
-    `PRINTED_BY`; empty if no better answer is known."""
+    """Estimate the accuracies in `PRINTED_BY` for one judge and prompt; empty if no better answer
+    is known, or if the prompt scores answers and picks none."""
     rows = _calls_with_known_answer(frame)
     if rows.empty:
         return {}
@@ -52,10 +52,11 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _calls_with_known_answer(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the calls on two answers of which one is known to be better; repeats are left out."""
+    """Select the calls on two answers of which one is known to be better; repeats are left out,
+    and prompts that only score."""
     rows = row_selection.select_pairs(frame)
     known = (rows["known_answer"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
-    return row_selection.select_rows(rows, known)
+    return row_selection.select_rows(rows, known & ~prompt_kinds.scoring_mask(rows))
 
 
 def _accuracies_over_both_orders(

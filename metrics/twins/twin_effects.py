@@ -33,6 +33,10 @@ SEED: Final = 11
 POWER: Final = 0.8
 NO_FLOOR_NOTE: Final = "no verdicts on the floor"
 SHOWN, NOT_SHOWN, INDIFFERENT = "shown", "not shown", "indifferent, not robust"
+UNCLEAR: Final = "unclear: no control is shown to lose"
+RELEVANT_LOSS: Final = 0.25
+"""Loss of a control (share of points; in a duel, a twin that always loses has 0.5) that must be
+excluded for each control before a judge is called indifferent."""
 CHANGE_NAMES: Final = {DUEL: "preference", SUBSTITUTION: "shift", SINGLE: "level_change"}
 """Design -> name in the JSON of the effect before the floor is subtracted."""
 
@@ -150,17 +154,21 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
 
 
 def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
-    """Set the finding of each effect: shown, not shown, or indifferent if the same judge has
-    controls of the same design, none of which loses."""
+    """Set the finding of each effect: shown or not shown. If the same judge has controls of the
+    same design, none of which is shown to lose: indifferent if a relevant loss of each is excluded,
+    else unclear."""
     controls = [one for one in effects if one.family in CONTROLS]
     seeing = {(one.judge, one.design) for one in controls if twins_lose(one)}
-    blind = {(one.judge, one.design) for one in controls} - seeing
+    unclear = {(one.judge, one.design) for one in controls if _may_lose(one)} - seeing
+    blind = {(one.judge, one.design) for one in controls} - seeing - unclear
     found = []
     for one in effects:
         low, high = one.adjusted.low, one.adjusted.high
         finding = NOT_SHOWN
         if (one.judge, one.design) in blind:
             finding = INDIFFERENT
+        elif (one.judge, one.design) in unclear:
+            finding = UNCLEAR
         elif low is not None and high is not None and (low > 0 or high < 0):
             finding = SHOWN
         found.append(replace(one, finding=finding))
@@ -170,6 +178,13 @@ def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
 def twins_lose(effect: TwinEffect) -> bool:
     """Whether the twins of the family lose: the adjusted interval of the effect is below zero."""
     return effect.adjusted.high is not None and effect.adjusted.high < 0
+
+
+def _may_lose(control: TwinEffect) -> bool:
+    """Whether a relevant loss is not excluded: without an interval, for scores (their range is not
+    known here), or if the adjusted interval reaches RELEVANT_LOSS."""
+    low = control.adjusted.low
+    return low is None or control.adjusted.unit != "share" or low <= -RELEVANT_LOSS
 
 
 class _TwinVerdictsOfRater:

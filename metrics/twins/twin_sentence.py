@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from typing import Final
 
-from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect, twins_lose
+from metrics.twins.twin_effects import INDIFFERENT, SHOWN, UNCLEAR, TwinEffect, twins_lose
 from studies.domain import Estimate
 from studies.texts.twin_families import CONTROLS, FAMILIES
 
 BLIND: Final = (
     "Indifferent, not robust: none of the controls (real faults) loses, so nothing can be said "
     "about robustness."
+)
+UNCLEAR_CONTROLS: Final = (
+    "No control (real fault) is shown to lose, so nothing can be said about robustness."
 )
 
 
@@ -56,10 +59,12 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
     The effect stands beyond its floor, the effect of a change that cannot matter; its interval is
     adjusted for all changes tested. If no effect is more than chance, the headline gives the size
     below which effects may have been missed, or says that there are no verdicts yet. If the judge
-    does not even react to answers with a real fault (controls), nothing is claimed.
+    is not shown to react to answers with a real fault (controls), nothing is claimed.
     """
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND
+    if any(one.finding == UNCLEAR for one in effects):
+        return UNCLEAR_CONTROLS
     shown = [one for one in effects_of_irrelevant_changes(effects) if one.finding == SHOWN]
     if shown:
         top = shown[0]

@@ -322,7 +322,8 @@ def options_preferred(seed: int) -> bool:
     marks = compute_evenness(
         frame, fitted, count_order_tests(bias), bias.type_1_error_share
     ).values()
-    said = "prefer" in title and not title.startswith("No ")
+    denied = title.startswith("No ") or "not significantly" in title
+    said = "prefer" in title and not denied
     return said or any(one.text.startswith("≠") for one in marks)
 
 

@@ -1,9 +1,11 @@
 """Direction of the flips of each judge and prompt (its lean), with a sign test by item; p-values
 are adjusted over all rows that a reader can select."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from components.filtering.filters import ALL_CHOICE
 from components.html.format import MIN_COLOURED_ITEMS
@@ -11,7 +13,7 @@ from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tables import OrderTable
-from metrics.position.order_tests import item_sign_test
+from metrics.position.order_tests import item_sign_test, sign_test
 from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
@@ -19,7 +21,11 @@ SIGNIFICANCE_LEVEL: Final = 0.05
 judges, prompts, categories and models that a reader can select."""
 ONE_WAY_SHARE: Final = 0.75
 """A judge is said to decide by position if this share of its flips, or more, goes one way."""
+NEARLY_ALL: Final = 0.9
+"""Flips are not said to be perhaps noise if this share of them, or more, goes one way."""
 MOST: Final = 0.5
+LeanTest = Callable[[OrderTable], float | None]
+"""p-value of a sign test for a preferred position, from the table of the pairs in both orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,8 @@ class FlipLean:
     """p-value if all missing pairs had flipped against the lean; None if no pairs are missing."""
     consistency: Estimate | None = None
     """Share of pairs that do not flip, with its interval; None if unknown."""
+    least_p: float = 0.0
+    """Smallest adjusted p-value that so many items allow: that of flips which all go one way."""
 
     @property
     def direction(self) -> str:
@@ -75,6 +83,19 @@ class FlipLean:
         """Whether the preference is significant in the pairs with usable verdicts, but no longer if
         all pairs with missing verdicts had flipped the other way."""
         return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
+
+    @property
+    def has_too_few_items(self) -> bool:
+        """Whether no preference could be significant, even if all pairs had flipped one way."""
+        return min(self.p, self.least_p) >= SIGNIFICANCE_LEVEL
+
+    @property
+    def flips_one_way(self) -> bool:
+        """Whether nearly all flips go one way, by more than noise explains: if repeats differ at
+        random, flips are as likely toward the first as toward the second."""
+        p = sign_test(self.first, self.second).p or 0.0
+        most = max(self.first, self.second)
+        return most >= NEARLY_ALL * self.flips > 0 and p < SIGNIFICANCE_LEVEL
 
     @property
     def flips_most_pairs(self) -> bool:
@@ -96,12 +117,14 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether flips may be noise: the whole interval of the share of pairs that flip is above
-        ½, the noise floor is unknown, and it is not shown that the order decides most pairs
-        (`order_decides_most_pairs`)."""
+        """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
+        unknown, they do not go one way (`flips_one_way`), and it is not shown that the order
+        decides most pairs (`order_decides_most_pairs`)."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
-        return surely_most and self.noise is None and not self.order_decides_most_pairs
+        if not surely_most or self.noise is not None:
+            return False
+        return not self.flips_one_way and not self.order_decides_most_pairs
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -111,7 +134,9 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
-    adjusted, worst = _adjusted_row_p_values(bias), _adjusted_row_p_values(bias, worst=True)
+    adjusted, worst, least = (
+        _adjusted_row_p_values(bias, test) for test in (_lean_p, _worst_p, _least_p)
+    )
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
     effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
     if bias.max_options == 2:
@@ -134,28 +159,43 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             table.incomplete_pairs,
             worst.get(row, 1.0) if table.incomplete_pairs else None,
             same.get(row),
+            least.get(row, 1.0),
         )
         for row, table in tables.items()
     ]
 
 
-def _adjusted_row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """p-value of the sign test of each (judge, prompt), adjusted for all judges and prompts and, if
-    the filter selects a category, for all categories. `worst`: as if all pairs with a missing
-    verdict had flipped against the preference."""
+def _lean_p(table: OrderTable) -> float | None:
+    """p-value of the sign test by items, from the pairs with verdicts in both orders."""
+    return item_sign_test(table.flip_balances).p
+
+
+def _worst_p(table: OrderTable) -> float | None:
+    """p-value as if all pairs with a missing verdict had flipped against the preference."""
+    return table.worst_case_test().p
+
+
+def _least_p(table: OrderTable) -> float:
+    """p-value as if all pairs of all items, those with a missing verdict too, had flipped one
+    way."""
+    return item_sign_test(np.ones(len(table.flip_balances), np.int64)).p or 0.0
+
+
+def _adjusted_row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
+    """p-value of the test for each (judge, prompt), adjusted for all judges and prompts and, if the
+    filter selects a category, for all categories."""
     category = bias.filter.category
     if category != ALL_CHOICE:
-        found = _adjusted_category_p_values(bias, worst)
+        found = _adjusted_category_p_values(bias, test)
         return {cell[:2]: p for cell, p in found.items() if cell[2] == category}
     rows = list(bias.of_all_raters.names)
     pooled = [bias.of_all_raters.pooled_order_table(row) for row in rows]
-    return _adjust_lean_p_values(rows, pooled, bias, False, worst)
+    return _adjust_lean_p_values(rows, pooled, bias, False, test)
 
 
-def _adjusted_category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """Map each (judge, prompt, category) with enough items to the p-value of the sign test for a
-    preferred position, adjusted as in `_adjust_lean_p_values`. `worst`: as if all pairs with a
-    missing verdict had flipped against the observed preference."""
+def _adjusted_category_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
+    """Map each (judge, prompt, category) with enough items to the p-value of the test, adjusted as
+    in `_adjust_lean_p_values`."""
 
     def compute_p_values() -> dict[CellKey, float]:
         items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
@@ -164,9 +204,9 @@ def _adjusted_category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey
             for cell, table in bias.counts.tables.items()
             if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
         }
-        return _adjust_lean_p_values(list(tables), list(tables.values()), bias, True, worst)
+        return _adjust_lean_p_values(list(tables), list(tables.values()), bias, True, test)
 
-    return bias.counts.memoise(("category p", worst), compute_p_values)
+    return bias.counts.memoise(("category p", test), compute_p_values)
 
 
 def _adjust_lean_p_values(
@@ -174,18 +214,15 @@ def _adjust_lean_p_values(
     tables: Sequence[OrderTable],
     bias: Bias,
     in_category: bool,
-    worst: bool,
+    test: LeanTest,
 ) -> dict[CellKey, float]:
-    """Cell -> adjusted p-value of the sign test for a preferred position (whether more items flip
-    toward one position than toward the other). Cells without pairs are left out.
+    """Cell -> adjusted p-value of the test for a preferred position (whether more items flip toward
+    one position than toward the other). Cells without pairs are left out.
 
     The adjustment is Holm's, over all cells and, if the filter selects models, over all sets of as
     many models; then p is divided by the part of the 5 % error rate spent on such tests.
-    `in_category`: whether the cells are single categories, which have another part; `worst`: as if
-    all pairs with a missing verdict had flipped against the preference."""
-    tests = [table.worst_case_test() if worst else item_sign_test(table.flip_balances)
-             for table in tables]  # fmt: skip
-    raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
+    `in_category`: whether the cells are single categories, which have another part."""
+    raw = [test(table) if table.pairs else None for table in tables]
     known = sum(p is not None for p in raw)
     share_of_error = bias.type_1_error_share_for(in_category)
     adjusted = holm_adjust(raw, known * bias.counts.model_sets, share_of_error)
@@ -198,7 +235,7 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     cancel."""
     if len(bias.categories) < 2:
         return ()
-    fairness, adjusted = bias.recency_minus_primacy, _adjusted_category_p_values(bias, worst=True)
+    fairness, adjusted = bias.recency_minus_primacy, _adjusted_category_p_values(bias, _worst_p)
     found = []
     for cell in bias.order_tables_by_cell:
         one = fairness.get(cell)

@@ -13,7 +13,11 @@ from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, adjusted_option_p_values
 from components.results.bias.pair_tests import format_p_value, shown_option_models
-from components.results.bias.sentences import preferring_rows_clause, row_noun
+from components.results.bias.sentences import (
+    none_significant_clause,
+    preferring_rows_clause,
+    row_noun,
+)
 from metrics.ratings.conditional_logit import largest_first_sort_key
 
 
@@ -39,7 +43,8 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
     what = row_noun(list(bias.names))
     if not significant:
         same = share(bias.overall("consistency").value, 0)
-        return f"No {what} significantly prefers a position; consistency is {same}.", lead
+        none = none_significant_clause(len(bias.names), what).capitalize()
+        return f"{none}; consistency is {same}.", lead
     head = preferring_rows_clause(len(significant), len(adjusted), what)
     return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead
 

@@ -100,11 +100,11 @@ ENTROPY_BAND_SUBTITLE: Final = (
 )
 EVENNESS_RULE: Final = (
     "Measure “Entropy” among N options: the band holds the entropies expected if positions had no "
-    "effect. The choices of each item are permuted over its orders, and the band reaches from the "
-    "2.5 % quantile of the resulting entropies to 1. “≠ even”: the permutation test has p < .05 "
-    "after Holm's adjustment over all rows, also those that the filter hides; with several prompts "
-    "p is doubled, because single prompts and all prompts are tested. With a larger p: “within "
-    "chance” if the entropy lies in the band, “not significant” below it. Band and test use the "
+    "effect. The choices of each item are permuted over its orders, and the band is the middle "
+    "95 % of the resulting entropies. “≠ even”: the permutation test has p < .05 after Holm's "
+    "adjustment over all rows, also those that the filter hides; with several prompts p is "
+    "doubled, because single prompts and all prompts are tested. With a larger p: “not "
+    "significant” if the entropy is below the band, else “within chance”. Band and test use the "
     "most frequent choice in each order; the entropy printed in the cell counts all choices, "
     "repeats included. Only cells “≠ even” have a colour; it is full at the lowest of them."
 )

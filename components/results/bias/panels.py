@@ -14,12 +14,14 @@ from components.html.tables.forest_tables import FlipRow, flips_table
 from components.html.templates import macros
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.flip_leans import flip_leans
+from components.results.bias.option_tests import count_order_tests
 from components.results.bias.sentences import consistency_by_chance, flip_sentence
 from metrics.catalogue import position_records as records
 from metrics.catalogue.answer_records import ACCURACY
 from metrics.catalogue.record import MeasureRecord
 from metrics.estimation.entropy import split_entropy_by_order
 from metrics.estimation.measures import CellKey
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from studies.domain import Estimate
 
 MAX_SLOT_ROWS: Final = 6
@@ -61,13 +63,15 @@ def pools_prompts_in_histogram(bias: Bias) -> bool:
 
 def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
-    both orders, or if some comparisons have more than two options."""
-    if bias.max_options != 2 or not bias.order_tables_by_cell:
+    both orders, or if some comparisons have more than two options. Prompts that were not asked
+    which of two answers is better in both orders are left out."""
+    asked = [row for row in flip_leans(bias) if row.pairs or row.missing]
+    if bias.max_options != 2 or not asked:
         return empty_state(
             "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
     rows = []
-    for row in sorted(flip_leans(bias), key=lambda row: row.flips):
+    for row in sorted(asked, key=lambda row: row.flips):
         select = {"judge": row.judge, "prompt": row.prompt, "flipped": True}
         rows.append(FlipRow(row.name, row.first, row.second, flip_sentence(row), select))
     return flips_table(rows)
@@ -111,10 +115,14 @@ def _excludes_half(share: Estimate) -> bool:
     return (share.low or 0.0) > 0.5 or (1.0 if share.high is None else share.high) < 0.5
 
 
-def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
+def slot_or_label_sentence(
+    slot: Estimate, label: Estimate, names: list[str], prefers: bool, tests: float
+) -> str:
     """Sentence on whether the judge prefers a position or a label, by at least MIN_PULL and with an
     interval that excludes an even share. `slot`, `label`: shares of the first position and of
-    the first label; "" if one is unknown. `names`: the labels, sorted."""
+    the first label; "" if one is unknown. `names`: the labels, sorted. It is called unadjusted if
+    it is about a position that the flips do not show to be preferred (`prefers`), or about a label
+    with an interval that, widened for `tests` intervals, holds an even share."""
     if slot.value is None or label.value is None:
         return ""
     pulls = tuple(abs((one.value or 0.0) - 0.5) * _excludes_half(one) for one in (slot, label))
@@ -122,9 +130,13 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         least = f"{100 * MIN_PULL:g} points"
         return f"No preference of {least} or more for a position or a label is shown."
     if pulls[0] >= pulls[1]:
-        position = "first" if slot.value > 0.5 else "second"
-        return f"The judge favours the **position**: {position}."
-    return f"The judge favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."
+        kind, other, name = "position", "label", "first" if slot.value > 0.5 else "second"
+    else:
+        kind, other, name = "label", "position", names[0] if label.value > 0.5 else names[-1]
+        prefers = _excludes_half(simultaneous_interval(label, tests))
+    if prefers:
+        return f"The judge favours the **{kind}**: {name}."
+    return f"Not adjusted for several tests: rather the {kind} ({name}) than the {other}."
 
 
 # ---------------------------------------------------------------- position or label
@@ -134,6 +146,8 @@ def show_slot_and_label_shares(bias: Bias) -> Markup | None:
     """HTML forest plots by judge and prompt: shares of verdicts for the first position and for the
     first label, against 50 %; None if labels were not crossed with positions."""
     slots, labels = bias.by_rater("slot"), bias.by_rater("label")
+    prefers = {(row.judge, row.prompt): row.is_significant for row in flip_leans(bias)}
+    tests = max(count_order_tests(bias), 1) / bias.type_1_error_share
     rows = []
     for row, name in bias.names.items():
         if slots[row].value is None:
@@ -144,7 +158,9 @@ def show_slot_and_label_shares(bias: Bias) -> Markup | None:
             _plot_name_and_value(slots[row], "the first position", "position"),
             _plot_name_and_value(labels[row], f"the label “{first}”", f"label {first}"),
         )
-        rows.append((name, marks, slot_or_label_sentence(slots[row], labels[row], names)))
+        shares = slots[row], labels[row]
+        told = slot_or_label_sentence(*shares, names, prefers[row[0], row[1]], tests)
+        rows.append((name, marks, told))
     return BIAS.slot_or_label(axis_html(SHARE_AXIS), rows) if rows else None
 
 

@@ -29,9 +29,11 @@ PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, with items as units, has p < .05. Holm's adjustment is "
     "over all rows of the study, also those that the filter hides. The test must also be "
     "significant if all pairs without a verdict in both orders had flipped the other way. Three "
-    f"more conditions hold for a preference within a category. At least {MIN_COLOURED_ITEMS} items "
-    f"are needed. Holm's adjustment is over all rows and categories. The 95{NARROW_SPACE}% "
-    "interval of flips toward first minus flips toward second must exclude 0.\n\nIf models are "
+    f"more conditions hold for a preference within a category. Categories of fewer than "
+    f"{MIN_COLOURED_ITEMS} items are not tested. Holm's adjustment is over all rows and "
+    f"categories. The 95{NARROW_SPACE}% interval of flips toward first minus flips toward second "
+    "must exclude 0. “Too few items”: the test could not be significant even if all flips went one "
+    "way.\n\nIf models are "
     "selected in the filter, p is also multiplied by the number of possible selections. The tests "
     "under all filters share one error rate of 5 %: each p is divided by the test's part of this "
     "rate, which is 0.79 over all categories and models, 0.1 within a category or for selected "
@@ -50,7 +52,7 @@ def flip_sentence(row: FlipLean) -> str:
     """Sentence on the flips of one judge and prompt; a preference that is not significant is stated
     as such."""
     if not row.pairs:
-        return "No pair was judged in both orders."
+        return f"None of {count(row.missing, 'pair')} has a verdict in both orders."
     if not row.flips:
         return f"No flip in {count(row.pairs, 'comparison')}."
     floor = "" if row.noise is None else f" ({share(row.noise, 0)} change on a repeat)"
@@ -75,7 +77,9 @@ def flip_sentence(row: FlipLean) -> str:
                 f"**No preference overall**, but a preferred position in some categories: {leans}. "
                 f"{flip}."
             )
-        return f"**No significant preference**{lean_text(row.lean)}; {flip}."
+        few = "Too few items to show a preference"
+        told = few if row.has_too_few_items else "No significant preference"
+        return f"**{told}**{lean_text(row.lean)}; {flip}."
     return _lean_sentence(row, flip)
 
 
@@ -142,7 +146,8 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
     if len(rows) == 1 and (rows[0].leaning_categories or rows[0].is_significant):
         lead = flip_sentence(rows[0]).replace("**", "")
     lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
-    if bias.overall("noise_floor").value is None and "repeat" not in lead:
+    unclear = any(row.flips and not row.flips_one_way for row in rows)
+    if unclear and bias.overall("noise_floor").value is None and "repeat" not in lead:
         lead += " No comparison was asked twice in one order: part may be noise."
     return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead.strip()
 
@@ -173,8 +178,7 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
     for a row, such as "judge"."""
     leaning = [row for row in rows if row.is_significant]
     if not leaning:
-        told = _no_preference_sentence(rows)
-        return told[0].lower() + told[1:]
+        return _no_preference_clause(rows, noun)
     if len(rows) == 1:
         most, flips = count(max(rows[0].first, rows[0].second)), count(rows[0].flips)
         return f"{most} of {flips} flips go toward the answer shown {rows[0].direction}"
@@ -266,14 +270,32 @@ def preferring_rows_clause(significant: int, total: int, noun: str) -> str:
     return f"{some} of {number_word(total)} {noun}s {verb} a position"
 
 
-def _no_preference_sentence(rows: Sequence[FlipLean]) -> str:
-    what = row_noun([(row.judge, row.prompt) for row in rows])
-    sliced = sum(bool(row.leaning_categories) for row in rows)
-    if sliced:
+def _no_preference_clause(rows: Sequence[FlipLean], noun: str) -> str:
+    """Clause that no row significantly prefers a position, with its limits: preferences in single
+    categories, pairs without verdicts in both orders, too few items. `noun`: word for a row."""
+    total, alone = len(rows), len(rows) == 1
+    if sliced := sum(bool(row.leaning_categories) for row in rows):
+        none = f"this {noun} prefers no position" if alone else f"no {noun} prefers a position"
+        some = "" if alone else f"{number_word(sliced)} "
         verb = "does" if sliced == 1 else "do"
-        some = f"{number_word(sliced)} {verb} in some categories"
-        return f"No {what} prefers a position overall, but {some}"
-    return f"No {what} significantly prefers a position"
+        return f"{none} overall, but {some}{verb} in some categories"
+    if hinging := sum(row.hinges_on_missing_verdicts for row in rows):
+        who = f"this {noun}" if alone else _some_of_total_text(hinging, total, noun)
+        return (
+            f"{who} significantly {'prefers' if hinging == 1 else 'prefer'} a position, but only "
+            "if pairs without verdicts in both orders are left out"
+        )
+    if (few := sum(row.has_too_few_items for row in rows)) == total:
+        return "there are too few items to test for a preferred position"
+    limit = f"; {number_word(few)} {'has' if few == 1 else 'have'} too few items for a test"
+    return f"{none_significant_clause(total, noun)}{limit if few else ''}"
+
+
+def none_significant_clause(total: int, noun: str) -> str:
+    """Clause that none of `total` rows significantly prefers a position."""
+    if total == 1:
+        return f"this {noun} does not significantly prefer a position"
+    return f"no {noun} significantly prefers a position"
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:

@@ -65,7 +65,7 @@ def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
     told = _CARD.sentences(said, " eh-claim")
     top = [_card_head(card, _orders_text(card)), told, show_measures(card)]
     left, right = [], EMPTY
-    if card.facts["read"]:
+    if card.facts["read"] and not card.scores_only:
         left = [_slot_bars(card), _consistency_by_category_html(card)]
         right = _flip_examples_html(card)
     below = [_published_accuracy_table(card), _cost_html(card)]
@@ -269,7 +269,9 @@ def _how_computed_text(card: ReportCard) -> str:
         int(card.facts["read"] or 0),
         len(card.rows) - len(card.rows_without_noise_repeats),
     )
-    more = f" (with {count(repeats, 'repeat')} in the same order)" if repeats else ""
+    single = count(len(card.rows_without_noise_repeats))
+    others = f": {count(repeats, 'repeat')} in the same order and {single} others, of which"
+    parts = f"{others} {count(read)}" if repeats else f", {count(read)}"
     people, votes = card.voter_agreement, ""
     if people.cases:
         votes = (
@@ -277,7 +279,7 @@ def _how_computed_text(card: ReportCard) -> str:
             f"{count(people.single_vote_cases)} have a single vote. "
         )
     return (
-        f"{count(len(card.rows), reply_noun(card.rows))}{more}, {count(read)} with a verdict. "
+        f"{count(len(card.rows), reply_noun(card.rows))}{parts} with a verdict. "
         f"Intervals: 95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay "
         f"together. {votes}A judge that chooses at random: random verdicts that choose each "
         "position equally often, with as many ties as this judge.\n\nFixed rules choose the "

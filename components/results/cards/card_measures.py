@@ -20,7 +20,7 @@ from metrics.catalogue import (
 )
 from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import estimate_position_measures
-from metrics.estimation import row_selection
+from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
@@ -79,6 +79,11 @@ class CardMeasures:
     @cached_property
     def max_options(self) -> int:
         return int(self.rows["options"].max()) if len(self.rows) else 2
+
+    @cached_property
+    def scores_only(self) -> bool:
+        """Whether the prompt scores each answer and picks none."""
+        return bool(prompt_kinds.scoring_mask(self.rows).any())
 
     @property
     def compares_pairs(self) -> bool:

@@ -23,6 +23,7 @@ from studies.domain import Estimate
 QUESTION_ORDER: Final[tuple[Question, ...]] = (
     "position", "agreement", "nudges", "ranking", "remedies",
 )  # fmt: skip
+NO_PICKS_NOTE: Final = "this prompt picks no answer"
 CARD_STYLES: Final = {**STYLES, "decimal": NumberStyle(3)}
 """Number formats of a card; entropies near 1 differ in the third decimal."""
 
@@ -122,6 +123,8 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
         ],
         **_card_fields_for_measure(card, record.key, estimate),
     }
+    if card.scores_only and estimate.value is None and record.key != answer_records.AGREEMENT.key:
+        facts |= {"estimate": replace(estimate, note=NO_PICKS_NOTE), "drawn": None}
     by_people = "unlike" not in record.selection or card.agreement_with_people.value is not None
     link = {**card.inspect_filters, **record.selection} if record.selection and by_people else None
     return CardMeasure(record, link=link, **facts)

@@ -6,7 +6,7 @@ from typing import Final
 
 from components.html.format import lean_text, number, points, share, spaced_ci
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.flip_leans import flip_leans
+from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.option_tests import (
     adjusted_option_p_values,
     count_order_tests,
@@ -67,17 +67,20 @@ class ReportCard(CardMeasures):
         p, lopsided = self._position_preference()
         slot, label = self._slot_and_label_deviations()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
-        read = row_selection.select_picks(self.rows)
+        readable = row_selection.select_readable_without_noise(self.rows)
+        read = readable if self.scores_only else row_selection.select_picks(self.rows)
+        calls = self.raters.call_agreement if self.scores_only else {}
         failed = row_selection.count_failed_calls(self.rows_without_noise_repeats)
         return {
             "replies": len(self.rows_without_noise_repeats) - failed,
             "failed": failed,
             "read": len(read),
+            "scored": len(read) if self.scores_only else 0,
             "items": read["item"].nunique(),
             "orders": int(self.rows_without_noise_repeats["orders"].max())
             if len(self.rows_without_noise_repeats)
             else 0,
-            "sets": measures["consistency"].n,
+            "sets": None if self.scores_only else measures["consistency"].n,
             "flips": flips,
             "noise": noise,
             "chance_flips": 1 - self.chance_consistency,
@@ -88,6 +91,9 @@ class ReportCard(CardMeasures):
             "stand_in_low": beside.low,
             "stand_in_high": beside.high,
             "lean_p": p,
+            "lean_read": self._lean.p if self._lean else None,
+            "lean_least": self._lean.least_p if self._lean else None,
+            "missing": self._lean.missing if self._lean else None,
             "lopsided": lopsided,
             "label_pull": label,
             "label_low": self._label_interval_distance_from_half(),
@@ -96,6 +102,7 @@ class ReportCard(CardMeasures):
             "unusable": self.unusable_share.value,
             "unreadable": unreadable_share(self.rows),
             "known": known.value,
+            "agreement": calls.get((self.judge, self.prompt), Estimate(None)).value,
             "chance_right": chance_accuracy(known, lead),
             "people": self.agreement_with_people.value,
             "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,
@@ -113,6 +120,14 @@ class ReportCard(CardMeasures):
     @cached_property
     def _bias(self) -> Bias:
         return load_bias(self.raters.filtered)
+
+    @cached_property
+    def _lean(self) -> FlipLean | None:
+        """Direction of the rater's flips as in the view Position; None for more than two
+        options."""
+        leans = flip_leans(self._bias) if self.compares_pairs else ()
+        mine = (row for row in leans if (row.judge, row.prompt) == (self.judge, self.prompt))
+        return next(mine, None)
 
     @cached_property
     def _bonferroni_factor(self) -> float:
@@ -230,8 +245,7 @@ class ReportCard(CardMeasures):
             )
             return found.get(rater), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
-        leans = (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == rater)
-        p = next((max(row.p, row.worst_p or 0.0) for row in leans), None)
+        p = max(self._lean.p, self._lean.worst_p or 0.0) if self._lean else None
         return p, max(first, second) / (first + second) if first + second else None
 
 

@@ -36,6 +36,7 @@ _LOW, _HIGH = f", lower end{_ADJUSTED}", f", upper end{_ADJUSTED}"
 _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     lambda value: count(int(value)): {
         "read": "replies with a verdict",
+        "scored": "replies with scores from which no answer is picked",
         "orders": "orders",
         "remedies": "remedies compared with known better answers",
     },
@@ -45,6 +46,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     lambda value: count(int(value), "comparison"): {
         "sets": "comparisons with a verdict in all orders"
     },
+    lambda value: count(int(value), "pair"): {"missing": "pairs without verdicts in both orders"},
     lambda value: share(value, 0): {
         "flips": "flips",
         "noise": "changes on a repeat",
@@ -53,6 +55,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "unusable": "unusable replies",
         "unreadable": "replies without a readable verdict",
         "known": _RIGHT,
+        "agreement": "agreement of one call with people or known answers; undecided counts half",
         "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
         "people": "agreement with the majority of people; undecided counts half",
         "stand_in": "agreement of the judge with the other voters, as a person's replacement",
@@ -77,6 +80,8 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
     },
     lambda value: number(value, 2): {
         "lean_p": "p-value of the test for a preferred position",
+        "lean_read": "p-value of this test without pairs that lack a verdict in one of the orders",
+        "lean_least": "p-value of this test if all flips went one way",
         "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in different orders"
         + _HIGH,
     },
@@ -152,6 +157,9 @@ RULE_GROUPS: Final = {
             No call to this judge got a reply: {failed} failed.
         silent: read ≤ 0
             No verdict could be read from {replies}.
+        scores: scored > 0
+            This prompt scores each answer and picks none, so flips and a preferred position
+            cannot be measured.
         no order: orders ≤ 0
             The records do not say which answer was shown first, so position bias cannot be
             measured.
@@ -189,6 +197,13 @@ RULE_GROUPS: Final = {
         rather: flips ≥ 0.1, lean_p < 0.05
             This judge flips **{flips}** of comparisons{repeat}; flips go more often toward the
             answer shown {toward} than away from it.
+        missing: flips ≥ 0.1, lean_read < 0.05
+            This judge flips **{flips}** of comparisons{repeat}, more often toward the answer shown
+            {toward}; the {missing} without a verdict in every order could make this difference not
+            significant.
+        too few items: flips ≥ 0.1, lean_least ≥ 0.05
+            This judge flips **{flips}** of comparisons{repeat} ({chance_flips} if choices were
+            random); there are too few items to show a preference for a position{lean}.
         no side: flips ≥ 0.1
             This judge flips **{flips}** of comparisons{repeat} ({chance_flips} if choices were
             random), without a significant preference for a position{lean}.
@@ -208,6 +223,9 @@ RULE_GROUPS: Final = {
             **{unusable} of this judge's replies** are unusable.
         a handful: items < 5
             The numbers below are based on very few items.
+        scores: scored > 0, agreement known
+            One call gives the higher score to the answer that is known to be better, or that most
+            people prefer, in **{agreement}** of comparisons; equal scores count half.
         below chance: known_high < 0
             This judge is {known_split} of comparisons with a known better answer: {lead}. It is
             right less often than by chance ({chance_right}).
@@ -237,7 +255,7 @@ RULE_GROUPS: Final = {
             This judge agrees with the other judges and prompts in **{others}** of verdicts.
         nothing:
             This judge's accuracy is unknown: there are no votes by people, no known better
-            answers and no other judge.
+            answers and no other judge's verdicts to compare with.
         """
     ),
     "advice": parse_rules(

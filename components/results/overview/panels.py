@@ -46,6 +46,13 @@ class JudgeRow:
         """The position toward which the judge flips significantly more often; "" for none."""
         return self.lean.direction if self.lean.is_significant else ""
 
+    @property
+    def leans_to(self) -> str:
+        """Text of the column: the preferred position, or why none is named."""
+        if self.preferred_position:
+            return f"the {self.preferred_position}"
+        return "too few items" if self.lean.has_too_few_items else "not shown"
+
 
 def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
     """Flips of the judges and prompts that have pairs judged in both orders; empty for choices

@@ -214,6 +214,8 @@ def test_a_lean_is_turned_toward_its_position():
     assert "3.1 points toward first [−0.4, 6.6]" in first and "adjust" not in first
     second = formats.lean_text(Estimate(0.031, -0.004, 0.066))
     assert "3.1 points toward second [−0.4, 6.6]" in second
+    even = formats.lean_text(Estimate(0.0, -0.04, 0.05))
+    assert says(even, "0.0 points", "toward neither", "[−4.0, 5.0]")
     sure = formats.lean_text(Estimate(-0.05, -0.08, -0.02))
     assert says(sure, "adjust", "5.0 points toward first", "[2.0, 8.0]")
     for unknown in (None, Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):

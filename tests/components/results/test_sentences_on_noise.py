@@ -210,7 +210,7 @@ def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path,
             assert lean.is_significant == leans[prompt] and wanted[0] == format_p_value(lean.p)
             continue
         significant = float(wanted[0]) < 0.05
-        assert (f"p = {wanted[0]}" in title) == significant == (not title.startswith("No "))
+        assert (f"p = {wanted[0]}" in title) == significant == ("not significantly" not in title)
         p = ReportCard(Raters(chosen), prompt).facts["lean_p"]
         assert format_p_value(p) == wanted[0]
         mine = load_evenness_of_all_judges(chosen)

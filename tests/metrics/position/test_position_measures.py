@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metrics.catalogue.records import estimate_position_measures
 from metrics.position import position_measures as p
 from tests.metrics.frames import PICKS, build, pair, patterns, prd, rotated
+from tests.page_words import says
 
 ORACLE = {"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3}
 
@@ -75,6 +76,8 @@ def test_repetition_stability_is_the_mean_share_of_the_mode():
         for k, letter in enumerate(word)
     ]
     assert p.stability(build(rows)).value == pytest.approx(0.75)
+    repeated = build([{**row, "noise": k > 0} for k, row in enumerate(rows)])
+    assert p.noise_floor(repeated).n and says(p.stability(repeated).note, "noise floor", "left out")
 
 
 def test_noise_repeats_enter_the_noise_floor_and_nothing_else():

@@ -11,6 +11,7 @@ import pytest
 from metrics.position.position_measures import accuracy
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
 from studies.exchange.recorded_studies import import_verdicts
+from studies.frames.frame import NO_PICK
 from studies.store.store import Store
 from tests.metrics.frames import json_sections
 
@@ -59,6 +60,8 @@ def test_the_summary_names_the_source_of_each(store: Store, tmp_path: Path) -> N
     assert set(cell) == set(PRINTED_BY)
     assert "JudgeBench" in cell["orders_merged"]["note"]
     assert printed_accuracies(store.frame("pairs").assign(known_answer=-2)) == {}
+    scored = store.frame("pairs").assign(pick=NO_PICK, known_answer=0, status="ok")
+    assert printed_accuracies(scored) == {}  # a prompt that only scores
 
 
 @pytest.mark.parametrize("judge", ["GPT-4", "ChatGPT"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +17,9 @@ from metrics.twins.twin_effects import (
     INDIFFERENT,
     NOT_SHOWN,
     SHOWN,
+    UNCLEAR,
     TwinEffect,
+    _add_findings,
     _TwinVerdictsOfRater,
     paired_twin_totals,
     twin_effects,
@@ -165,6 +168,21 @@ def test_a_judge_that_does_not_see_faults_is_indifferent_not_robust():
     effects = twin_effects(frame, frame.iloc[:0])
     assert {one.finding for one in effects} == {INDIFFERENT}
     assert twin_headline(effects) == BLIND
+
+
+def test_controls_that_lose_without_proof_do_not_make_a_judge_indifferent():
+    """Few items: the controls lose nearly always, which is not shown; then nothing is claimed."""
+    frame = duel_frame(20, STRONG, np.random.default_rng(5))
+    one = twin_effects(frame, frame.iloc[:0])
+    for losing, found in ((-0.4, UNCLEAR), (0.0, INDIFFERENT)):
+        wide = Estimate(losing, losing - 0.2, losing + 0.6, 8, 8, "share")
+        made = [replace(each, adjusted=wide) if each.family in CONTROLS else each for each in one]
+        kinds = {each.finding for each in _add_findings(made)}
+        assert kinds == {found}
+        assert says(twin_headline(_add_findings(made)), "No control") == (found == UNCLEAR)
+    for missing in (Estimate(None), Estimate(0.0, -0.1, 0.1, 8, 8, "score")):
+        made = [replace(each, adjusted=missing) for each in one]
+        assert {each.finding for each in _add_findings(made)} == {UNCLEAR}
 
 
 @pytest.mark.extra

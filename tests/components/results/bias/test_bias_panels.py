@@ -20,7 +20,7 @@ from components.results.bias.bias_matrix import (
     bias_matrix_html,
     list_matrix_measures,
 )
-from components.results.bias.computed import bias_from_frame, load_bias
+from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, load_bias
 from components.results.bias.flip_leans import FlipLean, LeaningCategory, flip_leans
 from components.results.bias.pair_tests import (
     PAIR_TEST_NAMES,
@@ -29,9 +29,13 @@ from components.results.bias.pair_tests import (
     pair_test_rows,
 )
 from components.results.bias.sentences import bias_headline, flip_sentence, low_consistency_warning
+from components.results.cards.report_card import ReportCard
+from components.results.cards.sentence_rules import card_sentences
+from components.results.overview.panels import JudgeRow
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
+from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -72,7 +76,7 @@ def test_prefers_is_said_only_when_the_test_says_so():
     inside = flip_sentence(lean(lean=Estimate(-0.047, -0.096, 0.002, 40, 40)))
     outside = flip_sentence(lean(lean=Estimate(-0.047, -0.092, -0.002, 40, 40)))
     assert says(inside, "4.7 points", "[−0.2, 9.6]") and "adjust" not in inside
-    assert says(outside, "after adjustment", "4.7 points", "unadjusted [0.2, 9.2]")
+    assert says(outside, "test", "adjusted", "4.7 points", "unadjusted [0.2, 9.2]")
     assert says(flip_sentence(sure), "toward", "14 flips", "1")
 
 
@@ -365,13 +369,66 @@ def test_opposite_preferences_in_two_categories_are_told_where_there_is_none_ove
     found = (LeaningCategory("letters", "first"), LeaningCategory("maths", "second"))
     assert row.leaning_categories == found
     title, lead = bias_headline(one)
-    assert says(title, "no judge prefers", "overall", "one does", "some categories")
+    assert says(title, "judge prefers no", "overall", "does", "some categories")
     assert says(lead, "first in letters", "second in maths")
     assert says(bias_headline(both)[0], "no judge prefers", "overall", "two do")
     # Without categories there are no preferences in categories.
     whole = [{**row, "category": ""} for row in rows("a")]
     (plain,) = flip_leans(bias_from_frame(build(whole)))
     assert plain.leaning_categories == ()
+
+
+def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
+    """Ten items of a category all flip to the first: 2/2^10, times 3 judges and 2 categories, in a
+    tenth of the error rate, is .117. With 20 items a judge without flips could have been tested."""
+
+    def found(items: int) -> Bias:
+        rows = [
+            row
+            for judge, second in (("a", 0), ("b", 0), ("fair", 1))
+            for k in range(2 * items)
+            for row in pair(f"q{k}", 0, second, judge=judge, category="ab"[k % 2])
+        ]
+        return Bias(BiasCounts(build(rows)), Filter(category="a"))
+
+    few, enough = found(10), found(20)
+    assert [row.least_p for row in flip_leans(few)] == [pytest.approx(6 * 2 / 2**10 / 0.1)] * 3
+    (sure, *_), fair = flip_leans(few), next(r for r in flip_leans(enough) if r.judge == "fair")
+    assert sure.has_too_few_items and not sure.is_significant and not fair.has_too_few_items
+    title, lead = bias_headline(few)
+    assert says(title, "too few items") and "no judge" not in title
+    # All flips of a judge go one way: they are not called noise.
+    assert not any(row.may_be_noise for row in flip_leans(few)) and "may be" not in lead
+    told = {row.judge: flip_sentence(row) for row in flip_leans(few)}
+    assert told["a"].startswith("**Too few items")
+    shown = [JudgeRow(row, *[Estimate(None)] * 3, "").leans_to for row in (sure, fair)]
+    assert shown == ["too few items", "not shown"]
+    assert "first" in JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "").leans_to
+    mixed = sentences._no_preference_clause([lean(), lean(least_p=0.1), lean(least_p=1)], "judge")
+    assert says(mixed, "no judge", "two have", "too few")
+
+
+def test_a_preference_that_missing_verdicts_could_undo_is_told_in_the_headline_and_on_the_card():
+    rows = [row for k in range(20) for row in pair(f"q{k}", 0, 0)]
+    rows += [row for k in range(15) for row in pair(f"lost{k}", None, 0)]
+    frame = build(rows)
+    (row,) = flip_leans(bias_from_frame(frame))
+    assert row.hinges_on_missing_verdicts
+    title, _ = bias_headline(bias_from_frame(frame))
+    assert says(title, "prefers", "but only if", "left out")
+    other = [lean(p=0.2, name=name) for name in "ab"]
+    some = sentences._no_preference_clause([row, *other], "judge")
+    assert says(some, "one of", "three judges", "prefers", "but only if")
+    card = ReportCard(UnsavedRaters(UnsavedStudy("s", judgements=frame)), "j")
+    first = card_sentences(card.facts, card.text_by_key)[0]
+    assert first.rule == "missing" and says(first.text, "shown first", "15 pairs")
+
+
+def test_no_flip_is_not_put_down_to_noise_and_one_judge_is_not_called_no_judge():
+    title, lead = bias_headline(
+        bias_from_frame(build([row for k in range(20) for row in pair(f"q{k}", 0, 1)]))
+    )
+    assert lead == "" and says(title, "0\u202f%", "judge does not")
 
 
 def test_a_part_of_the_judges_is_named_in_words():

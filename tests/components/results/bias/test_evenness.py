@@ -21,7 +21,8 @@ from components.results.bias.bias_matrix import (
     list_matrix_measures,
 )
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.option_tests import Evenness
+from components.results.bias.option_tests import EVENNESS_RULE, Evenness
+from components.results.bias.tab import TESTS
 from studies.domain import Estimate
 from tests.metrics.frames import build, rotated
 from tests.page_words import says
@@ -147,6 +148,11 @@ def test_a_click_on_a_bar_opens_the_verdicts_for_its_position():
     assert one["customdata"] == [{"judge": "a", "prompt": "p", "slot": k} for k in range(3)]
     several = [bars["customdata"] for bars in slot_histogram_figure(both)["data"]]
     assert several[2] == [{"judge": "a", "prompt": "p", "slot": 2}, {"judge": "b", "slot": 2}]
+
+
+def test_the_band_is_described_alike_beside_the_matrix_and_beside_the_tests():
+    for how in (EVENNESS_RULE, TESTS.how):
+        assert says(how, "middle 95 %") and "quantile" not in how
 
 
 def test_a_significant_test_is_named_also_inside_the_band():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -133,7 +135,7 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
 def test_a_steady_judge_alone_prefers_no_place(frame):
     steady = frame[frame["judge"] == "steady"]
     title, _ = position_preference_headline(bias_from_frame(steady), fit_option_models(steady))
-    assert title == ("No judge significantly prefers a position; consistency is 100\u202f%.")
+    assert says(title, "This judge does", "not significantly prefer", "100\u202f%.")
 
 
 def test_the_test_of_options_is_a_permutation_test(frame):
@@ -232,12 +234,19 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
     few = crossed[crossed["item"].isin(["q0", "q1"])]
     assert says(show_slot_and_label_shares(bias_from_frame(few)), "No preference", "10 points")
     some = slot_or_label_sentence(  # an interval without 50 %, but a smaller distance to it
-        Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"]
+        Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"], True, 1
     )
     assert says(some, "No", "10 points")
     known = Estimate(0.7, 0.6, 0.8)
-    assert slot_or_label_sentence(known, Estimate(None), ["A", "B"]) == ""
-    assert slot_or_label_sentence(Estimate(None), known, ["A", "B"]) == ""
+    # Not called a preference if the sign test on the flips, or a wider interval, does not show it.
+    even = Estimate(0.5, 0.4, 0.6, 50, 50)
+    rather = slot_or_label_sentence(known, even, ["A", "B"], False, 1)
+    assert says(rather, "Not adjusted", "position (first)") and "favours" not in rather
+    label = replace(known, n=50, items=50)
+    assert says(slot_or_label_sentence(even, label, ["A", "B"], False, 1), "favours", "label")
+    assert says(slot_or_label_sentence(even, label, ["A", "B"], True, 1000), "Not adjusted")
+    assert slot_or_label_sentence(known, Estimate(None), ["A", "B"], True, 1) == ""
+    assert slot_or_label_sentence(Estimate(None), known, ["A", "B"], True, 1) == ""
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
     assert show_slot_and_label_shares(bias_from_frame(plain)) is None
 

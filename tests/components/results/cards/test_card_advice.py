@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from components.results.bias.bias_matrix import bias_matrix_html
-from components.results.bias.computed import load_bias
+from components.results.bias.computed import bias_from_frame, load_bias
 from components.results.bias.option_tests import (
     adjusted_option_p_values,
     load_option_models_of_all_raters,
 )
-from components.results.bias.panels import default_kpis_html
+from components.results.bias.panels import default_kpis_html, flips_html
 from components.results.bias.sentences import bias_headline
 from components.results.cards.measure_table import card_measures
 from components.results.cards.point_card import PointCard
@@ -81,6 +81,38 @@ def test_advice_is_that_of_the_remedies():
         told = sentences_of(card)[2]
         assert told.text == advice.sentence
         assert told.rule == ("remedy" if advice.chosen else "no remedy")
+
+
+def scoring_judge(scores: tuple[int, int] | None) -> list[dict[str, object]]:
+    """Replies that score both answers to six items, in both orders, and pick none; x is better.
+    `scores`: those of x and of y; None for replies that cannot be read."""
+    status = "ok" if scores else "unreadable"
+    both = None if scores is None else (scores, scores[::-1])
+    return [
+        {**row, "scores": both and both[k], "status": status, "prompt": "creation-factuality"}
+        for item in range(6)
+        for k, row in enumerate(pair(f"q{item}", None, None, better="x"))
+    ]
+
+
+def test_a_prompt_that_only_scores_is_not_reported_as_unreadable():
+    (card,) = cards_of(build(scoring_judge((8, 5)))).values()
+    facts = card.facts
+    assert (facts["read"], facts["scored"], facts["sets"]) == (12, 12, None)
+    assert (facts["items"], facts["agreement"], facts["unreadable"]) == (6, 1.0, 0.0)
+    first, second, advice = sentences_of(card)
+    assert (first.rule, second.rule, advice.rule) == ("scores", "scores", "no remedy")
+    assert says(first.text, "picks none") and says(second.text, "**100")
+    notes = {line.record.key: line.estimate.note for line in card_measures(card)}
+    assert says(notes["consistency"], "picks no answer")
+    (silent,) = cards_of(build(scoring_judge(None))).values()
+    assert sentences_of(silent)[0].rule == "silent"
+    # Beside a prompt that picks answers, it has no line on flips; unread pairs still have one.
+    picks = [row for k in range(6) for row in pair(f"q{k}", 0, 0, prompt="choice")]
+    lost = [row for k in range(6) for row in pair(f"q{k}", None, 0, prompt="lost")]
+    shown = flips_html(bias_from_frame(build([*scoring_judge((8, 5)), *picks, *lost])))
+    assert "creation-factuality" not in shown
+    assert says(shown, "choice") and says(shown, "None of 6", "both orders")
 
 
 def repeating_judge(copy: float, items: int, seed: int) -> pd.DataFrame:

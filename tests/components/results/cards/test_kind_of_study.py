@@ -110,5 +110,10 @@ def test_a_card_says_what_its_replies_hold_besides_the_measured_ones(demo, study
         assert spent.replies - spent.twins == len(card.rows) and spent.repeats == repeats
         text = text_of(show_card(raters, rater))
         assert says(text, f"{len(card.rows):,} replies")
-        assert not repeats or says(text, f"{len(card.rows):,} replies", f"{repeats:,} repeat")
+        others, read = (
+            f"{len(card.rows_without_noise_repeats):,} others",
+            f"{card.facts['read']:,} with",
+        )
+        parts = (f"{repeats:,} repeat", others) if repeats else ()
+        assert says(text, f"{len(card.rows):,} replies", *parts, read)
         assert not spent.twins or says(text, f"{spent.replies:,}", f"{spent.twins:,} on twins")
