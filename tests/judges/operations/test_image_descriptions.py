@@ -166,6 +166,15 @@ def test_a_second_describing_asks_nothing_and_writes_the_same(tmp_path: Path, st
     assert (tmp_path / "new.jsonl").read_bytes() == text
 
 
+def test_a_replaced_picture_is_described_again(tmp_path: Path, store: Store) -> None:
+    with JudgeServer(behaviour=seen) as server:
+        of = study(tmp_path, server.base_url)
+        done(of, tmp_path, store)
+        (tmp_path / "images" / "1-0.png").write_bytes(PIXEL + b"other")
+        done(of, tmp_path, store)
+        assert server.bill.totals.calls == 2 + 1
+
+
 def test_what_fails_keeps_its_old_description_and_is_asked_again(
     tmp_path: Path, store: Store
 ) -> None:

@@ -417,6 +417,22 @@ def test_the_hash_of_a_plan_changes_with_study_data_and_prompts() -> None:
     assert plan_sha(plan()) == plan_sha(plan())
 
 
+def test_the_hash_of_a_plan_changes_with_an_image_that_a_judge_sees(tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+
+    def hashes(content: bytes) -> list[str]:
+        picture.write_bytes(content)
+        sights = [("images", True), ("images", False), ("context", True)]
+        return [
+            plan_sha(plan(pictured(2), tmp_path, judge_sees=sees, **judged_by(vision=vision)))
+            for sees, vision in sights
+        ]
+
+    old, new, again = hashes(PIXEL), hashes(PIXEL + b"other"), hashes(PIXEL)
+    assert old == again
+    assert [one == other for one, other in zip(old, new, strict=True)] == [False, True, True]
+
+
 def test_the_forecast_counts_asks_tokens_and_dollars() -> None:
     made = plan(noise_floor=1, judges=[{**JUDGE, "price": {"input": 2.0, "output": 8.0}}])
     told = forecast_plan(made)
