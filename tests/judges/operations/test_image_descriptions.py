@@ -200,6 +200,17 @@ def test_a_budget_holds_for_aspects_and_descriptions_together(tmp_path: Path, st
     assert told.failed and "budget reached" in told.reason
 
 
+def test_a_budget_holds_for_aspects_that_are_asked_for_later(tmp_path: Path, store: Store) -> None:
+    with JudgeServer(behaviour=seen) as server:
+        judges = [endpoint(server.base_url, "eye", vision=True, max_tokens=20)]
+        of = study(tmp_path, server.base_url, 8, judges=judges)
+        first = done(of, tmp_path, store, "creation-describe-query")
+        of = study(tmp_path, server.base_url, 12, judges=judges, budget_usd=first.dollars)
+        told = done(of, tmp_path, store, "creation-describe-query")
+        assert told.dollars == pytest.approx(float(server.bill.totals.dollars))
+    assert told.dollars == first.dollars and "budget reached" in told.reason
+
+
 def test_the_forecast_of_a_describing_counts_pictures(tmp_path: Path) -> None:
     of = study(tmp_path, "http://127.0.0.1:9/v1")
     plan = build_describe_plan(
