@@ -465,7 +465,12 @@ def test_judges_are_asked_side_by_side_so_the_slowest_decides() -> None:
     # 6 asks of 3 s each, 16 at once.
     one = forecast_plan(plan(judges=[JUDGE])).seconds
     assert one == pytest.approx(6 * 3 / 16)
-    assert forecast_plan(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == one
+    elsewhere = {**JUDGE, "name": "b", "base_url": "http://127.0.0.1:9001/v1"}
+    other_key = {**JUDGE, "name": "b", "api_key_env": "ANOTHER"}
+    for other in (elsewhere, other_key):
+        assert forecast_plan(plan(judges=[JUDGE, other])).seconds == one
+    # Two models at one endpoint share its 16 calls in flight.
+    assert forecast_plan(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == 2 * one
 
 
 def test_simulated_judges_are_computed_one_after_the_other() -> None:
