@@ -249,7 +249,7 @@ def check_judges(options: argparse.Namespace) -> int:
         read = result.read
         print(f"{result.judge} ({result.model or 'no reply'}), {result.seconds:.2f} s")
         print(f"  reply    {result.reply!r}")
-        verdict = read.detail if read.verdict is None else _describe_verdict(read.verdict)
+        verdict = read.detail or (_describe_verdict(read.verdict) if read.verdict else "")
         print(f"  reading  {read.status}, rule {read.rule}: {verdict}")
     return 0 if all(result.read.status == "ok" for result in results) else 1
 

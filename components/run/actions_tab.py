@@ -164,9 +164,10 @@ def try_typed_keys(store: Store, name: str, typed: TypedKeys) -> str:
         keys = typed_keys_of_judges(judges_to_call(plan.study), typed)
     except KeyRefused as error:
         return str(error)
-    for judge in plan.study.judges:
-        if judge.name in keys:
-            checked = check_judge(plan, judge, keys)
+    for judge in judges_to_call(plan.study):
+        if judge.name in keys:  # of the extraction judge, a judging call tests the key as well
+            alone = replace(plan, study=replace(plan.study, judges=(judge,)))
+            checked = check_judge(alone, judge, keys)
             if checked.read.status == "error":
                 return f"{judge.name}: {checked.read.detail}"
     return ""

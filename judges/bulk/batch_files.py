@@ -25,7 +25,7 @@ from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall, drop_parameter, known_refused_parameters
 from judges.money.costs import cost_of, price_of
-from judges.planning.plan import Plan, render_call
+from judges.planning.plan import Plan, render_call, render_call_to_send
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Usage
 from studies.errors import SourceError
 from studies.files.partial_files import replace_when_written
@@ -115,7 +115,7 @@ def _write_batch_files(
     names: set[str] = set()
     for judge in judges:
         asks = _iterate_pending_asks(store, plan, judge.name)
-        lines = (format_batch_line(render_call(plan, ask, items)) for ask in asks)
+        lines = (format_batch_line(render_call_to_send(plan, ask, items)) for ask in asks)
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
         numbered = (f"{base}-{number}" if number > 1 else base for number in itertools.count(1))
         name = next(one for one in numbered if one.casefold() not in names)

@@ -31,7 +31,7 @@ from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.money.costs import Ledger, price_of, require_prices_for_budget
-from judges.planning.plan import Plan, plan_includes, render_call
+from judges.planning.plan import Plan, plan_includes, render_call_to_send
 from judges.security.key_consents import Consents, key_destination_of, user_consents
 from studies import settings
 from studies.domain import Ask, JudgeSpec
@@ -76,7 +76,7 @@ class AskRounds:
         ):
             if changed and not plan_includes(self.plan, ask, self._items):
                 continue
-            call = render_call(self.plan, ask, self._items)
+            call = render_call_to_send(self.plan, ask, self._items)
             if len(found) == max_asks or ledger.reserve(call, price_of(call.judge)) is None:
                 break
             found.append((position, ask, call))

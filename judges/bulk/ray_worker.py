@@ -120,8 +120,7 @@ def build_call(job: RayJob, row: AskRow) -> JudgeCall:
     are needed to read a verdict, so item and answers stay empty."""
     ask = row.ask
     judge, prompt = job.judges[ask.judge], job.prompts[ask.prompt]
-    shown = tuple(name for name in ask.shown if name)
-    inputs = PromptInputs(Item(ask.item, "", {}), shown, (), ask.labels)
+    inputs = PromptInputs(Item(ask.item, "", {}), ask.shown, (), ask.labels)
     parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
     return JudgeCall(ask.key, judge, prompt, inputs, row.messages, parameters)
 

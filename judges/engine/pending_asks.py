@@ -16,7 +16,13 @@ from judges.engine.worker_pool import JudgeQueue
 from judges.models.interface import JudgeCall
 from judges.money.costs import price_of
 from judges.planning.forecast import estimate_tokens, min_cached_tokens, sort_asks_for_cache
-from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
+from judges.planning.plan import (
+    Plan,
+    load_stored_plan,
+    plan_includes,
+    render_call,
+    render_call_to_send,
+)
 from studies import domain, errors
 from studies.store.queries import plan_queries
 from studies.store.run_journal import RunJournal
@@ -239,7 +245,7 @@ class QueueBuilder:
             JudgeQueue(
                 judges[judge.name],
                 PendingAskPages(self.store, self.plan, judge.name, self.journal, self.plan_sha),
-                lambda ask: render_call(self.plan, ask, items),
+                lambda ask: render_call_to_send(self.plan, ask, items),
                 self._store_judgement,
             )
             for judge in self.plan.study.judges

@@ -116,8 +116,15 @@ class EndpointModel:
 
     @contextlib.asynccontextmanager
     async def _send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+        """Send a request; raise BadReply if the response is compressed in a way not requested."""
         response = await self._http.send(request, stream=True)
         try:
+            encoding = response.headers.get("Content-Encoding", "").strip().lower()
+            if encoding not in ACCEPTED_ENCODINGS:
+                raise failures.BadReply(
+                    f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
+                    "the address (base_url), or the proxy in front of the endpoint"
+                )
             yield response
         finally:
             await response.aclose()
@@ -226,13 +233,7 @@ async def _read_stream(
 
 async def _read_limited_body(response: httpx2.Response) -> bytes:
     """Read the decoded body; raise BadReply if it exceeds the size limit (its Content-Length header
-    is not trusted) or has a compression that was not requested."""
-    encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in ACCEPTED_ENCODINGS:
-        raise failures.BadReply(
-            f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
-            "the address (base_url), or the proxy in front of the endpoint"
-        )
+    is not trusted)."""
     content = bytearray()
     async for chunk in response.aiter_bytes():
         content += chunk

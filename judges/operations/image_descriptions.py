@@ -48,6 +48,7 @@ class DescribeResult:
     failed: Mapping[str, str]
     """Item -> reason why the item has no new description; an old description is kept."""
     dollars: float
+    """Dollars spent on these descriptions and their aspects, earlier runs included."""
     reason: str = ""
     """Reason why the run ended early; empty if it did not."""
 
@@ -81,9 +82,11 @@ def describe_images_to_file(
     own = engine is None
     engine = engine or Engine()
     try:
-        runs = _DescribeRuns(study, items, engine, store, keys or {}, settings, watch)
+        needs = "aspects" in describe_prompt.variables
+        prompts = [ASPECTS_PROMPT, describe_prompt.name] if needs else [describe_prompt.name]
+        runs = _DescribeRuns(study, items, prompts, engine, store, keys or {}, settings, watch)
         aspects: dict[str, str] = {}
-        if "aspects" in describe_prompt.variables:
+        if needs:
             reader = _find_judge(study, aspects_judge or judge)
             aspects = runs.run_and_collect_replies(
                 reader, load_prompt(ASPECTS_PROMPT, study.folder)
@@ -105,7 +108,7 @@ def describe_images_to_file(
         described=len(texts),
         without_images=sum(not item.images for item in items),
         failed=runs.failure_reasons(texts),
-        dollars=runs.spent,
+        dollars=runs.spent(),
         reason=runs.reason,
     )
 
@@ -147,21 +150,29 @@ class _DescribeRuns:
 
     study: Study
     items: list[Item]
+    prompts: list[str]
     engine: Engine
     store: Store
     keys: Mapping[str, str]
     settings: RunSettings | None
     watch: Callable[[Run], object]
     failures: dict[str, str] = field(default_factory=dict)
-    spent: float = 0.0
     reason: str = ""
+
+    def spent(self, besides: str = "") -> float:
+        """Return the dollars spent by this and earlier runs, except on the prompt `besides`."""
+        names = (f"{self.study.name}: {prompt}" for prompt in self.prompts if prompt != besides)
+        return sum(
+            study_spending(self.store, self.store.name_to_save_under(name)) for name in names
+        )
 
     def run_and_collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
         """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable
         reply are left out; `failure_reasons` returns the reasons."""
-        plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, self.spent)
+        spent = self.spent(besides=prompt.name)  # the run itself counts that on its prompt
+        plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, spent)
         if not plan.items:
             return {}
         plan = plan_for_current_visitor(plan, self.store)
@@ -171,7 +182,6 @@ class _DescribeRuns:
         self.watch(run)
         run.wait()
         self.reason = self.reason or run.reason
-        self.spent += study_spending(self.store, name)
         found = {}
         for judgement in self.store.judgements(name):
             if judgement.ask.prompt != prompt.name:

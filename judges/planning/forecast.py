@@ -1,7 +1,7 @@
 """Forecast of calls, tokens, dollars and seconds of a plan before any call is made; tokens that a
 provider's cache makes cheaper are counted, and asks are ordered to use this cache."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -140,19 +140,24 @@ def forecast_asks(
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
-    total = total_run_seconds(seconds, simulated_judges(study))
+    total = total_run_seconds(seconds, shared_limits(study))
     return Forecast(asks, noise, sent, received, dollars, total, cached)
 
 
-def simulated_judges(study: Study) -> frozenset[str]:
-    return frozenset(judge.name for judge in study.judges if judge.kind == "simulated")
+def shared_limits(study: Study) -> dict[str, str]:
+    """Return judge -> name of the limit on its calls in flight, which judges at the same endpoint
+    with the same API key share, as do all simulated and all embedded judges."""
+    return {one.name: f"{one.kind} {one.endpoint} {one.api_key_env}" for one in study.judges}
 
 
-def total_run_seconds(seconds: Mapping[str, float], simulated: Collection[str]) -> float:
+def total_run_seconds(seconds: Mapping[str, float], limits: Mapping[str, str]) -> float:
     """Return the seconds of a run from those of each judge. Judges are called in parallel, but the
-    calls of all simulated judges are computed one after the other in this process."""
-    computed = sum(value for name, value in seconds.items() if name in simulated)
-    return max((computed, *(value for name, value in seconds.items() if name not in simulated)))
+    times of those that share a limit (`shared_limits`) add up."""
+    totals: dict[str, float] = {}
+    for name, value in seconds.items():
+        limit = limits.get(name, name)
+        totals[limit] = totals.get(limit, 0.0) + value
+    return max(totals.values(), default=0.0)
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:

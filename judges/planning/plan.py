@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import judges.verdicts.verdict  # noqa: F401  registers the readers of replies
+from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.models.weights import locate_weights, sha256_of
 from judges.planning.plan_checks import check_plan, presentation_lister_for, skip_reason
 from judges.rendering.messages import (
     PromptInputs,
+    image_file_sha,
     list_arrangement_labels,
     render_prompt,
     replace_images_by_hash,
@@ -204,7 +206,22 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     prompts = {prompt.name for prompt in plan.prompts}
     if ask.item not in items or ask.judge not in judges or ask.prompt not in prompts:
         return False
+    return _is_request_of(plan, ask, render_call(plan, ask, items))
+
+
+def render_call_to_send(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
+    """Render the request of a stored ask to send it; PlanError if an image was replaced after the
+    study was saved, because the reply would be stored as one about the old image."""
     call = render_call(plan, ask, items)
+    if call.inputs.images and not _is_request_of(plan, ask, call):
+        raise PlanError(
+            f"an image of item {ask.item!r} has changed since the study was saved; save the study "
+            "again (Run on the Study tab, or python -m judges run with the study file)"
+        )
+    return call
+
+
+def _is_request_of(plan: Plan, ask: Ask, call: JudgeCall) -> bool:
     identity = identity_of(call.judge, plan.study.families)
     key = key_of(identity, call, ask.repeat, salt=_salt_of_judge(plan, call.judge))
     return is_key_of_call(ask.key, key)
@@ -250,12 +267,14 @@ def plan_for_current_visitor(plan: Plan, store: Store) -> Plan:
 
 def plan_sha(plan: Plan) -> str:
     """Return the hash of everything that determines a plan: the study, its items, their twins and
-    aspects, its prompts, the identities of its judges, recorded verdicts, and the version of the
-    planning rules."""
+    aspects, the images that judges see, its prompts, the identities of its judges, recorded
+    verdicts, and the version of the planning rules."""
+    shown = plan.items if any(_sees_images(plan, judge) for judge in plan.study.judges) else ()
     parts = [
         str(PLAN_VERSION),
         dump_study(replace(plan.study, preset="")),  # presets may change with a release
         *(repr(item) for item in plan.items),
+        *(image_file_sha(path, plan.images) for item in shown for path in item.images),
         *(prompt.sha for prompt in plan.prompts),
         *(repr(prompt.format) for prompt in plan.prompts),  # its closing instruction is sent too
         *(identity_of(judge) for judge in plan.study.judges),
@@ -336,6 +355,10 @@ def _plan_ask(
     return PlannedAsk(ask, request, replace(call, key=key))
 
 
+def _sees_images(plan: Plan, judge: JudgeSpec) -> bool:
+    return plan.study.judge_sees == "images" and judge.vision
+
+
 def _salt_of_judge(plan: Plan, judge: JudgeSpec) -> str:
     return plan.salt if judge.kind == "endpoint" else ""
 
@@ -379,13 +402,12 @@ def _render_request(
 ) -> JudgeCall:
     """Render a request, still without its key. `unrelated` is the item whose answer is shown as an
     unrelated one."""
-    shown = tuple(name for name in shown if name)  # a describe prompt shows no answer
     answers = tuple(
         unrelated_answer(item, unrelated) if name == UNRELATED and unrelated else item.answer(name)
         for name in shown
     )
-    sees = plan.study.judge_sees == "images" and judge.vision
-    images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
+    shown_images = item.images if _sees_images(plan, judge) else ()
+    images = tuple(image_url(path, plan.images) for path in shown_images)
     criteria, aspects = plan.study.criteria, plan.aspects.get(item.id, "")
     rubric = tuple(rubric_criteria(prompt, criteria).items())
     inputs = PromptInputs(item, shown, answers, labels, images, "", aspects, criteria, rubric)

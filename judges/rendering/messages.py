@@ -99,6 +99,19 @@ def _encode_image(path: str, folder: Path, state: tuple[int, ...]) -> str:
     return f"data:{kind};base64,{base64.b64encode(read_image(path, folder)).decode()}"
 
 
+def image_file_sha(path: str, folder: Path) -> str:
+    """Return the hash of the data URL of an image file; empty for an https or data URL. PlanError
+    if the image cannot be read. The result is cached like that of `image_url`."""
+    if path.startswith(("https://", "data:")):
+        return ""
+    return _hash_image_file(path, folder, _file_state(folder / path))
+
+
+@lru_cache(maxsize=1 << 16)
+def _hash_image_file(path: str, folder: Path, state: tuple[int, ...]) -> str:
+    return hashlib.sha256(image_url(path, folder).encode()).hexdigest()
+
+
 def replace_images_by_hash(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages with each image replaced by its hash, so that computing a key does not
     process megabytes of base64."""

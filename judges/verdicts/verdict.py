@@ -15,7 +15,13 @@ import judges.verdicts.readers  # noqa: F401  registers the readers
 from judges.verdicts import asides, point_readers
 from judges.verdicts.markers import READERS, MarkerMatch
 from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
-from judges.verdicts.verdict_formats import FORMATS, POINT_FORMATS, RUBRIC_FORMAT, find_format
+from judges.verdicts.verdict_formats import (
+    FORMATS,
+    POINT_FORMATS,
+    RUBRIC_FORMAT,
+    SCALE_FORMAT,
+    find_format,
+)
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.sources.building.recorded_verdict import VerdictReading
@@ -236,9 +242,12 @@ MIN_DETECTED_SHARE: Final = 0.8
 
 
 class RecordedReplyReader:
-    """The reader that data sources use for imported replies; it reads all verdict formats."""
+    """The reader that data sources use for imported replies. It reads all verdict formats except
+    those whose levels only a prompt states."""
 
-    format_names: Final = tuple(name for name in FORMATS if name != "none")
+    format_names: Final = tuple(
+        name for name in FORMATS if name not in ("none", SCALE_FORMAT, RUBRIC_FORMAT)
+    )
 
     def read(self, format: str, reply: str, options: int) -> VerdictReading:
         found = parse_verdict(format, reply, options)

@@ -16,7 +16,7 @@ AUTO_READ: Final = "auto"
 
 
 class VerdictReader(Protocol):
-    """Reader that extracts verdicts from recorded replies, in all known formats."""
+    """Reader that extracts verdicts from recorded replies, in several formats."""
 
     @property
     def format_names(self) -> Sequence[str]:
@@ -87,6 +87,6 @@ def _require_reader_for_format(format: str) -> VerdictReader:
     known = _registered[0].format_names
     if format not in (AUTO_READ, *known):
         raise StudyError(
-            f"data.read: {format!r} is not a verdict format; known: {AUTO_READ}, {', '.join(known)}"
+            f"data.read: replies are not read as {format!r}; known: {AUTO_READ}, {', '.join(known)}"
         )
     return _registered[0]

@@ -208,7 +208,8 @@ def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
 def ask_from_row(row: Sequence[Any]) -> Ask:
     """Convert a row with the columns PLAN_COLUMNS to an ask."""
     key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated = row
-    names, marks = tuple(shown.split(SEP)), tuple(labels.split(SEP))
+    # an ask to describe images shows no answer
+    names, marks = (tuple(text.split(SEP)) if shown else () for text in (shown, labels))
     asked = (key, item, judge, prompt, names, marks, repeat, bool(noise), unrelated)
     return Ask(*asked, orders=orders)
 

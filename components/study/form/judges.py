@@ -114,7 +114,7 @@ def test_result_html(check: JudgeCheck) -> Markup:
     """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
     end, read, verdict = run_progress.reply_ending(check.reply, 220), check.read, check.read.verdict
     text = f"{check.seconds:.1f} s"
-    text += f", parsed by the rule {read.rule}" if read.rule and verdict else ""
+    text += f", parsed by the rule {read.rule}" if read.rule and read.status == "ok" else ""
     text += ": " + (f"“{end}”" if end else read.detail or "no reply")
     if verdict is not None and verdict.label_probabilities:
         text += f" ({', '.join(f'{p:.2f}' for p in verdict.label_probabilities)})"

@@ -5,14 +5,14 @@ plan, from a sample of items spread evenly over the slice.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from components.html.format import DASH, NARROW_SPACE, count, dollars, duration, share, tokens
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
-from judges.planning.forecast import Forecast, forecast_asks, simulated_judges, total_run_seconds
+from judges.planning.forecast import Forecast, forecast_asks, shared_limits, total_run_seconds
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
@@ -42,8 +42,8 @@ class ForecastByJudge:
     sampled_asks: int = 0
     stored: int = 0
     """Number of calls with a stored reply, which are not made again."""
-    simulated: frozenset[str] = frozenset()
-    """Names of the simulated judges."""
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """Judge -> name of the limit on its calls in flight (`shared_limits`)."""
 
     @property
     def new_asks(self) -> int:
@@ -76,7 +76,7 @@ class ForecastByJudge:
         times = {
             name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
         }
-        return total_run_seconds(times, self.simulated) if times else None
+        return total_run_seconds(times, self.limits) if times else None
 
 
 # ------------------------------------------------------------------------------ the numbers
@@ -117,15 +117,15 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         judge.name: forecast_asks(replace(plan.study, judges=(judge,)), new[judge.name], store)
         for judge in plan.study.judges
     }
-    simulated = simulated_judges(plan.study)
+    limits = shared_limits(plan.study)
     if part is plan:
-        return ForecastByJudge(asks, noise, found, 0, len(answered), simulated)
+        return ForecastByJudge(asks, noise, found, 0, len(answered), limits)
     by = asks / max(1, len(planned))
     scaled = {name: _scale_forecast(one, by) for name, one in found.items()}
     stored = _count_stored_asks(plan, store, asks)
     if stored is None:
         stored = round(len(answered) * by)
-    return ForecastByJudge(asks, noise, scaled, len(planned), stored, simulated)
+    return ForecastByJudge(asks, noise, scaled, len(planned), stored, limits)
 
 
 def stored_plan_quote(store: Store, name: str) -> CostQuote:
@@ -251,8 +251,8 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
         for name, one in numbers.by_judge.items()
         if one.seconds is not None
     ]
-    others = set(numbers.by_judge) - numbers.simulated
-    side = (", in parallel" if others else ", one after the other") if len(parts) > 1 else ""
+    limits = {numbers.limits.get(name, name) for name in numbers.by_judge}
+    side = (", in parallel" if len(limits) > 1 else ", in turn") if len(parts) > 1 else ""
     amount, _, unit = duration(numbers.seconds).partition(" ")
     return Kpi("Time", f"about {amount}", unit, ", ".join(parts) + side)
 

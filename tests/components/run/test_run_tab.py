@@ -20,7 +20,7 @@ from components.layout.header import run_pill_html
 from components.results.view_drawing import study_headline
 from components.run import actions_tab
 from components.run import tab as run_tab
-from components.run.actions_tab import RunActions, show_buttons
+from components.run.actions_tab import RunActions, show_buttons, try_typed_keys
 from components.run.failed_replies import consistency_if_ties_text, show_failures
 from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures, LiveStudies
 from components.run.notices import raised_budget, show_notices
@@ -40,6 +40,7 @@ from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, QuoteCache
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
 from judges.planning.plan import Plan, save_plan
+from judges.security.key_consents import TypedKey
 from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import consistency, noise_floor
 from studies.domain import Estimate
@@ -607,6 +608,19 @@ def test_a_quote_is_computed_once_for_each_state_of_a_study(store, tmp_path, eng
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8)
     asked(store, engine, plan)
     assert quotes.quotes_for_run_and_retry("small")[0] == CostQuote(0, 0.0)
+
+
+def test_the_key_of_the_extraction_judge_is_tried_before_the_run(store, tmp_path, monkeypatch):
+    monkeypatch.delenv("UNSET_KEY", raising=False)
+    with JudgeServer() as server, JudgeServer(api_keys={"right-key-1234"}) as guarded:
+        reader = endpoint(guarded.base_url, "reader", model="reader", api_key_env="UNSET_KEY")
+        extraction = {"judge": reader}
+        study_plan(tmp_path, [endpoint(server.base_url)], store=store, extraction=extraction)
+        origin = guarded.base_url.removesuffix("/v1")
+        for key in ("wrong-key-1234", "right-key-1234"):
+            refused = try_typed_keys(store, "small", {"reader": TypedKey(key, origin)})
+            assert says(refused, "reader", "refused") if key.startswith("wrong") else not refused
+        assert (guarded.bill.totals.calls, server.bill.totals.calls) == (2, 0)
 
 
 def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(

@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from components.study.form import judges as judge_form
 from judges.__main__ import main
 from judges.engine.outcome import Extractor
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.operations.check_judge import _store_changed_judgements, reread_and_store_verdicts
+from judges.operations.check_judge import (
+    _store_changed_judgements,
+    check_judge,
+    reread_and_store_verdicts,
+)
 from studies.domain import RETRYABLE_STATUSES, Ask, Judgement
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals
@@ -244,6 +249,18 @@ def test_check_asks_each_judge_once_and_shows_what_came_back(tmp_path, capsys):
     out = capsys.readouterr().out
     assert says(out, "Overall, Response", "better")
     assert says(out, "reading", "exactly-one: picks", "1")
+
+
+def test_check_says_why_the_probabilities_give_no_verdict(tmp_path, capsys):
+    with JudgeServer(behaviour=lambda _: Reply("A", labels={"A": 0.1, "B": 0.2})) as server:
+        judges = [endpoint(server.base_url, read="probabilities")]
+        plan = study_plan(tmp_path, judges, prompts=["brief-letters"])
+        (tmp_path / "study.yaml").write_text(dump_study(plan.study))
+        assert main(["check", str(tmp_path / "study.yaml")]) == 1
+        check = check_judge(plan, plan.study.judges[0])
+    assert check.read.status == "unreadable" and check.read.verdict is not None
+    assert check.read.detail and f"probabilities: {check.read.detail}" in capsys.readouterr().out
+    assert not says(judge_form.test_result_html(check), "parsed", "rule")
 
 
 def test_a_study_without_a_name_or_file_is_asked_for(tmp_path, capsys):

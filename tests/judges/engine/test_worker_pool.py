@@ -16,9 +16,10 @@ from judges.money.costs import Ledger
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.domain import Judgement
 from studies.spec.study import study_from_mapping
-from studies.store.store import Store
+from studies.store.store import PlanChange, Store
 from tests.judge_server import JudgeServer
-from tests.judges.small_studies import endpoint, engine, run_through, start_small, study_plan
+from tests.judges.small_studies import QUICK, endpoint, engine, run_through, start_small, study_plan
+from tests.page_words import says
 from tests.waiting import until
 
 PIXEL = bytes.fromhex(
@@ -74,7 +75,9 @@ def test_a_fault_of_ours_ends_the_run_after_what_was_in_flight_is_stored(where, 
     assert settled.count("ok") == calls - (where == "settle")
 
 
-def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path, store):
+@pytest.mark.parametrize("replaced", [False, True])
+def test_an_image_gone_or_replaced_stops_the_judge_that_sees_alone(tmp_path, store, replaced):
+    """A reply on another image than the one of the plan must not be kept under its key."""
     (tmp_path / "p.png").write_bytes(PIXEL)
     item = {
         "id": "q", "instruction": "?", "images": ["p.png"], "responses": {"x": "1", "y": "2"},
@@ -90,11 +93,18 @@ def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path, 
         plan = make_plan(study_from_mapping(values, folder=tmp_path))
         save_plan(plan, store)
         (tmp_path / "p.png").unlink()
-        run = run_through(plan, store)
-    assert run.state == "failed"
-    assert run.reason.startswith("sees: ")
-    assert "p.png" in run.reason
-    assert [j.ask.judge for j in store.judgements("small")] == ["not"]
+        if replaced:
+            (tmp_path / "p.png").write_bytes(PIXEL + b"other")
+        with engine() as made:
+            run = made.start(plan, store, settings=QUICK)
+            assert run.wait(60)
+        assert run.state == "failed"
+        assert run.reason.startswith("sees: ")
+        assert says(run.reason, "image", "changed") if replaced else "p.png" in run.reason
+        assert [j.ask.judge for j in store.judgements("small")] == ["not"]
+        if replaced:
+            assert save_plan(plan, store) == PlanChange(1, 1, 1)
+            assert run_through(plan, store).state == "done"
 
 
 class Moody(Store):

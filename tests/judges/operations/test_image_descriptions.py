@@ -166,6 +166,15 @@ def test_a_second_describing_asks_nothing_and_writes_the_same(tmp_path: Path, st
     assert (tmp_path / "new.jsonl").read_bytes() == text
 
 
+def test_a_replaced_picture_is_described_again(tmp_path: Path, store: Store) -> None:
+    with JudgeServer(behaviour=seen) as server:
+        of = study(tmp_path, server.base_url)
+        done(of, tmp_path, store)
+        (tmp_path / "images" / "1-0.png").write_bytes(PIXEL + b"other")
+        done(of, tmp_path, store)
+        assert server.bill.totals.calls == 2 + 1
+
+
 def test_what_fails_keeps_its_old_description_and_is_asked_again(
     tmp_path: Path, store: Store
 ) -> None:
@@ -189,6 +198,17 @@ def test_a_budget_holds_for_aspects_and_descriptions_together(tmp_path: Path, st
         spent = float(server.bill.totals.dollars)
     assert spent <= 0.004 and told.dollars == pytest.approx(spent)
     assert told.failed and "budget reached" in told.reason
+
+
+def test_a_budget_holds_for_aspects_that_are_asked_for_later(tmp_path: Path, store: Store) -> None:
+    with JudgeServer(behaviour=seen) as server:
+        judges = [endpoint(server.base_url, "eye", vision=True, max_tokens=20)]
+        of = study(tmp_path, server.base_url, 8, judges=judges)
+        first = done(of, tmp_path, store, "creation-describe-query")
+        of = study(tmp_path, server.base_url, 12, judges=judges, budget_usd=first.dollars)
+        told = done(of, tmp_path, store, "creation-describe-query")
+        assert told.dollars == pytest.approx(float(server.bill.totals.dollars))
+    assert told.dollars == first.dollars and "budget reached" in told.reason
 
 
 def test_the_forecast_of_a_describing_counts_pictures(tmp_path: Path) -> None:

@@ -54,11 +54,11 @@ def test_the_seconds_of_one_call(judge, rate, seconds):
     assert _estimate_seconds(judge, 850, 4, rate) == pytest.approx(seconds)
 
 
-def test_judges_run_side_by_side_and_simulated_ones_one_after_the_other():
-    assert total_run_seconds({"a": 5.0, "b": 7.0}, ()) == 7.0
-    assert total_run_seconds({"a": 5.0, "b": 7.0}, {"a", "b"}) == 12.0
-    assert total_run_seconds({"a": 5.0, "b": 7.0, "c": 9.0}, {"a"}) == 9.0
-    assert total_run_seconds({}, ()) == 0
+def test_judges_run_side_by_side_and_those_of_one_limit_in_turn():
+    assert total_run_seconds({"a": 5.0, "b": 7.0}, {}) == 7.0
+    assert total_run_seconds({"a": 5.0, "b": 7.0}, {"a": "one", "b": "one"}) == 12.0
+    assert total_run_seconds({"a": 5.0, "b": 7.0, "c": 9.0}, {"a": "one", "c": "two"}) == 9.0
+    assert total_run_seconds({}, {}) == 0
 
 
 def test_the_common_start_of_two_texts():

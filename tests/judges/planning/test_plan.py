@@ -417,6 +417,22 @@ def test_the_hash_of_a_plan_changes_with_study_data_and_prompts() -> None:
     assert plan_sha(plan()) == plan_sha(plan())
 
 
+def test_the_hash_of_a_plan_changes_with_an_image_that_a_judge_sees(tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+
+    def hashes(content: bytes) -> list[str]:
+        picture.write_bytes(content)
+        sights = [("images", True), ("images", False), ("context", True)]
+        return [
+            plan_sha(plan(pictured(2), tmp_path, judge_sees=sees, **judged_by(vision=vision)))
+            for sees, vision in sights
+        ]
+
+    old, new, again = hashes(PIXEL), hashes(PIXEL + b"other"), hashes(PIXEL)
+    assert old == again
+    assert [one == other for one, other in zip(old, new, strict=True)] == [False, True, True]
+
+
 def test_the_forecast_counts_asks_tokens_and_dollars() -> None:
     made = plan(noise_floor=1, judges=[{**JUDGE, "price": {"input": 2.0, "output": 8.0}}])
     told = forecast_plan(made)
@@ -449,7 +465,12 @@ def test_judges_are_asked_side_by_side_so_the_slowest_decides() -> None:
     # 6 asks of 3 s each, 16 at once.
     one = forecast_plan(plan(judges=[JUDGE])).seconds
     assert one == pytest.approx(6 * 3 / 16)
-    assert forecast_plan(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == one
+    elsewhere = {**JUDGE, "name": "b", "base_url": "http://127.0.0.1:9001/v1"}
+    other_key = {**JUDGE, "name": "b", "api_key_env": "ANOTHER"}
+    for other in (elsewhere, other_key):
+        assert forecast_plan(plan(judges=[JUDGE, other])).seconds == one
+    # Two models at one endpoint share its 16 calls in flight.
+    assert forecast_plan(plan(judges=[JUDGE, {**JUDGE, "name": "b"}])).seconds == 2 * one
 
 
 def test_simulated_judges_are_computed_one_after_the_other() -> None:

@@ -444,6 +444,16 @@ def test_a_reply_that_unpacks_to_more_than_any_verdict_is_not_read_to_its_end(
             assert why in str(told.value)
 
 
+@pytest.mark.parametrize("encoding", ["br", "zstd"])
+def test_a_stream_in_a_compression_not_requested_is_not_read(encoding, judge):
+    judge.body = b'data: {"choices": [{"delta": {"content": "A"}, "finish_reason": "stop"}]}\n\n'
+    judge.headers = {"Content-Encoding": encoding, "Content-Type": "text/event-stream"}
+    for mode, host, rules in ((PUBLIC, NAME, at(judge)), (OWN, "127.0.0.1", LOCAL_RULES)):
+        refused = pytest.raises(BadReply, match="compressed as")
+        with attempt(SSRF, mode, f"a stream compressed as {encoding}"), refused:
+            ask(f"https://{host}:{judge.port}/v1", rules)
+
+
 # ---- one mechanism for all who ask ---------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
 from studies.store.store import Store
+from tests.page_words import pattern
 
 MAPPING = {"q": "instruction", "one": "first", "two": "second", "said": "reply"}
 REPLIES = ("Both fine. [[A]]", "Hm. [[B]]", "Equal. [[C]]", "I cannot decide.", "[[A]]")
@@ -111,11 +112,26 @@ def test_few_readable_replies_are_not_a_format(tmp_path: Path) -> None:
 
 def test_unknown_formats_and_files_without_replies_are_refused(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "r.jsonl", reply_rows())
-    with pytest.raises(StudyError, match=r"data.read: 'mtbench' is not a verdict format; known"):
+    with pytest.raises(StudyError, match=pattern("data.read", "'mtbench'", "known")):
         load(path, mapping=MAPPING, read="mtbench")
     rows = [{"model_a": "x", "model_b": "y", "winner": "model_a"}]
     with pytest.raises(SourceError, match=r"the file contains no judge's replies"):
         load(write_rows(tmp_path / "b.jsonl", rows), read="mt-bench")
+
+
+@pytest.mark.parametrize("format", RecordedReplyReader.format_names)
+def test_every_offered_format_reads_a_reply(format: str) -> None:
+    """The levels of a scale or rubric are stated by a prompt, which a file does not have."""
+    scores = "Response A Visual Factuality Score: 7/10\nResponse B Visual Factuality Score: 2/10"
+    replies = {
+        "overall-response": "Overall, Response A is better.", "final-answer": "Final Answer: A",
+        "selection-option": "Selection: Option 1", "five-level": "Final Verdict is: [[A>B]]",
+        "arena-hard": "[[A>B]]", "factuality": scores, "mt-bench": "[[A]]", "label": "A",
+        "rating": "Rating: [[7]]", "rating-pair": "[[7, 4]]", "json-winner": '{"winner": "A"}',
+        "result-n": "[RESULT] 4", "grade-letter": "GRADE: C", "pass-fail": "Verdict: PASS",
+        "score-scale": "Score: 4", "rubric": "Clarity: 4",
+    }  # fmt: skip
+    assert RecordedReplyReader().read(format, replies[format], 2).verdict
 
 
 def test_replies_whose_labels_are_not_recorded_are_refused(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_the_time_of_several_judges_is_said_to_be_parallel_or_not() -> None:
     assert note.startswith("a 30 s") and says(note, "b 1 min") and "parallel" in note
     one = cost_preview._time_kpi(numbers(a=(0.0, 30.0), b=(0.0, None)))
     assert one.note == "a 30 s"
-    simulated = ForecastByJudge(10, 0, both.by_judge, simulated=frozenset({"a", "b"}))
+    simulated = ForecastByJudge(10, 0, both.by_judge, limits={"a": "simulated", "b": "simulated"})
     said = cost_preview._time_kpi(simulated).note
     assert "parallel" not in said and said.startswith("a 30 s") and says(said, "b 1 min")
 
