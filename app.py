@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import shutil
 import signal
@@ -86,14 +87,15 @@ def build_parser() -> argparse.ArgumentParser:
 def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store, bool]:
     """Open the store; return it, and whether the page is read-only.
 
-    A frozen store in `app_folder` (that of a read-only page) is opened as a temporary copy.
-    Otherwise the store at `path` (None: the default path) is opened, and the demo studies are
-    added. If no store is at `path` yet, it is made from the snapshot on the Hub, if snapshots are
-    configured, else from the seed store of a published Space in `app_folder`. StoreUnusable if the
-    store may not be written.
+    A frozen store in `app_folder` (that of a read-only page) is opened as a copy, which is deleted
+    when Python ends. Otherwise the store at `path` (None: the default path) is opened, and the demo
+    studies are added. If no store is at `path` yet, it is made from the snapshot on the Hub, if
+    snapshots are configured, else from the seed store of a published Space in `app_folder`.
+    StoreUnusable if the store may not be written.
     """
     if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
+        atexit.register(shutil.rmtree, copy.parent, ignore_errors=True)
         shutil.copyfile(app_folder / FROZEN_STORE, copy)
         return read_only_store.ReadOnlyStore(copy), True
     target = path or default_store_path()
@@ -193,6 +195,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen, access = build_parser().parse_args(arguments), current_access()
     if not 0 <= chosen.port <= 65_535:
         build_parser().error(f"--port is {chosen.port}, not {PORT.expected}")
+    if chosen.mcp and find_spec("mcp") is None:
+        return _report_error("--mcp needs more packages: pip install -r requirements/mcp.txt")
     limit_heap_retention()
     key_store.install_redaction(lossy=True)  # an error must reach the page, log or not
     if not port_is_free(chosen.host, chosen.port):
@@ -220,8 +224,6 @@ def main(arguments: list[str] | None = None) -> int:
         **protective_launch_arguments(access),
     }
     if chosen.mcp:
-        if find_spec("mcp") is None:
-            return _report_error("--mcp needs more packages: pip install -r requirements/mcp.txt")
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:

@@ -73,11 +73,12 @@ class FilteredStudy:
         No other filter applies, since the intervals are adjusted for all judges and prompts
         together."""
         chosen = Filter(category=self.filter.category)
-        twins = self.store.frame(self.name, "only")
-        return self.memoise(
-            ("twin effects", chosen),
-            lambda: twin_effects(chosen.apply(twins), chosen.apply(self.whole_frame_by_person)),
-        )
+
+        def compute() -> list[TwinEffect]:
+            twins = chosen.apply(self.store.frame(self.name, "only"))
+            return twin_effects(twins, chosen.apply(self.whole_frame_by_person))
+
+        return self.memoise(("twin effects", chosen), compute)
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:

@@ -93,7 +93,8 @@ def _view_version(store: Store, name: str) -> Hashable:
         verification_stamp(store.read_connection, name),
     )
     saved = prompts_folder(store.folder / "store").glob("*.yaml")  # an adopted prompt is a new file
-    return store.version(name), context, tuple(sorted(path.name for path in saved))
+    failed = [run.id for run in store.runs(name)[:1] if run.state == "failed"]
+    return store.version(name), context, tuple(sorted(path.name for path in saved)), *failed
 
 
 def render_view_uncached(

@@ -229,15 +229,14 @@ def _parse_judge_index(index: Any, judges: Sequence[Any]) -> int:
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
     """The block `extraction` of the study file after the field `key` of its judge was set to `raw`;
     None if the block is to be removed. With the key "judge", `raw` chooses the judge: its name,
-    "@own" for a judge of its own, or "" for none."""
+    "@own" for a judge of its own, or "" for none. ValueError for another key if the study has no
+    extraction judge of its own."""
     entry = study.value_in_file(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:
-        return (
-            {own: judge_entries.edit_judge(dict(entry), key, raw)}
-            if isinstance(entry, dict)
-            else None
-        )
+        if not isinstance(entry, dict):
+            raise ValueError("this extraction judge is no longer in the study; reload the page")
+        return {own: judge_entries.edit_judge(dict(entry), key, raw)}
     if raw == "@own":
         return {own: judge_entries.new_judge("endpoint", study.judges, "extractor")}
     return {own: str(raw)} if raw else None

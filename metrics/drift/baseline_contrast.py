@@ -35,7 +35,8 @@ the distribution of their sums can be computed exactly."""
 
 
 def baseline_p_value(counts: Sequence[ScoreCounts], baseline: Sequence[int]) -> float:
-    """Return the p-value of "the baseline night does not differ from the later nights".
+    """Return the p-value of "the baseline night does not differ from the later nights", one-sided:
+    small if the scores were higher on the baseline night.
 
     It is the probability that the sum of the items' weights is at least as large as observed if,
     for each item, a night drawn at random is taken as the baseline. `counts[i]` is score -> number

@@ -2,8 +2,8 @@
 
 Without a change, the nights of an item are exchangeable: given all outcomes of an item so far,
 tonight's outcome is equally likely to be any of them. So the sum over items has a known
-distribution, without an estimated variance, and each item is compared only with itself. With one
-earlier night this is McNemar's exact test.
+distribution, without an estimated variance, and each item is compared only with itself. The test is
+one-sided: it finds drops only. With one earlier night it is McNemar's exact test, one-sided.
 """
 
 import math

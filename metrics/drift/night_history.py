@@ -4,7 +4,7 @@ runs of a study) by item, and the evidence for a change so far."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class NightComparison:
     """Mean score of the same items on the earlier nights; None if there are no such items."""
     difference: Estimate
     p: float
+    """One-sided p-value: small if tonight's scores are lower than on the earlier nights."""
     evidence: ChangeEvidence
     strength: float
     """Evidence for a change. Of series without a change, at most a share α ever reaches 1/α."""
@@ -42,20 +43,17 @@ class StreamHistory:
     bags: OutcomeCounts = field(default_factory=dict)
     evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
     single: Mapping[str, str] = field(default_factory=dict)
-    """Outcomes of the baseline night by item; empty if the baseline has several nights."""
-
-    @property
-    def baseline_nights(self) -> int:
-        """Number of nights in the baseline: nights that were saved as good and not tested."""
-        return max((sum(bag.values()) for bag in self.bags.values()), default=0) - (
-            self.evidence.nights
-        )
+    """Outcomes of the baseline night by item; empty if the baseline had several nights when the
+    first night was tested."""
+    baseline_nights: int = 0
+    """Number of nights in the baseline: nights that were saved as good and not tested."""
 
     def with_baseline_night(self, tonight: Mapping[str, str]) -> StreamHistory:
         """Return the history with one more baseline night, which is not tested for a change;
         `tonight` is item -> outcome."""
         single = self.single if self.evidence.nights else {} if self.bags else tonight
-        return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
+        bags, nights = _add_night(self.bags, tonight), self.baseline_nights + 1
+        return replace(self, bags=bags, single=single, baseline_nights=nights)
 
     def compare_night(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
         """Compare a night (`tonight`: item -> outcome) with the earlier nights; return the
@@ -77,7 +75,7 @@ class StreamHistory:
             evidence,
             strength,
         )
-        return shown, StreamHistory(self.kind, bags, evidence, self.single)
+        return shown, replace(self, bags=bags, evidence=evidence)
 
     def _strength_of_evidence(self, outcomes: OutcomeCounts, evidence: ChangeEvidence) -> float:
         """Return the evidence for a change. If the baseline is a single night, this is the stronger
@@ -103,6 +101,7 @@ class StreamHistory:
         return {
             "kind": self.kind,
             "nights": self.evidence.nights,
+            "baseline": self.baseline_nights,
             "evidence": list(self.evidence.started),
             "items": self.bags,
             "single": dict(self.single),
@@ -116,12 +115,16 @@ class StreamHistory:
             for item, bag in data["items"].items()
         }
         single = {str(item): str(outcome) for item, outcome in data.get("single", {}).items()}
+        longest = max((sum(bag.values()) for bag in bags.values()), default=0)
+        saved = int(
+            data.get("baseline", max(0, longest - evidence.nights))
+        )  # files of older versions
         if data["kind"] == "agreement":  # files of older versions name nights without a verdict
             bags = {item: {o: n for o, n in bag.items() if has_verdicts(o)}
                     for item, bag in bags.items()}  # fmt: skip
             bags = {item: bag for item, bag in bags.items() if bag}
             single = {item: outcome for item, outcome in single.items() if has_verdicts(outcome)}
-        return StreamHistory(data["kind"], bags, evidence, single)
+        return StreamHistory(data["kind"], bags, evidence, single, saved)
 
 
 def _add_night(counts: OutcomeCounts, tonight: Mapping[str, str]) -> OutcomeCounts:

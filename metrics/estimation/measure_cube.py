@@ -100,6 +100,7 @@ class MeasureCube:
         self.cells: list[CellKey] = evidence.cells if len(frame) else []
         self._single: Mask = self._flags.one_order_cells
         self._orderless: Mask = self._flags.unknown_order_cells
+        self._ordered: Mask = self._flags.known_order_cells
         self._estimate_cache: dict[tuple[str, tuple[str, ...]], dict[CellKey, Estimate]] = {}
         if self._flags is not evidence:
             del self._flags.picks  # frees memory: the flags are computed
@@ -197,13 +198,12 @@ class MeasureCube:
         )
 
     def _groups_without_recorded_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups of cells in which no cell records the shown order; `code` is the group
-        of each cell."""
-        inside = code >= 0
-        orderless = self._orderless[: len(code)][inside]
-        lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))
-        whole = np.bincount(code[inside], minlength=max(groups, 1))
-        return np.asarray((lacking > 0) & (lacking == whole), np.bool_)
+        """Mask of the groups of cells that have verdicts, none of which records the answer shown
+        first; `code` is the group of each cell (−1: none)."""
+        found = np.zeros(max(groups, 1), bool)
+        for flags, lacks in ((self._orderless, True), (self._ordered, False)):
+            found[code[(code >= 0) & flags[: len(code)]]] = lacks
+        return found
 
     def _one_order_groups(self, code: Ints, groups: int) -> Mask:
         """Mask of the groups of cells in which all cells were judged in one order only; `code` is

@@ -98,12 +98,15 @@ class GroupedFrame:
         return np.asarray((several == 0) & ~self.unknown_order_cells, np.bool_)
 
     @cached_property
+    def known_order_cells(self) -> Mask:
+        """Mask of the cells with a verdict that records the answer shown first."""
+        return np.asarray(self._count_picks(self.picks["orders"] > 0) > 0, np.bool_)
+
+    @cached_property
     def unknown_order_cells(self) -> Mask:
         """Mask of the cells that have verdicts, none of which records the answer shown first."""
-        known = self._count_picks(self.picks["orders"] > 0)
-        return np.asarray(
-            (self._count_picks(self.picks["orders"] == 0) > 0) & (known == 0), np.bool_
-        )
+        unknown = self._count_picks(self.picks["orders"] == 0) > 0
+        return np.asarray(unknown & ~self.known_order_cells, np.bool_)
 
     def _count_picks(self, mask: pd.Series) -> Ints:
         """Count the picks of each cell for which the mask is true."""

@@ -157,8 +157,8 @@ def estimates_by_field(record: Any) -> dict[str, Estimate]:
 
 def pass_fail_sentence(result: PassFailResult) -> str:
     """Return a sentence: shares of good and bad answers that pass, true pass rate (if known) and
-    observed pass rate; without labels the observed rate only; "No usable verdicts." if there are
-    none."""
+    observed pass rate; only the observed one if no usable verdict is on a labelled answer; "No
+    usable verdicts." if there are none."""
     rates, true = result.rates, result.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
@@ -166,7 +166,7 @@ def pass_fail_sentence(result: PassFailResult) -> str:
     errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
     if not errors:
         passed = _format_percent_interval(observed)
-        return f"The judge passes {passed} of the answers; none has a label."
+        return f"The judge passes {passed} of the answers; no verdict has a label."
     corrected = (
         f"true pass rate {_format_percent_interval(true)}, " if true.value is not None else ""
     )
@@ -175,8 +175,8 @@ def pass_fail_sentence(result: PassFailResult) -> str:
 
 def format_pass_shares(sensitivity: float | None, specificity: float | None) -> str:
     """Return a sentence without full stop: the shares of good and of bad answers that the judge
-    passes. If one share is unknown, the sentence states that no answer has this label; empty if
-    both shares are unknown."""
+    passes. If one share is unknown, the sentence states that no usable verdict is on an answer with
+    this label; empty if both shares are unknown."""
     if sensitivity is not None and specificity is not None:
         bad = _format_percent(1 - specificity)
         return (
@@ -184,10 +184,10 @@ def format_pass_shares(sensitivity: float | None, specificity: float | None) -> 
         )
     if sensitivity is not None:
         good = _format_percent(sensitivity)
-        return f"The judge passes {good} of good answers, and no answer is labelled bad"
+        return f"The judge passes {good} of good answers, and no verdict is on a bad one"
     if specificity is not None:
         bad = _format_percent(1 - specificity)
-        return f"The judge passes {bad} of bad answers, and no answer is labelled good"
+        return f"The judge passes {bad} of bad answers, and no verdict is on a good one"
     return ""
 
 

@@ -35,10 +35,10 @@ PERMUTATION_SEED: Final = 5
 MAX_PERMUTED: Final = 2_000
 """Number of answers above which an F test replaces the permutation test; the p-values of the two
 are then nearly equal."""
-NO_GOOD_NOTE: Final = "no answer has the label pass"
-NO_BAD_NOTE: Final = "no answer has the label fail"
+NO_GOOD_NOTE: Final = "no verdict is on an answer labelled good"
+NO_BAD_NOTE: Final = "no verdict is on an answer labelled bad"
 NO_LABEL_NOTE: Final = "no verdict has a label"
-NO_SIDE_NOTE: Final = "needs answers labelled good and answers labelled bad"
+NO_SIDE_NOTE: Final = "needs verdicts on answers labelled good and on answers labelled bad"
 
 
 @dataclass(frozen=True, slots=True)

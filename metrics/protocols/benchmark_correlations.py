@@ -96,7 +96,9 @@ def add_study_scores(
     study: Mapping[str, Estimate], benchmarks: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
     """Return the benchmarks `benchmarks`, preceded by the study's numbers (ratings, rewards or win
-    rates) as a benchmark `name`."""
+    rates) as a benchmark `name`, with stars added if another benchmark has this name."""
+    while name in benchmarks:
+        name += "*"
     own = {model: got.value for model, got in study.items() if got.value is not None}
     return {name: own, **{other: dict(scores) for other, scores in benchmarks.items()}}
 

@@ -77,9 +77,13 @@ class BattlesByItem:
 
 
 def group_by_item(data: Battles) -> BattlesByItem:
+    """Group the codes of the battles by item; ValueError if an outcome is neither 0, ½ nor 1."""
     models = len(data.names)
-    code = ((data.first * models + data.second) * 3).astype(np.int32)
-    code += (2 * data.outcome).astype(np.int32)
+    doubled = 2 * data.outcome
+    result = doubled.astype(np.int32)
+    if (result != doubled).any():
+        raise ValueError("Elo counts a battle as win, tie or loss, not as a probability")
+    code = ((data.first * models + data.second) * 3).astype(np.int32) + result
     item = data.item
     if (data.weight != 1).any():
         plan = rows_in_plan_order(data)

@@ -105,7 +105,8 @@ def compute_elo(
     The range comes from `orders` shuffles of the items, the interval from `rounds` bootstrap
     samples of them; below two items there is neither. Battles of one item keep their order. The
     curve has up to `points` points after its start. `weighting` is that of `extract_battles`, and
-    has no effect on battles that are already extracted.
+    has no effect on battles that are already extracted. ValueError for battles whose outcomes are
+    probabilities.
     """
     chosen = settings or EloSettings()
     data = frame if isinstance(frame, Battles) else extract_battles(frame, weighting=weighting)

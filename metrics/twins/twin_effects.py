@@ -86,7 +86,7 @@ class TwinEffect:
     finding: str = NOT_SHOWN
     further: Json = field(default_factory=dict)
     """Of a substitution: flips beyond the floor, change of accuracy, and numbers of verdicts that
-    became right or wrong."""
+    changed from wrong to right and from right to wrong; a tie is neither."""
 
     @property
     def floor_family(self) -> str:
@@ -299,8 +299,8 @@ class _TwinVerdictsOfRater:
             sides = (known, "right"), (known, "right_before")
             found["accuracy_change"] = self._paired_difference(family, *sides, accuracy)
             gap = known["right"] - known["right_before"]
-            found |= {"wrong_to_right": int((gap > 0).sum())}
-            found |= {"right_to_wrong": int((gap < 0).sum())}
+            found |= {"wrong_to_right": int((gap == 1).sum())}
+            found |= {"right_to_wrong": int((gap == -1).sum())}
         return found
 
 

@@ -241,8 +241,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         from studies.frames.twin_rows import filter_rows_by_twins
 
         name = study or self._only_study_name()
-        spec = self.study(name)
         version, facts = self.version(name), tuple(REPLY_FACTS)
+        spec = self.study(name)  # read after the version, so never older
         frame = self.memoised(
             name, ("frame", facts), lambda: self._load_frame(name, spec, version), version
         )

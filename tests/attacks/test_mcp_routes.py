@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from components.server.limits.request_limits import RequestLimits
 from components.server.limits.temp_files import TempFileQuota
 from tests.attacks.attack_list import MODES, OWN, PUBLIC
 from tests.attacks.attack_log import Mode, attempt, in_mode
-from tests.local_app import LocalApp
+from tests.local_app import LocalApp, app_main
 from tests.page_words import says
+from tests.waiting import free_port
 
 FETCHED = "files fetched for a visitor"
 CALL = {
@@ -50,6 +52,17 @@ def test_no_mcp_is_served_unless_asked_for_and_no_tool_fetches_a_file(
             call_tools(app, mode)
         finally:
             app.close()
+
+
+def test_without_its_package_mcp_is_refused_before_a_store_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    threads = threading.active_count()
+    with app_main() as main:
+        monkeypatch.setattr("app.find_spec", lambda _: None)
+        code = main(["--mcp", "--port", str(free_port()), "--store", str(tmp_path / "new.db")])
+    assert code == 2 and says(capsys.readouterr().err, "mcp", "pip install")
+    assert not list(tmp_path.iterdir()) and threading.active_count() == threads
 
 
 def send(port: int, method: str, path: str) -> int:

@@ -262,8 +262,11 @@ def test_the_command_runs_a_study_file_and_reports_a_changed_model(
     assert command(["gate", str(study), *against, "--drop", "40", *tonight]) == 0
     assert "Model version changed" in capsys.readouterr().out
     tonight = ["--store", str(tmp_path / "fourth.db")]
-    options = [*against, "--drop", "40", "--same-version", *tonight]
+    options = [*against, "--drop", "40", "--same-version", *tonight, *outputs]
     assert command(["gate", str(study), *options]) == 1
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    (failure,) = suite.findall("testcase/failure")
+    assert suite.attrib["failures"] == "1" and "simulated-2025-01-01" in failure.attrib["message"]
 
 
 @pytest.mark.parametrize("version", [0, 99, None, "1"])

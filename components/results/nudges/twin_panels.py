@@ -210,9 +210,9 @@ def _format_effect(estimate: Estimate, signed: bool = True) -> str:
 def render_style_weights(filtered: FilteredStudy) -> Content | None:
     """Render each judge's weights of style features. With several judges, the weights of length
     come first and those of the other features are folded. None if no weights can be fitted."""
-    styles = style_counts_of_study(filtered.store, filtered.name)
     found = filtered.memoise(
-        ("style", filtered.filter), lambda: style_section(filtered.frame, styles)
+        ("style", filtered.filter),
+        lambda: style_section(filtered.frame, style_counts_of_study(filtered.store, filtered.name)),
     )
     rows = []
     for judge, part in found.items():

@@ -22,7 +22,7 @@ from metrics.labels.label_sections import REVERSAL_NOTE
 from studies.domain import Estimate, Rater
 
 NO_LABELS: Final = (
-    "No answer has a label. To measure the judge, add a column named label to the data file, or "
+    "No verdict has a label. To measure the judge, add a column named label to the data file, or "
     "labels to the items."
 )
 SENSITIVITY: Final = measure_column("pass_fail.sensitivity", "rates.sensitivity", "Sensitivity")

@@ -17,7 +17,12 @@ from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, pl
 from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item, count_calls_left
-from studies.spec.presentations import resolve_contestants
+from studies.spec.presentations import (
+    all_answers_presentations,
+    pair_presentations,
+    resolve_contestants,
+    single_presentations,
+)
 from studies.spec.study import Study
 from studies.store.store import Store
 
@@ -274,18 +279,20 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """Plan with one item and two of its answers (all, if a prompt shows all), for each judge and
-    prompt, to try a study cheaply."""
-    suiting = [
-        i for i in plan.items if all(not skip_reason(p, i, plan.prompts) for p in plan.prompts)
-    ]
-    item = (suiting or list(plan.items))[0]
+    """Plan with one item and two of its answers (all, if a prompt shows all) without twins, for
+    each judge and prompt, to try a study cheaply."""
+    item, models = _choose_trial(plan)
+    kept = plan.study.pairing == "baseline" and plan.study.baseline in models
     study = replace(
         plan.study,
         name=f"{plan.study.name}, one item",
         data=replace(plan.study.data, where={"id": (item.id,)}, count=0, per={}, categories=(),
                      options=0),
-        contestants=_choose_trial_models(plan, item),
+        contestants=models,
+        pairing="baseline" if kept else "all",
+        baseline=plan.study.baseline if kept else "",
+        new="",
+        twins=None,
         unrelated="none",
         noise_floor=0.0,
         repeats=1,
@@ -294,15 +301,20 @@ def one_item_plan(plan: Plan) -> Plan:
     return replace(plan, study=study, items=(item,), recorded=())
 
 
-def _choose_trial_models(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Models compared in the trial of a study on one item: two with an answer to the item, or all
-    if a prompt shows all answers."""
-    names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
-    if any(prompt.protocol == "choice" for prompt in plan.prompts):
-        return tuple(names)
-    first = {"baseline": plan.study.baseline, "new": plan.study.new}.get(plan.study.pairing, "")
-    others = [name for name in names if name != first]
-    return (first, *others[:1]) if first else tuple(others[:2])
+def _choose_trial(plan: Plan) -> tuple[Item, tuple[str, ...]]:
+    """Item and models of a trial: those of the study's first comparison, if possible on an item
+    that no prompt skips; two models with an answer if the prompts judge single answers."""
+    items = sorted(
+        plan.items, key=lambda i: any(skip_reason(p, i, plan.prompts) for p in plan.prompts)
+    )
+    study = replace(plan.study, twins=None, unrelated="none")
+    used = [presentation_lister_for(prompt) for prompt in plan.prompts]
+    kinds = (all_answers_presentations, pair_presentations, single_presentations)
+    first = next(one for kind in kinds if kind in used for one in kind(study, items))
+    names = dict.fromkeys((*resolve_contestants(plan.study, plan.items), *first.shown))
+    if len(first.shown) == 1:
+        return first.item, tuple(n for n in names if _has_answer(first.item, n))[:2]
+    return first.item, tuple(name for name in names if name in first.shown)
 
 
 def _has_answer(item: Item, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
@@ -17,6 +18,7 @@ from components.results.controls.active_run_tab import (
 from components.results.view_drawing import VIEWS, render_view
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
+from studies.store.queries.run_queries import StoredRun, put_run
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
 from tests.page_words import says
@@ -58,6 +60,16 @@ def test_without_a_run_the_view_is_unchanged():
     assert put_partial_notice_as_headline(drawn, None) == drawn
     marked = put_partial_notice_as_headline(drawn, RunProgress(48, 147))
     assert re.search(r"48\D+147", marked["finding"]) and marked["kpis"] == "numbers"
+
+
+def test_a_view_drawn_before_a_run_that_fails_without_a_reply_is_drawn_again(store, tmp_path):
+    save_plan(study_plan(tmp_path, [endpoint("http://127.0.0.1:9/v1")], 2), store)
+    assert "failed" not in shown(store, None, "small")
+    for started, state in ((1.0, "failed"), (2.0, "stopped")):
+        run = StoredRun(f"run {started}", "small", state, "no key", started, started + 0.5)
+        store.writer.run(partial(put_run, run=run))
+        text = shown(store, None, "small")
+        assert says(text, "last run failed", "no key") is (state == "failed")
 
 
 def test_a_page_without_an_engine_has_no_run():

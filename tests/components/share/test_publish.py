@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -61,7 +63,9 @@ def app_folder(folder: Path) -> Path:
     return folder / "evenhand" if IS_INSTALLED else folder
 
 
-def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
+def test_a_frozen_folder_holds_what_it_needs_and_no_judge(
+    frozen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     requirements = (frozen / "requirements.txt").read_text("utf-8")
     assert "gradio==" in requirements
     for only_asking in ("xllamacpp", "authlib", "itsdangerous"):
@@ -73,9 +77,16 @@ def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     home = app_folder(frozen)
     assert sorted(path.name for path in frozen.rglob("*.db*")) == ["frozen.db"]
     assert (home / "frozen.db").is_file()
+    ends: list[partial[object]] = []
+    register = lambda *call, **more: ends.append(partial(*call, **more))  # noqa: E731
+    monkeypatch.setattr("app.atexit", SimpleNamespace(register=register))
     store, only_shown = open_store(None, home)
     assert only_shown and not store.owns(NAME)
     store.close()
+    assert store.path.is_file()
+    for end in ends:  # as at the end of Python
+        end()
+    assert not store.path.parent.exists()
     assert (home / "docs" / "GLOSSARY.md").is_file()  # read at the start of the page
 
 

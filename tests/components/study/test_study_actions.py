@@ -558,5 +558,5 @@ def test_another_source_opens_its_first_item_and_the_same_one_keeps_its_settings
 
 def test_an_extraction_judge_named_elsewhere_is_not_edited():
     named = put_value(START_YAML, ("extraction",), {"judge": "embedded"})
-    text, _ = done(named, {"set": "extraction.model", "to": "m"})
-    assert "extraction" not in read_mapping(text)
+    text, view = done(named, {"set": "extraction.model", "to": "m"})
+    assert text == named and says(view.notice_html, "Not changed", "no longer")

@@ -138,6 +138,25 @@ def test_a_night_without_known_items_says_nothing() -> None:
     assert StreamHistory("accuracy").baseline_nights == 0
 
 
+def test_baseline_nights_are_counted_also_if_no_item_is_in_all_of_them() -> None:
+    history = StreamHistory("accuracy")
+    for item in "abc":
+        history = history.with_baseline_night({item: "60"})
+    for item in "abcd":
+        _, history = history.compare_night({item: "60"})
+    assert (history.baseline_nights, history.evidence.nights) == (3, 4)
+    stored = history.to_json()
+    assert StreamHistory.from_json(stored) == history
+    del stored["baseline"]  # as in a file of an older version: at most the nights of one item
+    assert StreamHistory.from_json(stored).baseline_nights == 0
+
+
+def test_a_better_night_raises_no_alarm() -> None:
+    history = StreamHistory("accuracy").with_baseline_night({str(k): "0" for k in range(20)})
+    night, _ = history.compare_night({str(k): "60" for k in range(20)})
+    assert night.p == pytest.approx(1) and night.strength < 1
+
+
 def night_of(**verdicts: str) -> str:
     """Outcome of an item on a night: call -> verdict as one text."""
     return "\x1d".join(f"{call}\x1e{verdict}" for call, verdict in verdicts.items())

@@ -150,6 +150,15 @@ def test_what_nobody_judged_is_unknown_with_its_reason(frame):
     assert MeasureCube(build([]), BY, MEASURES).pooled_estimate("entropy").value is None
 
 
+def test_a_judge_without_a_verdict_does_not_hide_that_the_order_is_unknown():
+    rows = [{**row, "judge": "a", "orders": 0} for row in pair("q0", 0, 1)]
+    frame = build([*rows, *({**row, "judge": "b"} for row in pair("q0", None, None))])
+    cube = MeasureCube(frame, BY, MEASURES)
+    for measure in MEASURES:
+        same(cube.pooled_estimate(measure.name), measure.estimate(frame))
+    assert says(cube.pooled_estimate("consistency").note, "do not say", "shown first")
+
+
 def test_grades_of_options_are_cut_like_the_rest():
     # q0: slots 0,1,2 of three rotations; q1: always slot 0, whose entropy and grade are 0.
     rows = [*rotated("q0", [1, 2, 0], judge="a"), *rotated("q1", [0, 0, 0], judge="b")]

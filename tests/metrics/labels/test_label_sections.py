@@ -109,8 +109,8 @@ def test_numbers_give_score_agreement(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_shares_that_pass_are_named_for_the_labels_that_occur() -> None:
     assert says(format_pass_shares(0.8, 0.7), "80 %", "good", "30 %", "bad")
-    assert says(format_pass_shares(0.8, None), "80 %", "good", "no answer", "bad")
-    assert says(format_pass_shares(None, 0.7), "30 %", "bad", "no answer", "good")
+    assert says(format_pass_shares(0.8, None), "80 %", "good", "no verdict", "bad")
+    assert says(format_pass_shares(None, 0.7), "30 %", "bad", "no verdict", "good")
     assert format_pass_shares(None, None) == ""
 
 
@@ -127,3 +127,13 @@ def test_without_a_usable_verdict_the_sentence_says_so() -> None:
     true = true_pass_rate(rows)
     found = PassFailResult(pass_fail_rates(rows), true, true, None)
     assert pass_fail_sentence(found) == "No usable verdicts."
+
+
+def test_labels_of_answers_without_a_verdict_are_not_denied() -> None:
+    """Two answers have labels, but their replies are unusable; the only verdict is on a third."""
+    rows = PassFailRows.from_values([UNKNOWN, UNKNOWN, 1], [1, 0, UNKNOWN], [0, 1, 2])
+    rates = pass_fail_rates(rows)
+    found = PassFailResult(rates, true_pass_rate(rows), true_pass_rate(rows), None)
+    assert says(pass_fail_sentence(found), "100 %", "no verdict", "label")
+    for one in (rates.sensitivity, rates.specificity, rates.youden):
+        assert says(one.note, "verdict") and "no answer" not in one.note

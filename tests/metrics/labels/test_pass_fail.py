@@ -64,7 +64,7 @@ def test_a_hand_worked_table():
 def test_one_kind_of_label_leaves_the_other_rate_unknown():
     found = pass_fail_rates(rows_of(9, 0, 1, 0))
     assert found.sensitivity.value == pytest.approx(0.9)
-    assert found.specificity.value is None and "fail" in found.specificity.note
+    assert found.specificity.value is None and "bad" in found.specificity.note
     assert found.youden.value is None
     assert found.kappa.value == pytest.approx(0.0)
 

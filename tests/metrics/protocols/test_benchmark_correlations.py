@@ -70,6 +70,12 @@ def test_this_study_is_one_more_benchmark():
     assert got == {"this study": {"a": 1010.0, "b": 990.0}, "other": {"a": 1.0}}
 
 
+def test_a_benchmark_with_the_name_of_the_study_does_not_replace_it():
+    study, uploaded = {"a": Estimate(1010.0)}, {"this study": {"a": 1.0}}
+    got = r.add_study_scores(study, uploaded)
+    assert list(got.values()) == [{"a": 1010.0}, {"a": 1.0}] and list(got)[1] == "this study"
+
+
 def test_a_table_of_scores_says_what_is_wrong_with_it():
     good = pd.DataFrame(
         {"model": ["a", "b"], "benchmark": ["MMLU", "MMLU"], "score": ["81.5%", "−2"]}

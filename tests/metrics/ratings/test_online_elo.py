@@ -117,6 +117,14 @@ def test_unreadable_rows_change_no_rating(rows):
     assert padded == plain
 
 
+def test_probabilities_are_refused_and_not_rounded_to_ties_and_losses():
+    rows = [{"item": f"q{k}", "shown": ("A", "B"), "pick": 0, "p": (0.7, 0.3)} for k in range(3)]
+    soft = extract_battles(build(rows), outcome="probability")
+    assert soft.outcome == pytest.approx(0.7)
+    with pytest.raises(ValueError, match="probability"):
+        compute_elo(soft, rng=rng(), rounds=0, orders=0)
+
+
 def test_noise_repeats_are_no_battles():
     row = {"item": "q", "shown": ("A", "B"), "pick": 0}
     assert ratings(build([row, {**row, "noise": True, "repeat": 1}])) == {"A": 1002.0, "B": 998.0}

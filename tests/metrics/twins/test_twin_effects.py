@@ -131,6 +131,23 @@ def test_substitution_counts_shift_flips_and_accuracy_in_the_same_order():
     assert (one.further["right_to_wrong"], one.further["wrong_to_right"]) == (8, 0)
 
 
+def test_a_tie_is_neither_right_nor_wrong():
+    """Picks with the original, then with the twin; the answer shown first is right."""
+    changes = {"q0": (1, 0), "q1": (0, 1), "q2": ("tie", 0), "q3": (1, "tie"), "q4": (0, "tie")}
+    own = [
+        {"item": item, "shown": ("a", "b"), "pick": before, "known_answer": 0, "orders": 1}
+        for item, (before, _) in changes.items()
+    ]
+    twin = ("a", twin_name("b", "longer-3"))
+    rows = [
+        {"item": item, "shown": twin, "pick": after, "orders": 1}
+        for item, (_, after) in changes.items()
+    ]
+    one = effects_of(rows, own)["p", "longer-3"]
+    assert (one.further["wrong_to_right"], one.further["right_to_wrong"]) == (1, 1)
+    assert one.further["accuracy_change"].value == pytest.approx((1 - 1 + 0.5 + 0.5 - 0.5) / 5)
+
+
 def test_single_answers_are_paired_with_their_originals():
     rows, own = [], []
     for k in range(10):

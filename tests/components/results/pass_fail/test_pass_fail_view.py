@@ -128,7 +128,7 @@ def test_a_refused_correction_gives_its_reason(store: Store) -> None:
 def test_without_labels_the_view_asks_for_them(store: Store) -> None:
     bare = FilteredStudy(store, "bare")
     title, lead = pass_fail_tab.headline(bare)
-    assert "passes 75" in title and says(lead, "No answer", "label")
+    assert "passes 75" in title and says(lead, "No verdict", "label")
     assert "eh-areas" not in str(pass_fail_tab.VIEW.render(bare, FIRST)["areas"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from judges.planning.forecast import Forecast, forecast_plan
 from judges.planning.plan import asks_of, save_plan
 from studies.domain import Judgement, Verdict
 from studies.errors import EvenhandError
-from studies.spec.study import DataSpec
+from studies.spec.study import DataSpec, dump_study, parse_study
 from studies.store.rows import put_judgement
 from tests.page_words import says
 
@@ -144,6 +145,42 @@ def test_a_tryout_of_options_shows_them_all():
         4,
         0,
     )  # four options, rotated; no unrelated one
+
+
+AGAINST_BASE = "pairing: baseline\nbaseline: base"
+NEW = "pairing: new\nbaseline: base\nnew: new\nreference_games: 2"
+
+
+@pytest.mark.parametrize(
+    ("answers", "settings"),
+    [
+        (["a", "a b"], ""),
+        (["a b", "a b base"], AGAINST_BASE),
+        (["a base", "a new", "a base new"], NEW),
+        (["base new a", "base new a"], f"{NEW}\ncontestants: [base, new, a]"),
+        (["base new", "base new"], NEW),
+        (["a b c", "a b c"], "twins: {answers: [c], families: [longer-1]}"),
+    ],
+)
+def test_a_tryout_makes_calls_of_the_study_where_models_lack_answers(tmp_path, answers, settings):
+    lines = [
+        {
+            "id": f"q{k}",
+            "instruction": "why?",
+            "responses": {n: f"{n} says so." for n in names.split()},
+        }
+        for k, names in enumerate(answers)
+    ]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    text = SIMULATED.partition("data:")[0] + "data: {source: items.jsonl}\n"
+    text += "judges: [{name: s, model: simulated}]\nprompts: [brief-letters]\n" + settings
+    plan = plan_from_text(text, tmp_path)
+    once = one_item_plan(plan)
+    made = {one.ask.key for one in asks_of(once)}
+    assert len(made) == 2 and made <= {one.ask.key for one in asks_of(plan)}
+    again = parse_study(dump_study(once.study))  # as it is stored
+    assert (again.contestants, again.twins) == (once.study.contestants, None)
+    assert again.baseline == ("base" if settings == AGAINST_BASE else "")
 
 
 def test_what_is_wrong_is_said_and_what_is_right_is_shown():
