@@ -90,7 +90,7 @@ def sample_size_text(estimate: Estimate) -> str:
 
 def _bound_sign(estimate: Estimate) -> str:
     """Sign "≥ " if an estimate has only a lower bound, "≤ " if only an upper one; else empty."""
-    if is_known(estimate.low) == is_known(estimate.high):
+    if is_known(estimate.low) == is_known(estimate.high) or not is_known(estimate.value):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
 
