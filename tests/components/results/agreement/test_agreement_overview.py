@@ -256,7 +256,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     found = majority_panel.call_agreement_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
     assert says(agreement_tab.headline(scene)[0], "right agrees", "known better answers", "100")
-    assert says(agreement_headline(data)[1], "No votes", "people yet")
+    assert says(agreement_headline(data)[1], "No votes", "comparisons yet")
 
 
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
@@ -289,15 +289,28 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
     assert says(needed[agreement_tab.MAJORITY.title], "votes of people")
 
 
+def test_votes_that_no_verdict_is_compared_with_are_not_denied(store):
+    """`a` judged q0, `b` the pair that two people voted on; `mute` has no verdict."""
+    sheet = Sheet("apart").both("q0", "a", "xx").both("q1", "b", "xx").both("q1", "mute", "??")
+    sheet.votes("q1", ann="x", bob="x").save(store, categories={"q0": "none", "q1": "votes"})
+
+    def told(**chosen: str) -> str:
+        return " ".join(agreement_headline(agreement(store, "apart", Filter(**chosen))))
+
+    assert says(told(judge="a"), "to compare a with", "these filters", "No vote is on")
+    assert says(told(judge="a", category="none"), "No vote passes", "filters")
+    assert says(told(judge="mute"), "100", "by 2 people", "no judge's reply")
+    assert says(told(judge="a", category="votes"), "by 2 people", "these filters")
+    assert not any("yet" in told(judge=one) for one in ("a", "mute"))
+
+
 @pytest.mark.parametrize("said", ["??", "xx"])
 def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.headline(scene)
-    assert title in (
-        "There is no second judge and no vote to compare j with yet.",
-        "There are no verdicts yet.",
-    )
+    told = ("no second judge", "j with yet") if said == "xx" else ("No judge's reply", "better")
+    assert says(title, *told)
     shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})
     assert all("nan" not in part for part in shown.values() if isinstance(part, str))
 
@@ -426,7 +439,7 @@ def test_the_list_of_disputes_says_whether_votes_or_disputes_are_missing(store):
     Sheet("mute").both("q0", "a", "??").save(store)
     unvoted, agreed, mute = (agreement(store, name) for name in ("unvoted", "agreed", "mute"))
     for kind in (AGAINST_PEOPLE, PEOPLE_SPLIT):
-        assert says(disputes_subtitle_and_html(unvoted, kind)[1], "no votes yet")
-        assert says(disputes_subtitle_and_html(agreed, kind)[1], "filters leave no")
-    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "filters leave no")
+        assert says(disputes_subtitle_and_html(unvoted, kind)[1], "No votes")
+        assert says(disputes_subtitle_and_html(agreed, kind)[1], "there is no case")
+    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "there is no case")
     assert list_disputes(mute.raters, JUDGES_SPLIT) == []
