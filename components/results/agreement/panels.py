@@ -7,7 +7,16 @@ from typing import Final
 
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import DASH, count, decimal, interval, number, percent, share
+from components.html.format import (
+    DASH,
+    as_sentence,
+    count,
+    decimal,
+    interval,
+    number,
+    percent,
+    share,
+)
 from components.html.markup import EMPTY, Markup, attributes, fill, join, link
 from components.html.pieces import empty_state, legend_entry, wrap
 from components.html.tables.forest_cells import fit_share_axis
@@ -20,6 +29,7 @@ from components.html.tables.range_table import (
 )
 from components.html.tables.table import TableCell
 from components.results.agreement.computed import Agreement, judges_equally_close_to_people
+from components.results.bias.sentences import NO_PREFERENCES, missing_orders_clause
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.domain import Estimate
 
@@ -51,9 +61,6 @@ GOLD_NOTE: Final = (
 )
 """Note for a table with a column of known better answers and without votes."""
 TWO_RATERS: Final = "verdicts of two raters (judges, prompts or people) that pass the filters"
-NO_PREFERENCES: Final = (
-    "No judge's reply says which answer is better, or that both are equally good."
-)
 
 
 def agreement_headline(data: Agreement) -> tuple[str, str]:
@@ -64,10 +71,10 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
         people = data.voter_agreement.voters
         who = "one person" if people == 1 else f"{count(people)} people"
         none = f"there is no judge to compare with them {raters.when_missing}"
-        why = NO_PREFERENCES[0].lower() + NO_PREFERENCES[1:] if replies else f"{none}."
-        return _two_people_agreement_sentence(data), f"The votes are by {who}; {why}"
+        why = NO_PREFERENCES if replies else none
+        return _two_people_agreement_sentence(data), f"The votes are by {who}; {why}."
     if not data.judges and replies:
-        return NO_PREFERENCES, "Agreement is measured on replies that do."
+        return as_sentence(NO_PREFERENCES), "Agreement is measured on replies that do."
     if not data.judges:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if ranked := data.judges_compared_with_people:
@@ -175,11 +182,15 @@ def order_legend(*more: str) -> Markup:
 
 def show_merged_orders(data: Agreement) -> Markup:
     """HTML table of agreement with people: single orders against both orders merged. When orders
-    are merged, a win needs both orders; anything else is a tie. A message if no pair was judged in
-    both orders."""
+    are merged, a win needs both orders; anything else is a tie. A message if no pair with verdicts
+    in both orders has votes."""
     if not data.merged_share_equal_to_majority:
-        why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
-        return empty_state("One order only.", why)
+        why = NO_PREFERENCES
+        if len(data.merged_order_verdicts):
+            why = "no pair with verdicts in both orders has votes"
+        elif data.judges:
+            why = missing_orders_clause(int(data.raters.rows_of_model_judges["orders"].max()))
+        return empty_state("No merged orders.", as_sentence(why))
     pair = data.voter_agreement.pair.share
     lines = [
         (name, got.share, data.merged_share_equal_to_majority[name])

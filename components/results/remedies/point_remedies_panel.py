@@ -6,14 +6,21 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import cache_in_filtered_study
-from components.html.format import NARROW_SPACE, count, number, points, share, spaced_ci
+from components.html.format import (
+    NARROW_SPACE,
+    as_sentence,
+    count,
+    number,
+    points,
+    share,
+    spaced_ci,
+)
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import empty_state, wrap
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies

@@ -111,6 +111,30 @@ def test_one_order_and_both_by_hand(voted):
     assert "42 \u2192 17" in said and "100 \u2192 100" in said
 
 
+def test_why_orders_cannot_be_merged_and_no_judge_replaces_a_person(store):
+    """Votes by two people on q0 and q1. `lost` has a verdict in one of two orders, `other` none on
+    these pairs, `bare` no recorded order, `mute` no verdict."""
+    sheet = Sheet("merged").both("q0", "lost", "x?").both("q2", "other", "xx")
+    sheet.once("q0", "once", "x").both("q0", "mute", "??")
+    sheet.rows.append(("q0", "bare", "p", ("x", "y"), "x", 0))
+    for item in ("q0", "q1"):
+        sheet.votes(item, ann="x", bob="x")
+    sheet.save(store)
+    for judge, *told in (
+        ("lost", "No pair", "usable verdicts", "both orders"),
+        ("other", "No pair", "both orders", "has votes"),
+        ("once", "in one order"),
+        ("bare", "do not record"),
+        ("mute", "No reply", "better"),
+    ):
+        data = agreement(store, "merged", Filter(judge=judge))
+        assert says(show_merged_orders(data), *told), judge
+        drawn = show_voter_replacements(data)
+        assert says(drawn, "two people has", "verdict") is (judge in ("other", "mute"))
+    Sheet("one vote").votes("q0", ann="x").both("q0", "j", "xx").save(store)
+    assert says(show_voter_replacements(agreement(store, "one vote")), "No pair", "two votes")
+
+
 def test_the_line_at_chance_is_on_the_axis_also_if_all_agree_more_often(store):
     sheet = Sheet("sure")
     for k in range(60):
@@ -297,9 +321,9 @@ def test_votes_that_no_verdict_is_compared_with_are_not_denied(store):
     def told(**chosen: str) -> str:
         return " ".join(agreement_headline(agreement(store, "apart", Filter(**chosen))))
 
-    assert says(told(judge="a"), "to compare a with", "these filters", "No vote is on")
+    assert says(told(judge="a"), "compare a with", "these filters", "No vote", "a judge shown")
     assert says(told(judge="a", category="none"), "No vote passes", "filters")
-    assert says(told(judge="mute"), "100", "by 2 people", "no judge's reply")
+    assert says(told(judge="mute"), "100", "by 2 people", "no reply")
     assert says(told(judge="a", category="votes"), "by 2 people", "these filters")
     assert not any("yet" in told(judge=one) for one in ("a", "mute"))
 
@@ -309,7 +333,7 @@ def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.headline(scene)
-    told = ("no second judge", "j with yet") if said == "xx" else ("No judge's reply", "better")
+    told = ("no second judge", "j with yet") if said == "xx" else ("No reply", "better")
     assert says(title, *told)
     shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})
     assert all("nan" not in part for part in shown.values() if isinstance(part, str))
@@ -440,6 +464,6 @@ def test_the_list_of_disputes_says_whether_votes_or_disputes_are_missing(store):
     unvoted, agreed, mute = (agreement(store, name) for name in ("unvoted", "agreed", "mute"))
     for kind in (AGAINST_PEOPLE, PEOPLE_SPLIT):
         assert says(disputes_subtitle_and_html(unvoted, kind)[1], "No votes")
-        assert says(disputes_subtitle_and_html(agreed, kind)[1], "there is no case")
-    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "there is no case")
+        assert says(disputes_subtitle_and_html(agreed, kind)[1], "there is no")
+    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "there is no")
     assert list_disputes(mute.raters, JUDGES_SPLIT) == []

@@ -286,8 +286,8 @@ def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "show yet")
     assert bias_view.slot_figure(bias_from_frame(nobody)) is None
     assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
-    assert "No pairs here" in bias_view.flips_html(bias_from_frame(nobody))
-    assert "No pairs here" in ranking_view.leaderboard_html(compute_ranking(nobody))
+    assert "No flips here" in bias_view.flips_html(bias_from_frame(nobody))
+    assert "No ranking here" in ranking_view.leaderboard_html(compute_ranking(nobody))
     assert ranking_view.elo_figure(compute_ranking(nobody)) is None
 
 
@@ -311,7 +311,8 @@ def test_rows_are_named_by_what_differs(judged):
 @pytest.mark.parametrize(
     ("orders", "title", "lead"),
     [
-        (0, "do not record in which order", "cannot be measured"),
+        (0, "do not record in which order", "each of two"),
+        (2, "No pair has usable", "each of two"),
         (1, "in one order only", "first position wins 100\u202f% of verdicts"),
     ],
 )
