@@ -21,10 +21,6 @@ from metrics.catalogue.records import RECORDS
 from metrics.labels.label_sections import REVERSAL_NOTE
 from studies.domain import Estimate, Rater
 
-NO_LABELS: Final = (
-    "No answer has a label. To measure the judge, add a column named label to the data file, or "
-    "labels to the items."
-)
 SENSITIVITY: Final = measure_column("pass_fail.sensitivity", "rates.sensitivity", "Sensitivity")
 SPECIFICITY: Final = measure_column("pass_fail.specificity", "rates.specificity", "Specificity")
 KAPPA: Final = measure_column("pass_fail.kappa", "rates.kappa", "κ")
@@ -81,7 +77,7 @@ def rates_table(results: PassFailResults) -> Markup:
     between models; a notice without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
-        return notice_html("calm", NO_LABELS)
+        return notice_html("calm", results.why_unlabelled)
     rates, base = found.rates, found.rates.base_rate.value
     rows = [
         ValueRow(RECORDS[f"pass_fail.{key}"].name, (estimate, style, chance), note=note)
