@@ -32,6 +32,7 @@ from components.results.bias.sentences import bias_headline, flip_sentence, low_
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.overview.panels import JudgeRow
+from components.results.overview.tab import HOW_JUDGES
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
@@ -403,7 +404,9 @@ def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
     told = {row.judge: flip_sentence(row) for row in flip_leans(few)}
     assert told["a"].startswith("**Too few items")
     shown = [JudgeRow(row, *[Estimate(None)] * 3, "").leans_to for row in (sure, fair)]
-    assert shown == ["too few items", "not shown"]
+    assert shown == ["too few items", "not shown"] and all(
+        one in HOW_JUDGES.lower() for one in shown
+    )
     assert "first" in JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "").leans_to
     mixed = sentences._no_preference_clause([lean(), lean(least_p=0.1), lean(least_p=1)], "judge")
     assert says(mixed, "no judge", "two have", "too few")
