@@ -108,11 +108,13 @@ def _orders_must_agree_sentence(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
-    usual = (line.adjusted for line in results.rule_estimates if line.rule.id == "agree")
-    if (change := next(usual, None)) is None:
+    usual = next((line for line in results.rule_estimates if line.rule.id == "agree"), None)
+    if usual is None or (change := usual.adjusted) is None:
         return ""
-    found = "shows no difference"
-    if recommendation.interval_is_above_zero(change):
+    found = "shows no significant difference"
+    if not usual.changed:
+        found = "gives every comparison the same credit"
+    elif recommendation.interval_is_above_zero(change):
         found = "gains agreement"
     elif change.high is not None and change.high < 0:
         found = "loses agreement"

@@ -648,20 +648,23 @@ def test_without_remedies_the_headline_says_what_is_missing(store, tmp_path, sou
     [
         (0.01, 0.1, "gains agreement"),
         (-0.1, -0.01, "loses agreement"),
-        (-0.1, 0.1, "shows no difference"),
-        (-0.1, 0.0, "shows no difference"),
-        (0.0, 0.1, "shows no difference"),
+        (-0.1, 0.1, "shows no significant difference"),
+        (-0.1, 0.0, "shows no significant difference"),
+        (0.0, 0.1, "shows no significant difference"),
     ],
 )
 def test_the_usual_rule_gains_or_loses_only_if_its_interval_excludes_zero(low, high, found):
-    def results(rule: str) -> SimpleNamespace:
+    def results(rule: str, changed: int = 1) -> SimpleNamespace:
         line = SimpleNamespace(
-            adjusted=Estimate((low + high) / 2, low, high), rule=SimpleNamespace(id=rule)
+            adjusted=Estimate((low + high) / 2, low, high),
+            rule=SimpleNamespace(id=rule),
+            changed=changed,
         )
         return SimpleNamespace(rule_estimates=[line])
 
     assert found in panels._orders_must_agree_sentence(results("agree"))
     assert panels._orders_must_agree_sentence(results("pool")) == ""
+    assert says(panels._orders_must_agree_sentence(results("agree", 0)), "the same credit")
 
 
 def test_without_a_judge_or_a_plan_nothing_is_drawn(prd):
