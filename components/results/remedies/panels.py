@@ -62,7 +62,8 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
         return advice.sentence, "" if usual else _orders_must_agree_sentence(results)
-    reason = (
+    full = recommendation.no_room_text(results.rule_estimates)
+    reason = full or (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
         else f"no rule agrees with {results.winner_source} significantly more often than one call"
@@ -78,6 +79,8 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         once,
     )
     title = f"No remedy was shown to help the judge {results.rater_text}."
+    if full:
+        title = f"More calls of the judge {results.rater_text} have hardly anything to gain."
     return title, " ".join(filter(None, parts))
 
 
@@ -378,9 +381,19 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 
 def patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
-    the credit that each rule gives to each pattern; empty if no better answer is known."""
-    found = results.order_patterns
-    return EMPTY if found is None else html.patterns(results.judge, found)
+    the credit that each rule gives to each pattern; empty if no better answer is known. It names
+    ways to more agreement if there is room for it, and a second call was not shown to gain any."""
+    found, lines = results.order_patterns, {one.rule.id: one for one in results.rule_estimates}
+    if found is None:
+        return EMPTY
+    pool, ways = lines.get("pool"), ""
+    if not (
+        recommendation.no_room_text(results.rule_estimates)
+        or (pool and recommendation.interval_is_above_zero(pool.adjusted))
+    ):
+        tried = " (those tried are in the table above)" if "graded" in lines else ""
+        ways = f" More agreement needs another kind of reply{tried} or another judge."
+    return html.patterns(results.judge, found, ways)
 
 
 def other_judges_panel(results: RemedyResults) -> Markup:
@@ -401,7 +414,9 @@ def other_judges_panel(results: RemedyResults) -> Markup:
 
 def pilots_panel(results: RemedyResults) -> Markup:
     """HTML list of the remedies that need new replies, each with its calls, price and a button if
-    the page has a Study tab that can open it; empty if there are none."""
+    the page has a Study tab that can open it; empty if there are none, or nothing to gain."""
+    if recommendation.no_room_text(results.rule_estimates):
+        return EMPTY
     found = offered_pilots(results)
     opens = not results.filtered.store.read_only
     return html.pilots(found, opens) if found else EMPTY
