@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import count, dollars
+from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
 from components.results.remedies.computed import RemedyResults, dollars_per_thousand_comparisons
@@ -61,7 +61,11 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         return _missing_data_headline(results)
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
-        return advice.sentence, "" if usual else _orders_must_agree_sentence(results)
+        parts = (
+            "" if usual else _orders_must_agree_sentence(results),
+            _better_judge_sentence(results),
+        )
+        return advice.sentence, " ".join(filter(None, parts))
     full = recommendation.no_room_text(results.rule_estimates)
     reason = full or (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
@@ -76,6 +80,7 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
     parts = (
         f"For {results.rater_text}, {reason}.{power}",
         _orders_must_agree_sentence(results),
+        _better_judge_sentence(results),
         once,
     )
     title = f"No remedy was shown to help the judge {results.rater_text}."
@@ -124,6 +129,16 @@ def _orders_must_agree_sentence(results: RemedyResults) -> str:
     return (
         "Against one call, the usual rule (both orders must agree, 2 calls) "
         f"{found} ({recommendation.gain_text(change)})."
+    )
+
+
+def _better_judge_sentence(results: RemedyResults) -> str:
+    """Sentence that one call of another judge agrees significantly more often; "" if none does."""
+    if (better := results.better_single_call) is None:
+        return ""
+    return (
+        f"One call of {better.rule.members[0][0]} agrees significantly more often than one call of "
+        f"{results.judge}: in {share(better.agreement.value)}."
     )
 
 
@@ -238,7 +253,7 @@ def best_rule_sentence(
 ) -> str:
     """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
     no such rule, on the cheapest rule); for a budget in calls, also on the calls of the recommended
-    rule if the budget is too small for it."""
+    rule if the budget is too small for it and both rules share a judge."""
 
     def format_amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
@@ -247,7 +262,11 @@ def best_rule_sentence(
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.rule_instruction(step.rule, raters), count(needed, "comparison")
     price = 0.0
-    if recommended and plan.currency == "calls":
+    if (
+        recommended
+        and plan.currency == "calls"
+        and not set(recommended.members).isdisjoint(step.rule.members)
+    ):
         price = recommended.calls_per_comparison * needed
     rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
@@ -398,8 +417,9 @@ def patterns_panel(results: RemedyResults) -> Markup:
 
 def other_judges_panel(results: RemedyResults) -> Markup:
     """HTML comparison of all judges that have the prompt shown: agreement of one call of each;
-    empty with one judge."""
-    if len(results.one_call_estimates) < 2:
+    empty with one judge, or if a remedy helps and no other judge is significantly better."""
+    helped = results.advice is not None and results.advice.chosen is not None
+    if len(results.one_call_estimates) < 2 or (helped and results.better_single_call is None):
         return EMPTY
     ranked = sorted(results.one_call_estimates, key=lambda line: -(line.agreement.value or 0))
     found = [line.agreement for line in ranked]
@@ -409,7 +429,7 @@ def other_judges_panel(results: RemedyResults) -> Markup:
     )
     gain = ranked[0].adjusted
     better = recommendation.gain_text(gain) if gain and gain.low and gain.low > 0 else ""
-    return html.judges(results.judge, ranked, axis, better)
+    return html.judges(results.judge, ranked, axis, better, results.winner_source)
 
 
 def pilots_panel(results: RemedyResults) -> Markup:

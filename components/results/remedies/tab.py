@@ -188,14 +188,17 @@ def _rules_subtitle(results: RemedyResults) -> str:
 
 
 def render_lower_panels(filtered: FilteredStudy) -> Markup | None:
-    """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
-    None if no better answer is known, or if no judge passes the filters."""
+    """HTML of the lower panels: other judges (only if no rule helps, or if one of them is better),
+    verdict patterns, pilots; None if no better answer is known, or if no judge passes the
+    filters."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
-    helped = results.advice is not None and results.advice.chosen is not None
-    judges = EMPTY if helped else panels.other_judges_panel(results)
-    parts = [judges, panels.patterns_panel(results), panels.pilots_panel(results)]
+    parts = [
+        panels.other_judges_panel(results),
+        panels.patterns_panel(results),
+        panels.pilots_panel(results),
+    ]
     return pieces.wrap(fill('<div class="eh-grid2">{}</div>', join(parts)))
 
 

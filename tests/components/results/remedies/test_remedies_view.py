@@ -51,7 +51,11 @@ from components.results.remedies.panels import (
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
 from components.results.remedies.point_remedies_panel import point_remedies_headline
-from components.results.remedies.tab import remedies_paper_table, remedies_report
+from components.results.remedies.tab import (
+    remedies_paper_table,
+    remedies_report,
+    render_lower_panels,
+)
 from components.results.view.unreadable_share import FORMAT_ADVICE
 from components.results.view.unusable_replies import EMPTY_FILTERS, load_unusable_shares
 from components.results.view_drawing import VIEWS, view_headline
@@ -276,6 +280,22 @@ def test_vicuna_is_told_no_and_offered_another_judge(prd):
     assert "Show remedies for gpt-4" in other_judges_panel(results)
     assert "+17.4 points" in other_judges_panel(results)
     assert {line.rule.members for line in results.rule_estimates} == {(("vicuna-13b", "prd"),)}
+
+
+def test_a_judge_that_a_remedy_helps_is_still_compared_with_a_better_one(prd):
+    """A remedy helps bard, but one call of gpt-4 (75.8 %) agrees more often, so the plan of the
+    budget asks gpt-4 and has no room for bard's rule."""
+    results = load_remedies(shown(prd, "bard"))
+    title, lead = remedy_headline(results)
+    assert says(title, "Ask bard") and says(lead, "One call of gpt-4", "75.8")
+    assert "Show remedies for gpt-4" in render_lower_panels(results.filtered)
+    assert says(budget_html(results, 40), "Ask gpt-4 once")
+    assert not says(budget_html(results, 40), "recommended rule needs")
+    (left_out,) = (one for one in results.missing_rules if one.startswith("Juries"))
+    assert says(left_out, "gpt-4", "claude-v1") and "vicuna-13b" not in left_out
+    best = load_remedies(shown(prd, "gpt-4"))
+    assert best.better_single_call is None and other_judges_panel(best) == ""
+    assert "Juries" not in "".join(best.missing_rules)
 
 
 def test_open_lists_the_comparisons_that_the_rule_changes(prd):
