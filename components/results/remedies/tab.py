@@ -41,7 +41,8 @@ NO_REMEDIES: Final = (
     "votes of people in the Vote tab, or known better answers, and usable replies in both orders"
 )
 BUDGET_SUBTITLE: Final = (
-    "of the judges and rules that the budget pays for, those with the highest agreement"
+    "the cheapest rule, and each dearer one that agrees significantly more often, on items not "
+    "used to choose it"
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
@@ -175,7 +176,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         size = count(missing["incomplete"], "comparison")
-        parts.append(f"{size} without usable replies in both orders")
+        parts.append(f"{size} without usable replies of every judge in both orders")
     parts += [
         f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
         for judge, prompt in results.study.incomplete_raters
