@@ -54,6 +54,7 @@ from components.results.remedies.point_remedies_panel import point_remedies_head
 from components.results.remedies.tab import (
     remedies_paper_table,
     remedies_report,
+    render_budget,
     render_lower_panels,
 )
 from components.results.view.unreadable_share import FORMAT_ADVICE
@@ -270,7 +271,7 @@ def test_a_judge_that_is_always_right_is_offered_nothing(store):
     assert "100.0 %" in results.advice.sentence
     assert "another judge" not in patterns_panel(results) and pilots_panel(results) == ""
     other = load_remedies(FilteredStudy(store, "full", Filter(judge="first")))
-    assert "another judge" in patterns_panel(other) and "pilot" in pilots_panel(other)
+    assert "another judge" in patterns_panel(other) and says(pilots_panel(other), "each of 6 items")
 
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
@@ -290,6 +291,8 @@ def test_a_judge_that_a_remedy_helps_is_still_compared_with_a_better_one(prd):
     assert says(title, "Ask bard") and says(lead, "One call of gpt-4", "75.8")
     assert "Show remedies for gpt-4" in render_lower_panels(results.filtered)
     assert says(budget_html(results, 40), "Ask gpt-4 once")
+    # Two judges in both orders agree in 79.2 %, three in 79.7 %: not significantly more often.
+    assert says(str(render_budget(results.filtered, "40").heading), "significantly more often")
     assert not says(budget_html(results, 40), "recommended rule needs")
     (left_out,) = (one for one in results.missing_rules if one.startswith("Juries"))
     assert says(left_out, "gpt-4", "claude-v1") and "vicuna-13b" not in left_out
