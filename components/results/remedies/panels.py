@@ -61,11 +61,8 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         return _missing_data_headline(results)
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
-        parts = (
-            "" if usual else _orders_must_agree_sentence(results),
-            _better_judge_sentence(results),
-        )
-        return advice.sentence, " ".join(filter(None, parts))
+        said = "" if usual else _orders_must_agree_sentence(results)
+        return advice.sentence, f"{said} {_better_judge_sentence(results)}".strip()
     full = recommendation.no_room_text(results.rule_estimates)
     reason = full or (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
