@@ -17,13 +17,13 @@ from components.html.templates import macros
 from components.results.cards.report_card import ReportCard
 from metrics.catalogue import answer_records, nudge_records, option_records, records, twin_records
 from metrics.catalogue.record import MeasureRecord, Question
+from metrics.estimation.prompt_kinds import NO_PICKS_NOTE
 from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
 
 QUESTION_ORDER: Final[tuple[Question, ...]] = (
     "position", "agreement", "nudges", "ranking", "remedies",
 )  # fmt: skip
-NO_PICKS_NOTE: Final = "this prompt picks no answer"
 CARD_STYLES: Final = {**STYLES, "decimal": NumberStyle(3)}
 """Number formats of a card; entropies near 1 differ in the third decimal."""
 
