@@ -259,11 +259,7 @@ def best_rule_sentence(
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.rule_instruction(step.rule, raters), count(needed, "comparison")
     price = 0.0
-    if (
-        recommended
-        and plan.currency == "calls"
-        and not set(recommended.members).isdisjoint(step.rule.members)
-    ):
+    if recommended and plan.currency == "calls" and {*recommended.members} & {*step.rule.members}:
         price = recommended.calls_per_comparison * needed
     rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
@@ -397,19 +393,9 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 
 def patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
-    the credit that each rule gives to each pattern; empty if no better answer is known. It names
-    ways to more agreement if there is room for it, and a second call was not shown to gain any."""
-    found, lines = results.order_patterns, {one.rule.id: one for one in results.rule_estimates}
-    if found is None:
-        return EMPTY
-    pool, ways = lines.get("pool"), ""
-    if not (
-        recommendation.no_room_text(results.rule_estimates)
-        or (pool and recommendation.interval_is_above_zero(pool.adjusted))
-    ):
-        tried = " (those tried are in the table above)" if "graded" in lines else ""
-        ways = f" More agreement needs another kind of reply{tried} or another judge."
-    return html.patterns(results.judge, found, ways)
+    the credit that each rule gives to each pattern; empty if no better answer is known."""
+    found = results.order_patterns
+    return EMPTY if found is None else html.patterns(results.judge, found)
 
 
 def other_judges_panel(results: RemedyResults) -> Markup:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from metrics.__main__ import main
+from metrics.estimation.prompt_kinds import NO_PICKS_NOTE
+from metrics.position.position_measures import NO_SETS_NOTE
 from metrics.summary.summary import summarise_frame
 from tests.metrics.frames import build, pair, rotated
 from tests.samples import sample
@@ -66,8 +68,8 @@ def test_a_prompt_that_only_scores_is_not_said_to_lack_verdicts():
     lost = [row for k in range(4) for row in pair(f"q{k}", *NONE, prompt="lost")]
     found = summarise_frame(build([*ROWS, *scored, *lost]))["position"]["j"]
     unknown = [one for _, one in estimates(found["scores"]) if one["value"] is None]
-    assert len(unknown) > 10 and {one["note"] for one in unknown} == {"this prompt picks no answer"}
-    assert "verdict in all" in found["lost"]["consistency"]["note"]
+    assert len(unknown) > 10 and {one["note"] for one in unknown} == {NO_PICKS_NOTE}
+    assert found["lost"]["consistency"]["note"] == NO_SETS_NOTE
     assert found["p"]["consistency"]["value"] == 0.5
 
 

@@ -244,18 +244,7 @@ def test_the_identity_has_the_studys_own_numbers(prd):
     for number in ("392", "65", "90", "28", "81", "29"):
         assert f"<td>{number}</td>" in text
     assert "(81 − 29) ÷ 4 ÷ 685" in text
-
-
-def test_the_two_orders_are_summed_up_as_the_table_shows(prd, simulated):
-    """Adding up helps gpt-4, but not vicuna-13b; PRD has no graded replies, the simulated judge
-    has."""
-    helped, not_helped = (
-        patterns_panel(load_remedies(shown(prd, judge))) for judge in ("gpt-4", "vicuna-13b")
-    )
-    assert "another judge" not in helped
-    assert "another judge" in not_helped and "those tried" not in not_helped
-    graded = patterns_panel(load_remedies(FilteredStudy(simulated, "one judge")))
-    assert says(graded, "those tried", "another judge")
+    assert not says(text, "gains so little") and not says(text, "another judge"), "adding up gains"
 
 
 def test_a_judge_that_is_always_right_is_offered_nothing(store):
@@ -269,9 +258,9 @@ def test_a_judge_that_is_always_right_is_offered_nothing(store):
     assert says(title, "sharp", "hardly anything") and says(lead, "100.0 %", "6 comparisons")
     assert "would have" not in lead + results.advice.sentence
     assert "100.0 %" in results.advice.sentence
-    assert "another judge" not in patterns_panel(results) and pilots_panel(results) == ""
+    assert pilots_panel(results) == ""
     other = load_remedies(FilteredStudy(store, "full", Filter(judge="first")))
-    assert "another judge" in patterns_panel(other) and says(pilots_panel(other), "each of 6 items")
+    assert says(pilots_panel(other), "each of 6 items")
 
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
