@@ -16,6 +16,7 @@ from metrics.catalogue import records
 from metrics.remedies import known_winners, remedy_study
 from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
+from studies.frames.frame import has_known_answers
 from studies.frames.known_answers import KnownAnswerSource
 from studies.store.store import Store
 
@@ -56,7 +57,7 @@ class UnsavedRaters(Raters):
 
     @cached_property
     def known_answer_source(self) -> KnownAnswerSource:
-        return self.source if (self.rows["known_answer"].to_numpy() >= 0).any() else "none"
+        return self.source if has_known_answers(self.rows) else "none"
 
     @cached_property
     def temperatures(self) -> Mapping[str, float | None]:

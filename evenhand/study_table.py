@@ -25,7 +25,7 @@ from studies.errors import SourceError
 from studies.exchange.unsaved_study import frame_from_source, has_answers_known_by_design
 from studies.files.upload_names import name_without_ending
 from studies.frames.battle_frame import find_item_column, frame_from_battles
-from studies.frames.frame import NO_PICK, TIE
+from studies.frames.frame import NO_PICK, TIE, has_known_answers
 from studies.frames.known_answers import KnownAnswerSource
 from studies.sources.detection.detect import matching_formats
 from studies.sources.load import LoadedSource, detect_format_and_read, load_source
@@ -168,7 +168,7 @@ def _study_from_rows(
         {roles.get(role, role): rows[columns[role]] for role in kept if role in columns}
     )
     frame = battle_frame(table, words)
-    known = bool((frame["known_answer"] >= 0).any())
+    known = has_known_answers(frame)
     inputs = RemedyInputs(source=DESIGN if known else None)
     return JudgedStudy(
         MeasuredStudy(frame, name, remedies=inputs),
@@ -279,7 +279,7 @@ def _csv_header(path: Path) -> tuple[str, ...]:
 def _study_from_store(path: Path, name: str | None) -> JudgedStudy:
     measured = read_results(path, name)
     source: KnownAnswerSource = "people" if measured.remedies.source == PEOPLE else "design"
-    known = bool((measured.frame["known_answer"] >= 0).any())
+    known = has_known_answers(measured.frame)
     return JudgedStudy(measured, measured.name, source if known else "none", path.resolve())
 
 
@@ -307,7 +307,7 @@ def _study_from_source(loaded: LoadedSource, name: str) -> JudgedStudy:
     if not len(frame):
         raise SourceError(f"{name}: {len(loaded.items):,} items without verdicts; run a judge")
     designed = has_answers_known_by_design(loaded.items)
-    known = bool((frame["known_answer"] >= 0).any())
+    known = has_known_answers(frame)
     inputs = RemedyInputs(source=(DESIGN if designed else PEOPLE) if known else None)
     measured = MeasuredStudy.from_rows(frame, name, loaded.items, inputs)
     source: KnownAnswerSource = ("design" if designed else "people") if known else "none"

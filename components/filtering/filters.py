@@ -70,6 +70,11 @@ class Filter:
         """The same filters without those on judge and prompt."""
         return replace(self, judge=ALL_CHOICE, prompt=ALL_CHOICE)
 
+    @property
+    def selects_cases(self) -> bool:
+        """Whether filters other than those on judge, prompt and rule are set."""
+        return replace(self.of_all_raters, rule=STUDY_RULE) != Filter()
+
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         mask = pd.Series(True, index=frame.index)
         for column in ("judge", "prompt", "category"):

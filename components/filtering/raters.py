@@ -16,6 +16,7 @@ from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.study_inputs import read_remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
+from studies.frames.frame import has_known_answers
 from studies.frames.known_answers import KnownAnswerSource
 
 
@@ -104,10 +105,7 @@ class Raters:
     @cached_property
     def known_answer_source(self) -> KnownAnswerSource:
         """Source of the better answers: "design" of the data, "people" (votes), or "none"."""
-        known = self.rows["known_answer"].to_numpy() >= 0
-        if not known.any():
-            return "none"
-        return known_answer_source(self.filtered)
+        return known_answer_source(self.filtered) if has_known_answers(self.rows) else "none"
 
     @cached_property
     def temperatures(self) -> Mapping[str, float | None]:

@@ -241,12 +241,13 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
 
 def _change_if_one_side_reversed(paired: PairedTotals) -> float:
     """Change of the difference left − right if every verdict (or other unit) in one cell had the
-    opposite outcome: the larger change of the two cells. It sets the width of the interval if
-    leaving out items changes nothing."""
+    opposite outcome: the larger change of the two cells, times the step. It sets the width of the
+    interval if leaving out items changes nothing."""
     width = paired.sums.shape[1] // 2
     totals = paired.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
-    return max(paired.measure.change_if_units_reversed(side, paired.side) for side in sides)
+    change = max(paired.measure.change_if_units_reversed(side, paired.side) for side in sides)
+    return change * paired.step
 
 
 def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:

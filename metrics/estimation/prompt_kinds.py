@@ -17,6 +17,8 @@ SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
 """Name prefixes of the built-in five-level prompts; SCORING_PREFIXES are those of the scoring
 prompts. Prompts with these prefixes are recognised by name, even without a verdict."""
+NO_PICKS_NOTE: Final = "this prompt picks no answer"
+"""Reason why a measure of picks has no value for a scoring prompt."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:

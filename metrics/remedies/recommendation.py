@@ -113,7 +113,7 @@ def _advice_text(chosen: PriceGain, raters: Sequence[Rater]) -> str:
 
 
 def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
-    reason = (
+    reason = no_room_text(table) or (
         "the agreement of one call is not significantly different from chance"
         if coin
         else "no difference to one call is significantly above zero"
@@ -121,16 +121,32 @@ def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> st
     return f"No remedy was shown to help {judge}: {reason}.{small_gain_detection_text(table)}"
 
 
+def no_room_text(table: Sequence[RuleEstimate]) -> str:
+    """Clause that one call, the first line of the table, agrees so often that no rule can gain
+    SMALL_GAIN; empty if a rule can."""
+    agreement = table[0].agreement
+    if agreement.value is None or agreement.value + SMALL_GAIN <= 1:
+        return ""
+    return (
+        f"one call agrees in {100 * agreement.value:.1f} % of {agreement.n:,} comparisons, so no "
+        f"rule can gain {100 * SMALL_GAIN:g} points on them"
+    )
+
+
 def small_gain_detection_text(table: Sequence[RuleEstimate]) -> str:
     """Sentence on how often a gain of SMALL_GAIN would have been found, by the intervals of the
-    rule with the highest agreement. Rules that ask people, or lack replies on some comparisons, do
-    not count. Empty if none of the others has intervals and decides differently from one call."""
+    rule with the highest agreement. Rules that ask people, lack replies on some comparisons, or
+    agree significantly less often than one call do not count. Empty if none of the others has
+    intervals and decides differently from one call, or if no such gain is possible."""
+    if no_room_text(table):
+        return ""
     lines = [one for one in table if one.complete and one.changed and not one.rule.votes]
     found = [
         (one.difference.value or 0.0, rate, rule_texts(one.rule).title.lower())
         for one in lines
         if one.difference
         and one.adjusted
+        and not (one.adjusted.high is not None and one.adjusted.high < 0)
         and (rate := detection_rate(one.difference, one.adjusted, SMALL_GAIN)) is not None
     ]
     if not found:

@@ -18,6 +18,9 @@ MIN_ITEMS: Final = 2
 """Minimum number of items on which a rule has all replies that it needs. A rule that lacks replies
 on some comparisons, and has fewer such items, is left out."""
 SAME_CREDIT: Final = 1e-9
+LARGEST_CHANGE: Final = {"pool": 0.25, "agree": 0.25}
+"""Id of a rule -> largest difference in credit from one call that it can have on a comparison,
+where this is less than 1: that of a tie in one order only."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,8 @@ def estimate_rules(
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
     """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of
-    its differences in credit from one call, such as 1/4 for the rule `pool`; `changed` is the
-    number of comparisons with such a difference."""
+    its differences in credit from one call, such as 1/4 for the rule `pool` (the largest possible
+    one if there are none); `changed` is the number of comparisons with such a difference."""
 
     rule: Rule
     sums: Floats
@@ -112,7 +115,7 @@ def _rule_totals(grid: OrderGrid, rule: Rule, one_call: Floats) -> _RuleTotals:
     gap = np.abs(credit - one_call)
     size = float(gap.sum())
     sums = grid.sum_by_item([credit, decided, right, np.ones(grid.size)])
-    step = float(gap @ gap) / size if size else 1.0
+    step = float(gap @ gap) / size if size else LARGEST_CHANGE.get(rule.id, 1.0)
     return _RuleTotals(rule, sums, step, int((gap > SAME_CREDIT).sum()))
 
 

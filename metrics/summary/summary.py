@@ -11,7 +11,7 @@ import pandas as pd
 from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation import entropy, intervals, measures, row_selection
 from metrics.estimation.contrasts import Contrast, paired_contrasts
-from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
+from metrics.estimation.prompt_kinds import NO_PICKS_NOTE, five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
@@ -249,7 +249,7 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     frame = row_selection.select_rows(frame, ~pass_fail_mask(frame))
     cells = estimate_position_measures(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = measures.GroupedFrame(frame, ["judge", "prompt"])
-    cell = evidence.frame["cell"].to_numpy()
+    cell, scoring = evidence.frame["cell"].to_numpy(), scoring_mask(frame)
     nested: Json = {}
     by = ["judge", "prompt"]
     bounds = {
@@ -271,6 +271,10 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
         values |= to_plain_data(_position_and_label_effects(rows)) | to_plain_data(
             _entropy_split(rows)
         )
+        if scoring[cell == k].all():
+            for one in values.values():
+                if "value" in one and one["value"] is None:
+                    one["note"] = NO_PICKS_NOTE
         _set_nested(nested, key, values)
     return nested
 

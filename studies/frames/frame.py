@@ -104,6 +104,13 @@ def frame_from_rows(
     return frame
 
 
+def has_known_answers(frame: pd.DataFrame) -> bool:
+    """Whether the right answer of any comparison is known, or several equally right ones of three
+    options or more."""
+    columns = [one for one in ("known_answer", RIGHT_COLUMN) if one in frame]
+    return bool((frame[columns] >= 0).to_numpy().any())
+
+
 def _add_right_pick_columns(
     frame: pd.DataFrame, item_codes: np.ndarray, item_facts: Sequence[Mapping[str, Any]]
 ) -> None:

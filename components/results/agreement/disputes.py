@@ -105,7 +105,8 @@ def dispute_kinds(raters: Raters) -> list[str]:
     """Kinds of dispute that can occur, given the study's votes, known answers and judges."""
     possible = {
         AGAINST_PEOPLE: raters.has_people,
-        AGAINST_KNOWN: raters.known_answer_source == "design",
+        AGAINST_KNOWN: raters.known_answer_source == "design"
+        and bool((raters.rows["known_answer"] >= 0).any()),
         JUDGES_SPLIT: len(raters.filtered_rater_names) > 1,
         PEOPLE_SPLIT: raters.has_people,
     }

@@ -1,12 +1,10 @@
 """HTML of a judge's report card: summary, measures, positions, categories, flips, cost."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, STUDY_RULE, Filter
 from components.filtering.raters import Raters
 from components.html import format as formats
 from components.html import pieces
@@ -243,7 +241,7 @@ def _cost_html(card: ReportCard) -> Any:
     parts += [f"{count(spent.repeats)} repeated in the same order"] if spent.repeats else []
     parts += [f"{count(spent.twins)} on twins (Nudges)"] if spent.twins else []
     parts += [f"besides, {count(spent.failed, 'failed call')}"] if spent.failed else []
-    if replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE, rule=STUDY_RULE) != Filter():
+    if chosen.selects_cases:
         parts.append("the filters do not apply")
     tokens, each = (DASH, "not recorded"), "price unknown"
     if spent.prompt_tokens is not None:

@@ -17,13 +17,13 @@ from components.html.templates import macros
 from components.results.cards.report_card import ReportCard
 from metrics.catalogue import answer_records, nudge_records, option_records, records, twin_records
 from metrics.catalogue.record import MeasureRecord, Question
+from metrics.estimation.prompt_kinds import NO_PICKS_NOTE
 from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
 
 QUESTION_ORDER: Final[tuple[Question, ...]] = (
     "position", "agreement", "nudges", "ranking", "remedies",
 )  # fmt: skip
-NO_PICKS_NOTE: Final = "this prompt picks no answer"
 CARD_STYLES: Final = {**STYLES, "decimal": NumberStyle(3)}
 """Number formats of a card; entropies near 1 differ in the third decimal."""
 
@@ -165,7 +165,8 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         voted = card.agreement_with_people.value is not None
         person = card.voter_agreement.one_person.value if voted else None
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
-        return {"people": person, "note": "" if person is None else note}
+        notes = (_compared_part_note(card), "" if person is None else note)
+        return {"people": person, "note": "; ".join(filter(None, notes))}
     if key == answer_records.TIES_AGREEMENT.key:
         pair = card.voter_agreement.pair.share.value
         equal_votes = f"two people's votes on the same pair are equal in {share(pair, 0)} of cases"
@@ -177,6 +178,15 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == nudge_records.OWN_FAMILY.key:
         return {"people": card.own_family_win_rates[1].value, "note": _own_family_note(card)}
     return {}
+
+
+def _compared_part_note(card: ReportCard) -> str:
+    """Text on the comparisons that the agreement counts, if it leaves out some that another judge
+    lacks; accuracy counts all of this judge's."""
+    study = card.raters.remedies
+    left = study.left_out["incomplete"] if study.grid.size else 0
+    size = formats.count(study.grid.size, "comparison")
+    return f"on the {size} that every judge judged in both orders, {left:,} left out" * bool(left)
 
 
 def _consistency_note(card: ReportCard) -> str:

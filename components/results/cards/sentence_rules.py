@@ -279,6 +279,9 @@ RULE_GROUPS: Final = {
             {{remedy}}
         no remedy: remedies known
             {{remedy}}
+        other right ones: flips ≥ 0.1, kappa_high ≤ 0.2, known_low > 0
+            In different orders this judge gives different verdicts, but {{known}} of them are
+            right. Judge {{each}} in {{orders_wanted}} and {{then_merge}}.
         another judge: flips ≥ 0.1, kappa_high ≤ 0.2
             Use another judge or prompt: this judge's verdicts in different orders agree little more
             often than by chance (κ at most {{kappa_high}}).

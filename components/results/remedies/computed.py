@@ -10,7 +10,7 @@ from components.filtering.memo import memoise_by_study
 from components.filtering.raters import load_remedies_of_all_raters
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.order_identity import OrderPatterns, count_order_patterns
-from metrics.remedies.recommendation import PriceGain, Recommendation
+from metrics.remedies.recommendation import PriceGain, Recommendation, interval_is_above_zero
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
 from metrics.remedies.risk_coverage import CoveragePoint
 from metrics.remedies.rule_names import join_names, rater_text
@@ -124,6 +124,13 @@ class RemedyResults:
         same prompt."""
         return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
 
+    @property
+    def better_single_call(self) -> RuleEstimate | None:
+        """The rule "one call" of the judge with the highest agreement, if it is significantly above
+        that of the judge shown; else None."""
+        best = max(self.one_call_estimates, key=_agreement_value, default=None)
+        return best if best and interval_is_above_zero(best.adjusted) else None
+
     @cached_property
     def order_patterns(self) -> OrderPatterns | None:
         return count_order_patterns(self.study.grid, self.rater) if self.rater is not None else None
@@ -175,10 +182,16 @@ class RemedyResults:
             )
         if len(self.one_call_estimates) < 2:
             found["Juries"] = "no other judge compared the answers with this prompt"
-        elif not any(len(line.rule.members) > 1 for line in self.rule_estimates):
-            found["Juries"] = (
-                f"the other judges agree significantly more often with {self.winner_source} "
-                "than this judge; use one of them instead"
+        elif self.rater is not None and (
+            better := self.study.raters_by_agreement(
+                set(self.study.raters_with_prompt(self.prompt))
+                - {self.rater, *self.study.jury_partners(self.rater)}
+            )
+        ):
+            names = join_names([self.study.raters[rater][0] for rater in better])
+            found[f"Juries with {names}"] = (
+                f"one call of each agrees with {self.winner_source} significantly more often than "
+                f"one call of {self.judge}; use one of them instead"
             )
         return found
 

@@ -64,7 +64,7 @@ class ImproveCard:
     `problem`: problem of the reply with these rules, or ""; `criteria`: criteria of the study that
     the prompt does not show; `adopt`, `adopted`: version of the prompt that the button would save,
     and that was saved ("" if none); `block`: lines that the candidate `block_of` adds to the
-    prompt.
+    prompt; `ignores_filters`: whether filters are set that do not apply to the numbers.
     """
 
     judge: str
@@ -87,6 +87,7 @@ class ImproveCard:
     adopt_kind: str = ""
     block: tuple[str, ...] = ()
     block_of: str = ""
+    ignores_filters: bool = False
     least: int = LEAST_HOLD_OUT
     examples: int = EXAMPLES
 
@@ -207,6 +208,7 @@ def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, 
         writer=judge if written[0] else "",
         problem=written[1],
         criteria=_study_criteria_unless_in_prompt(filtered, prompt),
+        ignores_filters=filtered.filter.selects_cases,
         **more,
     )
     return card, shown

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import count, dollars
+from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
 from components.results.bias.sentences import missing_orders_clause
@@ -63,8 +63,10 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         return _missing_data_headline(results)
     if advice.chosen is not None:
         usual = advice.chosen.rule.id == "agree"
-        return advice.sentence, "" if usual else _orders_must_agree_sentence(results)
-    reason = (
+        said = "" if usual else _orders_must_agree_sentence(results)
+        return advice.sentence, f"{said} {_better_judge_sentence(results)}".strip()
+    full = recommendation.no_room_text(results.rule_estimates)
+    reason = full or (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
         else f"no rule agrees with {results.winner_source} significantly more often than one call"
@@ -77,9 +79,12 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
     parts = (
         f"For {results.rater_text}, {reason}.{power}",
         _orders_must_agree_sentence(results),
+        _better_judge_sentence(results),
         once,
     )
     title = f"No remedy was shown to help the judge {results.rater_text}."
+    if full:
+        title = f"More calls of the judge {results.rater_text} have hardly anything to gain."
     return title, " ".join(filter(None, parts))
 
 
@@ -129,17 +134,29 @@ def _orders_must_agree_sentence(results: RemedyResults) -> str:
     """Sentence on the price and the gain or loss of the rule "both orders must agree" against one
     call; empty if the two cannot be compared. A gain or loss is named only if its adjusted interval
     excludes zero."""
-    usual = (line.adjusted for line in results.rule_estimates if line.rule.id == "agree")
-    if (change := next(usual, None)) is None:
+    usual = next((line for line in results.rule_estimates if line.rule.id == "agree"), None)
+    if usual is None or (change := usual.adjusted) is None:
         return ""
-    found = "shows no difference"
-    if recommendation.interval_is_above_zero(change):
+    found = "shows no significant difference"
+    if not usual.changed:
+        found = "gives every comparison the same credit"
+    elif recommendation.interval_is_above_zero(change):
         found = "gains agreement"
     elif change.high is not None and change.high < 0:
         found = "loses agreement"
     return (
         "Against one call, the usual rule (both orders must agree, 2 calls) "
         f"{found} ({recommendation.gain_text(change)})."
+    )
+
+
+def _better_judge_sentence(results: RemedyResults) -> str:
+    """Sentence that one call of another judge agrees significantly more often; "" if none does."""
+    if (better := results.better_single_call) is None:
+        return ""
+    return (
+        f"One call of {better.rule.members[0][0]} agrees significantly more often than one call of "
+        f"{results.judge}: in {share(better.agreement.value)}."
     )
 
 
@@ -254,7 +271,7 @@ def best_rule_sentence(
 ) -> str:
     """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
     no such rule, on the cheapest rule); for a budget in calls, also on the calls of the recommended
-    rule if the budget is too small for it."""
+    rule if the budget is too small for it and both rules share a judge."""
 
     def format_amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
@@ -263,7 +280,7 @@ def best_rule_sentence(
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.rule_instruction(step.rule, raters), count(needed, "comparison")
     price = 0.0
-    if recommended and plan.currency == "calls":
+    if recommended and plan.currency == "calls" and {*recommended.members} & {*step.rule.members}:
         price = recommended.calls_per_comparison * needed
     rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
@@ -404,8 +421,9 @@ def patterns_panel(results: RemedyResults) -> Markup:
 
 def other_judges_panel(results: RemedyResults) -> Markup:
     """HTML comparison of all judges that have the prompt shown: agreement of one call of each;
-    empty with one judge."""
-    if len(results.one_call_estimates) < 2:
+    empty with one judge, or if a remedy helps and no other judge is significantly better."""
+    helped = results.advice is not None and results.advice.chosen is not None
+    if len(results.one_call_estimates) < 2 or (helped and results.better_single_call is None):
         return EMPTY
     ranked = sorted(results.one_call_estimates, key=lambda line: -(line.agreement.value or 0))
     found = [line.agreement for line in ranked]
@@ -420,7 +438,9 @@ def other_judges_panel(results: RemedyResults) -> Markup:
 
 def pilots_panel(results: RemedyResults) -> Markup:
     """HTML list of the remedies that need new replies, each with its calls, price and a button if
-    the page has a Study tab that can open it; empty if there are none."""
+    the page has a Study tab that can open it; empty if there are none, or nothing to gain."""
+    if recommendation.no_room_text(results.rule_estimates):
+        return EMPTY
     found = offered_pilots(results)
     opens = not results.filtered.store.read_only
     return html.pilots(found, opens) if found else EMPTY

@@ -41,7 +41,8 @@ NO_REMEDIES: Final = (
     "votes of people in the Vote tab, or known better answers, and usable replies in both orders"
 )
 BUDGET_SUBTITLE: Final = (
-    "of the judges and rules that the budget pays for, those with the highest agreement"
+    "the cheapest rule, and each dearer one that agrees significantly more often, on items not "
+    "used to choose it"
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
@@ -175,7 +176,7 @@ def _rules_subtitle(results: RemedyResults) -> str:
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         size = count(missing["incomplete"], "comparison")
-        parts.append(f"{size} without usable replies in both orders")
+        parts.append(f"{size} without usable replies of every judge in both orders")
     parts += [
         f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
         for judge, prompt in results.study.incomplete_raters
@@ -188,14 +189,17 @@ def _rules_subtitle(results: RemedyResults) -> str:
 
 
 def render_lower_panels(filtered: FilteredStudy) -> Markup | None:
-    """HTML of the lower panels: other judges (only if no rule helps), verdict patterns, pilots;
-    None if no better answer is known, or if no judge passes the filters."""
+    """HTML of the lower panels: other judges (only if no rule helps, or if one of them is better),
+    verdict patterns, pilots; None if no better answer is known, or if no judge passes the
+    filters."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
-    helped = results.advice is not None and results.advice.chosen is not None
-    judges = EMPTY if helped else panels.other_judges_panel(results)
-    parts = [judges, panels.patterns_panel(results), panels.pilots_panel(results)]
+    parts = [
+        panels.other_judges_panel(results),
+        panels.patterns_panel(results),
+        panels.pilots_panel(results),
+    ]
     return pieces.wrap(fill('<div class="eh-grid2">{}</div>', join(parts)))
 
 

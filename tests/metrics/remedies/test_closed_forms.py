@@ -181,6 +181,20 @@ def test_asking_twice_gains_exactly_what_the_identity_says():
     assert found["agree"].difference.value == pytest.approx(-gain, abs=1e-12)
 
 
+def test_a_rule_that_changes_no_credit_can_change_a_quarter_of_it_at_most():
+    """The judge flips 10 of 40 comparisons and never ties. A tie in one order has a share of at
+    most z²/(40 + z²) = 8.8 %, and changes the credit by ¼."""
+    rows = [row for k in range(40) for row in pair(f"q{k}", 0, int(k >= 10), better="x")]
+    study = build_remedy_study(build(rows))
+    found = lines_of(study, rules_of_rater(study.grid, 0))
+    most = 1.96**2 / (40 + 1.96**2) / 4
+    for rule in ("pool", "agree"):
+        raw = found[rule].difference
+        assert (found[rule].changed, raw.value) == (0, 0)
+        assert (raw.low, raw.high) == pytest.approx((-most, most), abs=1e-4)
+        assert found[rule].adjusted.high <= 0.25
+
+
 def test_patterns_of_two_orders_by_hand():
     """x is better. Of 8 comparisons, both orders are right in 1 and wrong in 1, 1 flips, 1 has two
     ties; 3 have a tie and a right verdict, 1 a tie and a wrong one: (3 − 1)/4/8."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -13,6 +16,7 @@ from metrics.remedies.recommendation import (
     detection_rate,
     gain_text,
     gains_by_price,
+    no_room_text,
     random_halves,
     small_gain_detection_text,
 )
@@ -52,6 +56,22 @@ def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
     assert says(advice.sentence, "shown to help", "chance", "2 points", "found in")
     # Without ties, adding up two orders earns exactly as much as one call: nothing can be found.
     assert small_gain_detection_text(drawn_study(40, 0.0, 0.7).estimate_rules_of_rater(0)) == ""
+
+
+def test_no_gain_is_looked_for_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call is right in 49 of 50 comparisons: 2 points of room. In 50 of 50 there is none."""
+    monkeypatch.setattr(recommendation, "detection_rate", lambda *_: 0.5)
+
+    def table(agreement: float, high: float) -> list[Any]:
+        rule = SimpleNamespace(id="pool", votes=0, members=())
+        line = {"complete": True, "changed": 1, "rule": rule, "difference": Estimate(-0.01)}
+        single = SimpleNamespace(agreement=Estimate(agreement, n=50), changed=0, complete=True)
+        return [single, SimpleNamespace(adjusted=Estimate(-0.01, -0.05, high), **line)]
+
+    assert says(small_gain_detection_text(table(0.98, 0.01)), "50 %")
+    assert small_gain_detection_text(table(0.98, -0.001)) == "", "this rule was shown to lose"
+    assert small_gain_detection_text(table(1.0, 0.01)) == no_room_text(table(0.98, 0.01)) == ""
+    assert says(no_room_text(table(1.0, 0.01)), "100.0 %", "50 comparisons", "2 points")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from metrics.__main__ import main
+from metrics.estimation.prompt_kinds import NO_PICKS_NOTE
+from metrics.position.position_measures import NO_SETS_NOTE
 from metrics.summary.summary import summarise_frame
 from tests.metrics.frames import build, pair, rotated
 from tests.samples import sample
@@ -21,6 +23,8 @@ POSITION = {
     "position_term", "stability",
 }  # fmt: skip
 ROWS = [row for k in range(4) for row in pair(f"q{k}", 0, k % 2, category="ab"[k % 2])]
+
+NONE = (None, None)
 
 
 @cache
@@ -52,6 +56,21 @@ def test_every_number_carries_its_interval_n_and_unit():
     assert {"order_low", "order_high"} <= set(got["elo"]["x"])
     assert got["counts"]["planned"] == got["counts"]["asked"] == 8
     assert got["counts"]["by_status"]["ok"] == 8
+
+
+def test_a_prompt_that_only_scores_is_not_said_to_lack_verdicts():
+    """Both of its replies to each pair can be used, but they name no answer."""
+    scored = [
+        {**row, "status": "ok", "prompt": "scores"}
+        for k in range(4)
+        for row in pair(f"q{k}", *NONE)
+    ]
+    lost = [row for k in range(4) for row in pair(f"q{k}", *NONE, prompt="lost")]
+    found = summarise_frame(build([*ROWS, *scored, *lost]))["position"]["j"]
+    unknown = [one for _, one in estimates(found["scores"]) if one["value"] is None]
+    assert len(unknown) > 10 and {one["note"] for one in unknown} == {NO_PICKS_NOTE}
+    assert found["lost"]["consistency"]["note"] == NO_SETS_NOTE
+    assert found["p"]["consistency"]["value"] == 0.5
 
 
 def test_the_grade_comes_in_the_papers_order():

@@ -85,9 +85,12 @@ def test_more_than_half_of_the_judges_must_be_against(
     assert disputes._is_dispute_of_kind(one, kind) is listed
 
 
-def kinds(people: bool, source: str, judges: int) -> list[str]:
+def kinds(people: bool, source: str, judges: int, known: int = 0) -> list[str]:
     stub: Any = SimpleNamespace(
-        has_people=people, known_answer_source=source, filtered_rater_names=range(judges)
+        has_people=people,
+        known_answer_source=source,
+        filtered_rater_names=range(judges),
+        rows=pd.DataFrame({"known_answer": [NO_PICK, known]}),
     )
     return disputes.dispute_kinds(stub)
 
@@ -96,6 +99,7 @@ def test_kinds_follow_from_votes_known_answers_and_a_second_judge() -> None:
     assert kinds(True, "design", 2) == [AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT]
     assert kinds(True, "people", 1) == [AGAINST_PEOPLE, PEOPLE_SPLIT]
     assert kinds(False, "design", 1) == [AGAINST_KNOWN]
+    assert kinds(False, "design", 1, TIE) == []  # several of three options or more are right
     assert kinds(False, "", 2) == [JUDGES_SPLIT]
     assert kinds(False, "", 1) == []
 

@@ -18,6 +18,8 @@ from components.results.cards.card_measures import CardMeasures, own_family_rate
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
+from components.results.remedies.computed import load_remedies
+from components.results.remedies.tab import _rules_subtitle
 from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CHANCE_CONSISTENCY, TERM
@@ -198,6 +200,20 @@ def test_agreement_with_known_answers_opens_no_list_of_votes(store, voted):
     rows = {one.record.key: one for one in card_measures(card(store, "known", "ada"))}
     assert rows[AGREEMENT.key].estimate.value == 1 and rows[AGREEMENT.key].link is None
     assert rows["consistency"].link
+    assert "left out" not in rows[AGREEMENT.key].description
+
+
+def test_agreement_says_that_it_leaves_out_what_another_judge_lacks(store):
+    """`ada` is right in 7 of 8 comparisons; `bo` has no verdict on two of them."""
+    sheet = Sheet("gaps")
+    for k in range(8):
+        sheet.both(f"q{k}", "ada", "yy" if k == 7 else "xx").both(f"q{k}", "bo", "x?"[k > 5] * 2)
+    sheet.save(store, design={f"q{k}": "x" for k in range(8)})
+    rows = {one.record.key: one for one in card_measures(card(store, "gaps", "ada"))}
+    assert (rows["accuracy"].estimate.value, rows[AGREEMENT.key].estimate.value) == (7 / 8, 1)
+    assert says(rows[AGREEMENT.key].description, "6 comparisons", "every judge", "2 left out")
+    left_out = _rules_subtitle(load_remedies(FilteredStudy(store, "gaps")))
+    assert says(left_out, "2 comparisons", "every judge")
 
 
 def test_replies_and_those_without_a_verdict_are_counted_on_the_same_calls(store):

@@ -9,8 +9,10 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.inspect.list_html import list_html
 from components.inspect.load_comparison import load_inspect_page
+from components.results.agreement.disputes import dispute_kinds
 from components.results.bias.computed import load_bias
 from components.results.cards.card_html import show_card
+from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import OPTION_WORDS, PAIR_WORDS, ReportCard
 from components.results.cards.sentence_rules import RULE_GROUPS, card_sentences
 from components.results.contrasts.comparison import comparison_html
@@ -57,6 +59,18 @@ def test_cards_of_four_options_advise_every_order_and_miss_no_known_answer(optio
         advice.append(last)
     assert any(one.rule == "average" and says(one.text, "every order") for one in advice)
     assert not any(step.title == "Ask people" for step in next_steps(options, load_bias(options)))
+
+
+def test_a_judge_that_changes_between_right_answers_is_not_replaced(options):
+    """Two of the four answers are equally right, so the judge flips although 85 % are right."""
+    raters = Raters(options)
+    assert raters.known_answer_source == "design"
+    card = ReportCard(raters, "grade-criteria")
+    _, quality, advice = card_sentences(card.facts, card.text_by_key)
+    assert quality.rule == "right" and says(quality.text, "right in", "**85")
+    assert advice.rule == "other right ones" and says(advice.text, "85", "right", "every order")
+    assert "Accuracy" in [row.label for row in card_measures(card)]
+    assert "Against known answers" not in dispute_kinds(raters)
 
 
 def test_a_comparison_of_prompts_names_the_pairs_that_four_options_lack(options):

@@ -127,6 +127,8 @@ def test_an_effect_that_is_not_shown_gives_no_advice():
     assert card_sentences(facts, SAID)[2].rule == "no advice"
     sure = {**facts, "kappa_high": 0.15}
     assert says(card_sentences(sure, SAID)[2].text, "chance", "at most 0.15")
+    right = card_sentences({**sure, "known": 0.86, "known_low": 0.3}, SAID)[2].text
+    assert says(right, "86", "are right") and not says(right, "another judge")
 
 
 def test_known_answers_leave_the_advice_to_the_remedies():

@@ -235,6 +235,9 @@ def test_rules_are_written_only_from_mistakes(store: Store) -> None:
         assert card.calls == 2 * 30 and (card.rules, card.writer, card.blocked) == ("", "", "")
         assert card.mistaken == learned * said.count("y")
         assert ("Write rules from" in str(macros(TEMPLATE).improve(card))) == ("y" in said)
+    filtered = FilteredStudy(store, "wrong", Filter(contestants=("x",)))
+    for shown, ignored in ((filtered, True), (FilteredStudy(store, "wrong"), False)):
+        assert says(str(render_improve_card(shown)), "do not apply") is ignored
     unread = Sheet("unread")
     for k in range(40):
         unread.both(f"q{k}", "ada", "??" if f"q{k}" in card.split.learn else "yy")

@@ -51,7 +51,12 @@ from components.results.remedies.panels import (
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
 from components.results.remedies.point_remedies_panel import point_remedies_headline
-from components.results.remedies.tab import remedies_paper_table, remedies_report
+from components.results.remedies.tab import (
+    remedies_paper_table,
+    remedies_report,
+    render_budget,
+    render_lower_panels,
+)
 from components.results.view.unreadable_share import FORMAT_ADVICE
 from components.results.view.unusable_replies import EMPTY_FILTERS, load_unusable_shares
 from components.results.view_drawing import VIEWS, view_headline
@@ -239,6 +244,23 @@ def test_the_identity_has_the_studys_own_numbers(prd):
     for number in ("392", "65", "90", "28", "81", "29"):
         assert f"<td>{number}</td>" in text
     assert "(81 − 29) ÷ 4 ÷ 685" in text
+    assert not says(text, "gains so little") and not says(text, "another judge"), "adding up gains"
+
+
+def test_a_judge_that_is_always_right_is_offered_nothing(store):
+    rows = [
+        (f"q{k}", judge, "p", pair, "x" if judge == "sharp" else pair[0], 2)
+        for k in range(6) for judge in ("sharp", "first") for pair in (("x", "y"), ("y", "x"))
+    ]  # fmt: skip
+    save(store, "full", rows, design={f"q{k}": "x" for k in range(6)})
+    results = load_remedies(FilteredStudy(store, "full", Filter(judge="sharp")))
+    title, lead = remedy_headline(results)
+    assert says(title, "sharp", "hardly anything") and says(lead, "100.0 %", "6 comparisons")
+    assert "would have" not in lead + results.advice.sentence
+    assert "100.0 %" in results.advice.sentence
+    assert pilots_panel(results) == ""
+    other = load_remedies(FilteredStudy(store, "full", Filter(judge="first")))
+    assert says(pilots_panel(other), "each of 6 items")
 
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
@@ -249,6 +271,24 @@ def test_vicuna_is_told_no_and_offered_another_judge(prd):
     assert "+17.4 points" in other_judges_panel(results)
     assert says(other_judges_panel(results), "agrees with the majority")
     assert {line.rule.members for line in results.rule_estimates} == {(("vicuna-13b", "prd"),)}
+
+
+def test_a_judge_that_a_remedy_helps_is_still_compared_with_a_better_one(prd):
+    """A remedy helps bard, but one call of gpt-4 (75.8 %) agrees more often, so the plan of the
+    budget asks gpt-4 and has no room for bard's rule."""
+    results = load_remedies(shown(prd, "bard"))
+    title, lead = remedy_headline(results)
+    assert says(title, "Ask bard") and says(lead, "One call of gpt-4", "75.8")
+    assert "Show remedies for gpt-4" in render_lower_panels(results.filtered)
+    assert says(budget_html(results, 40), "Ask gpt-4 once")
+    # Two judges in both orders agree in 79.2 %, three in 79.7 %: not significantly more often.
+    assert says(str(render_budget(results.filtered, "40").heading), "significantly more often")
+    assert not says(budget_html(results, 40), "recommended rule needs")
+    (left_out,) = (one for one in results.missing_rules if one.startswith("Juries"))
+    assert says(left_out, "gpt-4", "claude-v1") and "vicuna-13b" not in left_out
+    best = load_remedies(shown(prd, "gpt-4"))
+    assert best.better_single_call is None and other_judges_panel(best) == ""
+    assert "Juries" not in "".join(best.missing_rules)
 
 
 def test_open_lists_the_comparisons_that_the_rule_changes(prd):
@@ -683,20 +723,23 @@ def test_without_remedies_the_headline_names_the_true_reason(store):
     [
         (0.01, 0.1, "gains agreement"),
         (-0.1, -0.01, "loses agreement"),
-        (-0.1, 0.1, "shows no difference"),
-        (-0.1, 0.0, "shows no difference"),
-        (0.0, 0.1, "shows no difference"),
+        (-0.1, 0.1, "shows no significant difference"),
+        (-0.1, 0.0, "shows no significant difference"),
+        (0.0, 0.1, "shows no significant difference"),
     ],
 )
 def test_the_usual_rule_gains_or_loses_only_if_its_interval_excludes_zero(low, high, found):
-    def results(rule: str) -> SimpleNamespace:
+    def results(rule: str, changed: int = 1) -> SimpleNamespace:
         line = SimpleNamespace(
-            adjusted=Estimate((low + high) / 2, low, high), rule=SimpleNamespace(id=rule)
+            adjusted=Estimate((low + high) / 2, low, high),
+            rule=SimpleNamespace(id=rule),
+            changed=changed,
         )
         return SimpleNamespace(rule_estimates=[line])
 
     assert found in panels._orders_must_agree_sentence(results("agree"))
     assert panels._orders_must_agree_sentence(results("pool")) == ""
+    assert says(panels._orders_must_agree_sentence(results("agree", 0)), "the same credit")
 
 
 def test_without_a_judge_or_a_plan_nothing_is_drawn(prd):
