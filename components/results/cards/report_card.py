@@ -215,7 +215,8 @@ class ReportCard(CardMeasures):
         right, ties = self.measures["accuracy"].value, self.tie_share_with_known_answer
         if right is None or ties is None:
             return ""
-        wrong = f"wrong in {share(1 - right - ties, 0)}"
+        # The remainder of the rounded shares, so that the printed numbers add up to 100.
+        wrong = f"wrong in {share(1 - (round(100 * right) + round(100 * ties)) / 100, 0)}"
         if not ties:
             return f"right in **{share(right, 0)}** and {wrong}"
         return f"right in **{share(right, 0)}**, {wrong} and undecided (tie) in {share(ties, 0)}"
