@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, rater_names
+from components.filtering.filters import ALL_CHOICE, Filter, rater_names
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.remedies import remedy_study
@@ -18,8 +17,6 @@ from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.study_inputs import read_remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
 from studies.frames.known_answers import KnownAnswerSource
-
-NO_VOTES: Final = "No votes by people yet."
 
 
 @dataclass(frozen=True)
@@ -90,6 +87,19 @@ class Raters:
     @property
     def has_people(self) -> bool:
         return bool(row_selection.people_mask(self.rows).any())
+
+    @property
+    def missing_votes_text(self) -> str:
+        """Sentence on why no verdict of the judges shown is compared with votes."""
+        if self.has_people:
+            return "No vote is on a comparison on which a judge shown has a verdict."
+        hidden = row_selection.people_mask(self.filtered.whole_frame_by_person).any()
+        return "No vote passes the filters." if hidden else "No votes on these comparisons yet."
+
+    @property
+    def when_missing(self) -> str:
+        """End of a sentence on what is missing: "yet", or that filters are in use."""
+        return "yet" if self.filtered.filter == Filter() else "under these filters"
 
     @cached_property
     def known_answer_source(self) -> KnownAnswerSource:

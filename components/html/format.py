@@ -90,7 +90,7 @@ def sample_size_text(estimate: Estimate) -> str:
 
 def _bound_sign(estimate: Estimate) -> str:
     """Sign "≥ " if an estimate has only a lower bound, "≤ " if only an upper one; else empty."""
-    if is_known(estimate.low) == is_known(estimate.high):
+    if is_known(estimate.low) == is_known(estimate.high) or not is_known(estimate.value):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
 
@@ -235,3 +235,8 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
 def number_word(value: int) -> str:
     """A count in words up to nine, in digits from ten."""
     return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else count(value)
+
+
+def as_sentence(text: str) -> str:
+    """The text with a capital letter and a full stop; empty if the text is."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

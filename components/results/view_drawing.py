@@ -23,7 +23,12 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
-from components.results.view.unusable_replies import EMPTY_FILTERS, find_if_all_unusable, has_votes
+from components.results.view.unusable_replies import (
+    EMPTY_FILTERS,
+    EMPTY_STUDY,
+    find_if_all_unusable,
+    has_votes,
+)
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
 from metrics.estimation.row_selection import count_failed_calls, people_mask
@@ -101,9 +106,11 @@ def render_view_uncached(
     filtered: FilteredStudy, view: str, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Render the view named `view` without the cache: output name -> content of headline, key
-    numbers, each panel, list of absent panels, and data note. `controls`: control name -> value."""
+    numbers, each panel (none without verdicts that pass the filters), list of absent panels, and
+    data note. `controls`: control name -> value."""
     one, other = VIEWS[view], controls.get(comparison.CONTROL)
-    panels = one.render(filtered, controls)
+    # Without verdicts, what a panel says that it needs would not be the reason.
+    panels = one.render(filtered, controls) if len(filtered.measured_judge_rows) else {}
     whole = FilteredStudy(filtered.store, filtered.name)
     states = {
         name: control.initial_state(whole, controls.get(name))
@@ -111,7 +118,7 @@ def render_view_uncached(
         if control.kind != "session"
     }
     title, lead = view_headline(one, filtered)
-    top = one.kpis(filtered) if one.kpis else EMPTY
+    top = one.kpis(filtered) if one.kpis and panels else EMPTY
     if other:
         title, lead = comparison.comparison_headline(filtered, other, view)
         top = comparison.comparison_html(filtered, other, view)
@@ -120,7 +127,10 @@ def render_view_uncached(
         "kpis": suspects_notice(filtered) + top,
         **panels,
         "panels": view_html(one, panels, states),
-        "absent": VIEW_PARTS.missing(one.missing_panels(filtered, panels)),
+        "absent": VIEW_PARTS.missing(
+            one.missing_panels(filtered, panels),
+            "Not in this study" if filtered.filter == Filter() else "Not with these filters",
+        ),
         "data": show_data_note(
             filtered, [*one.json_keys, *_json_keys_of_shown_panels(one, panels)], other
         ),
@@ -141,14 +151,14 @@ def study_headline(store: Store, name: str) -> str:
 
 
 def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of a view and the sentence below it. If no verdict passes the filters, or no reply
-    is usable, every view's headline says so, except that of Agreement if people voted. Without
-    judgements, a failed last run is named with its reason."""
+    """Headline of a view and the sentence below it. Without verdicts, or if none passes the filters
+    or no reply is usable, every view's headline says so, except that of Agreement if people voted.
+    Without judgements, a failed last run is named with its reason."""
     runs = filtered.store.runs(filtered.name) if filtered.unfiltered_frame.empty else ()
     if runs and runs[0].state == "failed":
         return "No call got a reply: the last run failed.", runs[0].reason
-    if filtered.measured_judge_rows.empty and len(filtered.unfiltered_frame):
-        return EMPTY_FILTERS
+    if filtered.measured_judge_rows.empty:
+        return EMPTY_FILTERS if len(filtered.unfiltered_frame) else EMPTY_STUDY
     unusable = find_if_all_unusable(filtered)
     if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
         return view.headline(filtered)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_STREAM_BYTES: Final = 64 * 1024 * 1024
 """Size limit of a stream; each token arrives in an event of a few hundred bytes."""
+REASONING_PARTS: Final = ("thinking", "reasoning")
+"""Types of the parts of a message that contain reasoning, which is not part of the reply."""
 _TEXT_FIELDS: Final = ("content", "reasoning_content", "reasoning", "refusal")
 
 
@@ -203,10 +205,10 @@ def _find_reasoning(message: Mapping[str, Any]) -> str:
     it has none."""
     field = message.get("reasoning_content") or message.get("reasoning")
     if isinstance(field, str | list):
-        return _join_text(field)
+        return _join_text(field, leave_out=())
     content = message.get("content")
     parts = map(_mapping_or_empty, content if isinstance(content, list) else ())
-    thoughts = (part for part in parts if part.get("type") in ("thinking", "reasoning"))
+    thoughts = (part for part in parts if part.get("type") in REASONING_PARTS)
     return "".join(_join_text(one.get("thinking") or one.get("text")) for one in thoughts)
 
 
@@ -242,12 +244,12 @@ def _http_status_of(error: Mapping[str, Any]) -> int:
     return 0
 
 
-def _join_text(value: Any) -> str:
+def _join_text(value: Any, leave_out: Sequence[str] = REASONING_PARTS) -> str:
     """Return the content of a message as one text; the content may be a list of parts, of which
-    those with reasoning are left out. TypeError if it is neither text nor a list nor None."""
+    those of the types `leave_out` are not read. TypeError if it is neither text, list nor None."""
     if isinstance(value, list):
         parts = (_mapping_or_empty(part) or {"text": part} for part in value)
-        texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
+        texts = (part.get("text") for part in parts if part.get("type") not in leave_out)
         value = "".join(text for text in texts if isinstance(text, str))
     if value is not None and not isinstance(value, str):
         raise TypeError(f"content is {type(value).__name__}")

@@ -110,20 +110,24 @@ def _add_right_pick_columns(
     """Add two columns: whether a pick is one of the right answers, and the number of right answers
     among the options; both are −1 where no right answer is known.
 
-    Of three options or more, several can be equally good; `known_answer` is then a tie.
-    `item_facts[k]` has the facts (such as the preferences) of the item with code k.
+    Of three options or more, several can be equally good; `known_answer` is then a tie. A person's
+    pick is compared with the votes of the others. `item_facts[k]` has the facts (such as the
+    preferences) of the item with code k.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
-    keys, inverse = np.unique(
-        item_codes.astype(np.int64) * len(options) + comparisons.codes, return_inverse=True
-    )
+    persons, own = _persons_of_rows(frame["judge"].array)
+    pairs = item_codes.astype(np.int64) * len(options) + comparisons.codes
+    keys, inverse = np.unique(pairs * len(persons) + own, return_inverse=True)
     people = [_parse_preferences(facts.get("human") or ()) for facts in item_facts]
     best = [
-        known_answers.best_answers(people[key // len(options)], options[key % len(options)])
-        if len(options[key % len(options)]) > 1
+        known_answers.best_answers(
+            _votes_of_other_people(people[pair // len(options)], persons[person]),
+            options[pair % len(options)],
+        )
+        if len(options[pair % len(options)]) > 1
         else ()
-        for key in keys
+        for pair, person in zip(*np.divmod(keys, len(persons)), strict=True)
     ]
     sizes = np.asarray([len(names) or -1 for names in best], np.int8)[inverse]
     shown = [tuple(str(name).split(SEP)) for name in frame["shown"].cat.categories]
@@ -280,30 +284,35 @@ def _known_answer_column(
     if not has_votes.any():
         return known_answer
     options = [tuple(str(name).split(SEP)) for name in comparison.categories]
-    judge_codes, names = judges.codes, [str(name) for name in judges.categories]
-    persons = sorted({name for name in names if name.startswith(HUMAN_PREFIX)})
-    own = np.asarray([persons.index(name) + 1 if name in persons else 0 for name in names])
+    persons, own = _persons_of_rows(judges)
     pairs = item_codes[has_votes].astype(np.int64) * len(options) + comparison.codes[has_votes]
-    unique, inverse = np.unique(
-        pairs * (len(persons) + 1) + own[judge_codes[has_votes]], return_inverse=True
-    )
+    unique, inverse = np.unique(pairs * len(persons) + own[has_votes], return_inverse=True)
     best_of = np.asarray(
         [
             _code_of_best_answer(
                 _votes_of_other_people(
                     people[pair // len(options)].preferences_among(options[pair % len(options)]),
-                    persons[person - 1] if person else "",
+                    persons[person],
                 ),
                 options[pair % len(options)],
                 slots.code_by_name,
             )
-            for pair, person in zip(*np.divmod(unique, len(persons) + 1), strict=True)
+            for pair, person in zip(*np.divmod(unique, len(persons)), strict=True)
         ],
         np.int32,
     )[inverse]
     best_slot = slots.slot_of(shown_codes[has_votes], best_of)
     known_answer[has_votes] = np.where(best_of >= 0, best_slot, best_of)
     return known_answer
+
+
+def _persons_of_rows(judges: pd.Categorical[str]) -> tuple[list[str], np.ndarray]:
+    """Return "" and the names of all people, and for each row the index of its person in this list;
+    0 if its judge is no person."""
+    names = [str(name) for name in judges.categories]
+    persons = ["", *sorted(name for name in names if name.startswith(HUMAN_PREFIX))]
+    own = np.asarray([persons.index(name) if name in persons else 0 for name in names], np.int64)
+    return persons, own[judges.codes]
 
 
 class _ItemPreferences:

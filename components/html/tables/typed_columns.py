@@ -135,10 +135,9 @@ def paper_rows(
 
 def _paper_cell_texts(column: TypedColumn, row: ValueRow) -> tuple[str, ...]:
     value = column.get(row.values)
-    if not isinstance(value, Estimate):
-        return (count(value) if isinstance(value, int) else str(value),)
-    style = column.number_style_of(row.values)
-    text = style.text(value.value)
-    if not column.interval:
-        return (text,)
-    return text, "" if value.value is None else style.interval(value)
+    if isinstance(value, Estimate):
+        style = column.number_style_of(row.values)
+        texts = style.text(value.value), "" if value.value is None else style.interval(value)
+    else:
+        texts = count(value) if value is None or isinstance(value, int) else str(value), ""
+    return texts if column.interval else texts[:1]

@@ -216,10 +216,9 @@ def disputes_subtitle_and_html(data: Agreement, kind: str) -> tuple[str, str]:
     who = f"the {noun} prefers" if len(cells) == 1 else f"most {noun}s prefer"
     title, words = KIND_TITLES[kind][0], KIND_TITLES[kind][1].format(who=who)
     if not found:
+        reason = f"Among the verdicts shown, there is no case in which {words}."
         if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.raters.has_people:
-            reason = "There are no votes yet. Vote on the Vote tab, or load data with votes."
-        else:
-            reason = f"These filters leave no pair of answers on which {words}."
+            reason = data.raters.missing_votes_text
         return "", empty_state("Nothing to list.", reason)
     top = found[:MAX_DISPUTES]
     filtered = data.raters.filtered

@@ -5,10 +5,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import DASH, count, decimal, interval, number, percent, share
+from components.html.format import (
+    DASH,
+    as_sentence,
+    count,
+    decimal,
+    interval,
+    number,
+    percent,
+    share,
+)
 from components.html.markup import EMPTY, Markup, attributes, fill, join, link
 from components.html.pieces import empty_state, legend_entry, wrap
 from components.html.tables.forest_cells import fit_share_axis
@@ -21,6 +29,7 @@ from components.html.tables.range_table import (
 )
 from components.html.tables.table import TableCell
 from components.results.agreement.computed import Agreement, judges_equally_close_to_people
+from components.results.bias.sentences import NO_PREFERENCES, missing_orders_clause
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.domain import Estimate
 
@@ -51,16 +60,21 @@ GOLD_NOTE: Final = (
     "`human` instead of `gold`."
 )
 """Note for a table with a column of known better answers and without votes."""
+TWO_RATERS: Final = "verdicts of two raters (judges, prompts or people) that pass the filters"
 
 
 def agreement_headline(data: Agreement) -> tuple[str, str]:
     """Headline and the sentence below: the judges closest to people; without votes, agreement among
     judges; without judges, agreement of two people. Otherwise, what is missing."""
-    if not data.judges and data.raters.has_people:
+    raters, replies = data.raters, len(data.raters.rows_of_model_judges)
+    if not data.judges and raters.has_people:
         people = data.voter_agreement.voters
         who = "one person" if people == 1 else f"{count(people)} people"
-        lead = f"The votes are by {who}; these filters leave no judge to compare with them."
-        return _two_people_agreement_sentence(data), lead
+        none = f"there is no judge to compare with them {raters.when_missing}"
+        why = NO_PREFERENCES if replies else none
+        return _two_people_agreement_sentence(data), f"The votes are by {who}; {why}."
+    if not data.judges and replies:
+        return as_sentence(NO_PREFERENCES), "Agreement is measured on replies that do."
     if not data.judges:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if ranked := data.judges_compared_with_people:
@@ -68,13 +82,13 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
         return _judges_closest_to_people_sentence(
             data, ranked
         ), f"{_two_people_agreement_sentence(data)} {kappa}"
-    gold = "gold" in data.raters.filtered.study.data.mapping.values()
+    gold = "gold" in raters.filtered.study.data.mapping.values()
     if len(data.judges) > 1:
         lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
-        return _agreement_among_judges_sentence(data), f"{NO_VOTES} {lead}"
+        return _agreement_among_judges_sentence(data), f"{raters.missing_votes_text} {lead}"
     lead = GOLD_NOTE if gold else "Agreement needs a second judge or prompt, or some votes."
-    title = f"There is no second judge and no vote to compare {data.judges[0]} with yet."
-    return title, f"{NO_VOTES} {lead}"
+    title = f"There is no second judge and no vote to compare {data.judges[0]} with"
+    return f"{title} {raters.when_missing}.", f"{raters.missing_votes_text} {lead}"
 
 
 def _two_people_agreement_sentence(data: Agreement) -> str:
@@ -139,8 +153,7 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
     names = [*([PEOPLE] if PEOPLE in data.agreement_by_rater_pair else []), *data.ranked_judges]
     if len(names) < 2:
         return empty_state(
-            "One rater only." if names else "Nothing to show yet.",
-            "Agreement needs a second judge, a second prompt or some votes by people.",
+            "One rater only." if names else "Nothing to compare.", f"Agreement needs {TWO_RATERS}."
         )
     cells: dict[tuple[str, str], Estimate | None] = {
         (a, b): getattr(got, field)
@@ -169,11 +182,15 @@ def order_legend(*more: str) -> Markup:
 
 def show_merged_orders(data: Agreement) -> Markup:
     """HTML table of agreement with people: single orders against both orders merged. When orders
-    are merged, a win needs both orders; anything else is a tie. A message if no pair was judged in
-    both orders."""
+    are merged, a win needs both orders; anything else is a tie. A message if no pair with verdicts
+    in both orders has votes."""
     if not data.merged_share_equal_to_majority:
-        why = "Orders can be combined only if pairs were judged in both: run with `orders: both`."
-        return empty_state("One order only.", why)
+        why = NO_PREFERENCES
+        if len(data.merged_order_verdicts):
+            why = "no pair with verdicts in both orders has votes"
+        elif data.judges:
+            why = missing_orders_clause(int(data.raters.rows_of_model_judges["orders"].max()))
+        return empty_state("No merged orders.", as_sentence(why))
     pair = data.voter_agreement.pair.share
     lines = [
         (name, got.share, data.merged_share_equal_to_majority[name])

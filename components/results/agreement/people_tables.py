@@ -150,13 +150,16 @@ def _non_judge_distance_row(name: str, alignment: Alignment, plot: str) -> Table
 
 def show_voter_replacements(data: Agreement) -> Markup:
     """HTML table of how well each judge could replace a person, with sentences on the best judge
-    and prompt; a message if no pair has votes by two people. A value above 0 means that the judge
-    agrees with the other voters more than the replaced person does."""
+    and prompt; a message if no pair has a verdict and votes by two people. A value above 0 means
+    that the judge agrees with the other voters more than the replaced person does."""
     known = [one for one in data.judges_replacing_a_voter if one.advantage.value is not None]
     if not known:
+        pairs = data.voter_agreement.pair.share.n
+        none = "with votes by two people has a judge's verdict" if pairs else "has two votes"
         return empty_state(
-            "No pair has votes by two people.",
-            "To test whether a judge can replace a voter, pairs need votes by at least two people.",
+            f"No pair {none}.",
+            "To test whether a judge can replace a voter, pairs need verdicts of the judge and "
+            "votes by at least two people.",
         )
     axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
     axis = replace(axis, chance=0.0)

@@ -153,19 +153,20 @@ def render_disputes(filtered: FilteredStudy, apart: str) -> Content:
     if apart == DISPUTE_KINDS[0] and known and apart not in known:
         apart = known[0]
     if apart not in known:
-        needs = "the study needs a second judge, a second prompt or some votes."
-        why = NO_DISPUTES_REASON[apart] if known else f"To list disagreements, {needs}"
+        why = f"Disagreements need {panels.TWO_RATERS}."
+        if known:
+            votes = data.raters.missing_votes_text
+            why = votes if apart == disputes.PEOPLE_SPLIT else NO_DISPUTES_REASON[apart]
         return Content({"disputes": empty_state("Nothing to list.", why)}, panel_heading(title))
     subtitle, made = disputes.disputes_subtitle_and_html(data, apart)
     return Content({"disputes": made}, panel_heading(title, subtitle))
 
 
 NO_DISPUTES_REASON: Final = {
-    disputes.AGAINST_KNOWN: "The better answer is not known by design in this study.",
+    disputes.AGAINST_KNOWN: "No better answer to these questions is known by design.",
     disputes.JUDGES_SPLIT: (
         "Only one judge with one prompt is shown. Add a second judge or prompt, or remove filters."
     ),
-    disputes.PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }
 
 

@@ -37,7 +37,7 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
     )
     if not adjusted:
         return (
-            "No item has been judged in all rotations yet.",
+            "No item has usable verdicts in all rotations yet.",
             "Positions can be compared once an item has a verdict in every rotation.",
         )
     what = row_noun(list(bias.names))

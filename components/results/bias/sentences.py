@@ -6,6 +6,7 @@ from typing import Final
 from components.html.format import (
     MIN_COLOURED_ITEMS,
     NARROW_SPACE,
+    as_sentence,
     count,
     join_names,
     lean_text,
@@ -50,6 +51,19 @@ PREFERENCE_RULE: Final = (
     "toward the preferred position minus flips toward the other must be above 50 points. It is not "
     "said if at least three quarters of the verdicts are for one label, whatever its position."
 )
+
+
+NO_PREFERENCES: Final = "no reply says which answer is better, or that they are equally good"
+
+
+def missing_orders_clause(orders: int) -> str:
+    """Clause on why no pair has usable verdicts in both orders. `orders`: the largest number of
+    orders in which an item's answers were to be judged, 0 if the order is not recorded."""
+    if orders > 1:
+        return "no pair has usable verdicts in both orders"
+    if orders:
+        return "each pair was judged in one order only"
+    return "the data do not record in which order the answers were shown"
 
 
 # ------------------------------------------------------------------------- one row
@@ -254,18 +268,10 @@ def _some_of_total_text(some: int, total: int, noun: str) -> str:
 
 def _unmeasured_flips_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
-    if bias.max_orders > 1:
-        return (
-            "No pair has been judged in both orders yet.",
-            "To measure position bias, pairs must be judged in both orders.",
-        )
-    if not bias.max_orders:
-        return (
-            "The data do not record in which order the answers were shown.",
-            "Without the order, position bias cannot be measured.",
-        )
+    title = as_sentence(missing_orders_clause(bias.max_orders))
+    if bias.max_orders != 1:
+        return title, "Position bias is measured on pairs with a verdict in each of two orders."
     first = bias.overall("first_share")
-    title = "Each pair was shown in one order only, so the effect of a swap is unknown."
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (

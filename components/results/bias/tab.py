@@ -3,7 +3,7 @@
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import NARROW_SPACE, count, slot_name
+from components.html.format import NARROW_SPACE, as_sentence, count, slot_name
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark, panel_heading
 from components.results.bias import bias_matrix, many_options, option_tests, pair_tests
@@ -17,7 +17,7 @@ from components.results.bias.bias_matrix import (
 )
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.option_tests import load_option_models_of_all_raters
-from components.results.bias.sentences import PREFERENCE_RULE, bias_headline
+from components.results.bias.sentences import NO_PREFERENCES, PREFERENCE_RULE, bias_headline
 from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
 from components.results.pass_fail import pass_fail_panels
@@ -36,6 +36,7 @@ from components.results.view.result_view import (
     fold,
 )
 from metrics.catalogue.position_records import CONSISTENCY
+from metrics.estimation.row_selection import select_picks
 from studies.frames.point_columns import pass_fail_mask
 
 NAME: Final = "Position"
@@ -75,7 +76,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
         if found is None and (filtered.measured_judge_rows["options"] == 1).any():
             return "The effect of the order of options or criteria is unknown.", ONE_ORDER
         return found or single_answers_view(filtered).headline(filtered)
-    bias = load_bias(filtered)
+    bias, rows = load_bias(filtered), filtered.measured_judge_rows
+    if len(rows) and select_picks(rows).empty:
+        return as_sentence(NO_PREFERENCES), "Position bias is measured on replies that do."
     if bias.max_options == 2 or not bias.call_count:
         return bias_headline(bias)
     return many_options.position_preference_headline(

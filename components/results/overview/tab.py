@@ -47,10 +47,12 @@ POINT_JUDGES: Final = (
 )
 HOW_JUDGES: Final = (
     "Flips: comparisons whose outcome is not the same in both orders. Leans to: a sign test on the "
-    "flips by item, adjusted for all judges and prompts. Agreement: with the majority of people "
-    "(or the known better answer), one call, undecided counts half, on the comparisons that every "
-    "judge has in both orders. One person: a vote against the majority of at least two others.\n\n"
-    + HOLD_RULE
+    "flips by item, adjusted for all judges and prompts. “Not shown”: the test finds no preferred "
+    "position, or a few missing verdicts could undo its result; there may still be one. “Too few "
+    "items”: the test could find none even if all flips went one way. Agreement: with the majority "
+    "of people (or the known better answer), one call, undecided counts half, on the comparisons "
+    "that every judge has in both orders. One person: a vote against the majority of at least two "
+    "others.\n\n" + HOLD_RULE
 )
 
 

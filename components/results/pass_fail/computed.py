@@ -16,10 +16,27 @@ from metrics.labels.option_order import OptionOrder, option_order_effects
 from metrics.labels.pass_by_order import PassByOrder, pass_by_order, pass_by_order_groups
 from metrics.labels.pass_fail import PassFailRates
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
-from studies.frames.point_columns import pass_fail_mask
+from studies.frames.point_columns import GOLD_COLUMN, pass_fail_mask
 
 GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
 """Name of the column by which answers are grouped -> word for the column on the page."""
+
+
+NO_LABELS: Final = (
+    "No answer has a label. To measure the judge, add a column named label to the data file, or "
+    "labels to the items."
+)
+
+
+def missing_labels_text(filtered: FilteredStudy, none: str = NO_LABELS) -> str:
+    """Sentence on why no verdict is compared with a label; `none` if the study has no labels."""
+    shown, whole = (
+        GOLD_COLUMN in rows and bool(rows[GOLD_COLUMN].notna().any())
+        for rows in (filtered.measured_judge_rows, filtered.unfiltered_frame)
+    )
+    if shown:
+        return "No usable verdict of the judge shown is on an answer with a label."
+    return "No answer that passes the filters has a label." if whole else none
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,8 @@ class PassFailResults:
     was used."""
     shift_parts: dict[str, dict[str, PassByOrder]] = field(default_factory=dict)
     """Like `shift`, for each model and each category; keys as in `parts`."""
+    why_unlabelled: str = NO_LABELS
+    """Sentence on why no verdict is compared with a label, if none is."""
     tests: int = 1
     """Number of judges and prompts with verdicts, also those that a filter hides."""
 
@@ -60,7 +79,12 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     tests = len(rater_names(everyone.loc[pass_fail_mask(everyone)]))
     curves = reliability_curves(rows)
     found = PassFailResults(
-        pass_fail_results(rows), option_order_effects(rows), curves, {}, tests=tests
+        pass_fail_results(rows),
+        option_order_effects(rows),
+        curves,
+        {},
+        why_unlabelled=missing_labels_text(filtered),
+        tests=tests,
     )
     if found.rater is None:
         return found

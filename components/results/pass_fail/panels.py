@@ -10,6 +10,7 @@ from components.filtering.filters import short_rater_names
 from components.html.format import (
     CLICK_HINT,
     MIN_COLOURED_ITEMS,
+    as_sentence,
     count,
     decimal,
     number,
@@ -26,7 +27,6 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, value_cell
 from components.html.templates import macros
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
-from components.results.pass_fail.rate_tables import NO_LABELS, as_sentence
 from metrics.catalogue.records import RECORDS
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, format_pass_shares
@@ -75,10 +75,7 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     pass rate; without labels, only the observed one. A message without pass/fail verdicts."""
     found = results.shown_result
     if found is None or results.rater is None:
-        return (
-            "This study has no pass/fail verdicts.",
-            "This view is for judges whose verdict on a single answer is pass or fail.",
-        )
+        return "No pass/fail verdict passes the filters.", "Remove a filter to see verdicts."
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
     errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
@@ -86,7 +83,7 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     who = short_rater_names(list(results.results))[results.rater] if several else "The judge"
     errors = errors.replace("The judge", who, 1)
     if not errors:
-        return f"{who} passes {observed} of the answers.", NO_LABELS
+        return f"{who} passes {observed} of the answers.", results.why_unlabelled
     title = f"{errors}."
     if true.value is None:
         return title, f"The observed pass rate is {observed}. {as_sentence(true.note)}"
@@ -187,7 +184,7 @@ def confusion_areas(results: PassFailResults) -> Markup:
     (small ones are enlarged); wrong verdicts are plum-coloured. A notice without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
-        return notice_html("calm", NO_LABELS)
+        return notice_html("calm", results.why_unlabelled)
     table = found.rates.confusion
     good, bad = table.pass_good + table.fail_good, table.pass_bad + table.fail_bad
     return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.rater)

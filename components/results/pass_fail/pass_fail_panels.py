@@ -44,8 +44,7 @@ def kpis(filtered: FilteredStudy) -> Markup:
 def render_confusion_areas(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
     if results.shown_result is None:
-        why = "Choose a study whose judges pass or fail single answers."
-        none = empty_state("No pass/fail verdicts", why)
+        none = empty_state(*panels.pass_fail_headline(results))
         return Content({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown_result.rates.confusion.total, "verdict")
     subtitle = f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"

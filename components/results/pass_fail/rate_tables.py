@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
-from components.html.format import NARROW_SPACE, share
+from components.html.format import NARROW_SPACE, as_sentence, share
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import notice_html, wrap
 from components.html.tables import typed_columns
@@ -21,10 +21,6 @@ from metrics.catalogue.records import RECORDS
 from metrics.labels.label_sections import REVERSAL_NOTE
 from studies.domain import Estimate, Rater
 
-NO_LABELS: Final = (
-    "No verdict has a label. To measure the judge, add a column named label to the data file, or "
-    "labels to the items."
-)
 SENSITIVITY: Final = measure_column("pass_fail.sensitivity", "rates.sensitivity", "Sensitivity")
 SPECIFICITY: Final = measure_column("pass_fail.specificity", "rates.specificity", "Specificity")
 KAPPA: Final = measure_column("pass_fail.kappa", "rates.kappa", "κ")
@@ -75,18 +71,13 @@ ORDER_CAPTION: Final = (
 )
 
 
-def as_sentence(text: str) -> str:
-    """The text with a capital letter and a full stop; empty if the text is."""
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
 def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
     judge and prompt shown, the reliability of its probabilities, and a warning if its errors differ
     between models; a notice without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
-        return notice_html("calm", NO_LABELS)
+        return notice_html("calm", results.why_unlabelled)
     rates, base = found.rates, found.rates.base_rate.value
     rows = [
         ValueRow(RECORDS[f"pass_fail.{key}"].name, (estimate, style, chance), note=note)

@@ -175,24 +175,33 @@ def _heatmap_by_unrelated_option(
     return wrap(head, drawn, mixed if len(sizes) > 1 else EMPTY)
 
 
+def _rows_of_cell(marked: pd.DataFrame, cell: GradeCell) -> pd.DataFrame:
+    """The rows that `cell` measures, from rows that `mark_unrelated` marked."""
+    own = (marked["judge"] == cell.judge) & (marked["prompt"] == cell.prompt)
+    return select_rows(marked, own & (marked["unrelated"] == cell.unrelated))
+
+
+def _prompt_of_cell(cell: GradeCell) -> str:
+    return f"{cell.prompt}{', unrelated' if cell.unrelated == UNRELATED_PRESENT else ''}"
+
+
 def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table of grades and chance scores by number of options N; empty if all items have the
     same N."""
     sizes = list_option_counts(cells)
     if len(sizes) < 2:
         return EMPTY
-    rows = load_choice_rows(filtered)
+    rows = mark_unrelated(load_choice_rows(filtered))
     chances = [number(RANDOM_GRADE.get(n), 2) for n in sizes]
     by_size = [(f"N = {n}", f"chance {text}") for n, text in zip(sizes, chances, strict=True)]
     lines: list[list[str]] = []
     for cell in cells:
-        mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
-        found = grade_score.estimate_grade_score_measures(mine)
-        select = {"judge": cell.judge, "prompt": cell.prompt}
-        line = [tables.name_cell(cell.judge, select, cell.prompt)]
+        found = grade_score.estimate_grade_score_measures(_rows_of_cell(rows, cell))
+        select, prompt = {"judge": cell.judge, "prompt": cell.prompt}, _prompt_of_cell(cell)
+        line = [tables.name_cell(cell.judge, select, prompt)]
         for n in sizes:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
-            who = f"{cell.judge}, {cell.prompt}, N = {n}"
+            who = f"{cell.judge}, {prompt}, N = {n}"
             line.append(tables.value_cell(got, tables.SCORE, who=who))
         lines.append([*line])
     lines.append(["chance", *(fill("<b>{}</b>", text) for text in chances)])
@@ -208,20 +217,18 @@ def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell
     rows = mark_unrelated(load_choice_rows(filtered))
     lines, every = [], set[str]()
     for cell in cells:
-        own = (rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)
-        mine = select_rows(rows, own & (rows["unrelated"] == cell.unrelated))
+        mine = _rows_of_cell(rows, cell)
         items = grade_score.grade_table(mine).attrs["left_out_items"]
         if not items:
             continue
         every.update(items)
         theirs = grade_score.estimate_grade_score_measures(mine, "gradelab")
         who = f"{cell.judge}, {cell.prompt}"
-        mark = ", unrelated" if cell.unrelated == UNRELATED_PRESENT else ""
         select = {"judge": cell.judge, "prompt": cell.prompt}
         grades = [(cell.grade, who)]
         grades += [(theirs[k], f"{who}, authors’ code") for k in ("grade", "entropy", "choice")]
         failures = {**select, "status": "failures"}
-        name = tables.name_cell(cell.judge, select, cell.prompt + mark)
+        name = tables.name_cell(cell.judge, select, _prompt_of_cell(cell))
         skipped = tables.count_cell(len(items), "a reply without a verdict", failures)
         values = [tables.value_cell(e, tables.SCORE, who=w, select=select) for e, w in grades]
         lines.append([name, skipped, *values])

@@ -10,6 +10,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, judge_rows_or_people_rows
 from components.filtering.memo import memoise_by_study
+from components.results.bias.sentences import NO_PREFERENCES
 from metrics.estimation import row_selection
 from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 from metrics.ratings.online_elo import EloResult, compute_elo
@@ -41,10 +42,10 @@ class Ranking:
     usable verdicts in this order."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
-    has_known_order: bool = True
-    """Whether the order of the two answers is recorded for at least one verdict."""
-    has_unusable_pairs: bool = False
-    """Whether two answers were compared, but no reply contains a usable verdict."""
+    orders: int = 1
+    """Largest number of orders in which a pair was to be judged; 0 if no order is recorded."""
+    why_empty: str = "ratings need pairwise comparisons"
+    """Clause on why there is no board, if there is none."""
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
@@ -74,9 +75,7 @@ def compute_ranking(
     order; `votes`: people's votes."""
     pairs = select_pair_rows_of_judges_or_people(rows)
     if pairs.empty:
-        return Ranking(
-            [], has_unusable_pairs=verdicts is not None and _are_all_replies_unusable(verdicts)
-        )
+        return Ranking([], why_empty=_missing_outcomes_clause(verdicts))
     single = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
     one, two = (None, None) if single is None else leaderboards_by_order(single)
     return Ranking(
@@ -88,14 +87,18 @@ def compute_ranking(
         two,
         largest_leaderboard(votes[votes["options"] == 2]) if votes is not None else None,
         tuple(sorted(str(name) for name in pairs["judge"].unique())),
-        single is None or bool((single["orders"] != 0).any()),
+        1 if single is None else int(single["orders"].max()),
     )
 
 
-def _are_all_replies_unusable(verdicts: pd.DataFrame) -> bool:
-    """Whether there are replies on pairs, and none of them contains a usable verdict."""
-    replies = select_pair_rows_of_judges_or_people(verdicts)
-    return not replies.empty and row_selection.select_picks(replies).empty
+def _missing_outcomes_clause(verdicts: pd.DataFrame | None) -> str:
+    """Clause on why no pair has an outcome; `verdicts` as for `compute_ranking`."""
+    replies = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
+    if replies is None or replies.empty:
+        return Ranking.why_empty
+    if row_selection.select_picks(replies).empty:
+        return NO_PREFERENCES
+    return "no pair has the usable verdicts that the counting rule needs"
 
 
 def select_pair_rows_of_judges_or_people(frame: pd.DataFrame) -> pd.DataFrame:

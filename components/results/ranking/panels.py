@@ -12,13 +12,22 @@ import pandas as pd
 from components.charts.elo_chart import elo_curve_figure
 from components.charts.figure_parts import Figure
 from components.html import heatmap, pieces, scales
-from components.html.format import NARROW_SPACE, count, join_names, number, points, share, spaced_ci
+from components.html.format import (
+    NARROW_SPACE,
+    as_sentence,
+    count,
+    join_names,
+    number,
+    points,
+    share,
+    spaced_ci,
+)
 from components.html.markup import EMPTY, Markup, join
 from components.html.tables import forest_tables
 from components.html.tables.forest_cells import axis_html
 from components.html.templates import macros
+from components.results.bias.sentences import missing_orders_clause
 from components.results.ranking.computed import Ranking
-from components.results.ranking.ranking_stability import UNKNOWN_ORDER
 from metrics.estimation.planning.power import E_VALUE_THRESHOLD, battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloRating, EloResult
@@ -31,9 +40,10 @@ MAX_EVIDENCE_ROWS: Final = 300_000
 """Largest number of judgements for which the page shows e-values; with more, it shows none."""
 MAX_E_VALUE: Final = 1_000_000
 TEMPLATE: Final = "results/ranking/ranking.html"
-NO_PAIRS_HTML: Final = pieces.empty_state(
-    "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
-)
+
+
+def no_ranking_html(ranking: Ranking) -> Markup:
+    return pieces.empty_state("No ranking here.", as_sentence(ranking.why_empty))
 
 
 # ------------------------------------------------------------------- the leaderboard
@@ -44,7 +54,7 @@ def leaderboard_html(ranking: Ranking) -> Markup:
     for the rating from people's votes, if people and judges rated the same models. A message
     without pairs."""
     if not ranking.boards:
-        return NO_PAIRS_HTML
+        return no_ranking_html(ranking)
     parts = [_leaderboard_table_html(board, ranking) for board in ranking.boards]
     if len(parts) > 1:
         text = "Models of different groups were never compared, so they have no common ranking."
@@ -118,20 +128,13 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
 
 def order_comparison_html(ranking: Ranking) -> Markup:
     """HTML table of ranks and ratings from the first order of the answers, the second, and both; a
-    message without pairs, with one order only, or if the data do not record the order."""
+    message without pairs, or if no pair has verdicts in both orders."""
     both, one, two = ranking.main_leaderboard, ranking.first_order, ranking.second_order
     if both is None:
-        return NO_PAIRS_HTML
-    if not ranking.has_known_order:
-        return pieces.empty_state(
-            "No order here.", f"{UNKNOWN_ORDER[0].upper()}{UNKNOWN_ORDER[1:]}."
-        )
+        return no_ranking_html(ranking)
     if one is None or two is None:
-        text = (
-            "Every pair was judged in one order only. Run the study in both orders to see the "
-            "effect of the order."
-        )
-        return pieces.empty_state("One order only.", text)
+        why = as_sentence(missing_orders_clause(ranking.orders))
+        return pieces.empty_state("No effect of the order.", why)
     boards = (one, two, both)
     ends = [rating for board in boards for rating in board.ratings.values()]
     axis = forest_tables.fit_rating_axis(
@@ -247,7 +250,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
     """HTML matrix of win shares, row against column; the hover card adds the share expected from
     the ratings of the two models. A message without pairs."""
     if not ranking.head_to_heads:
-        return NO_PAIRS_HTML
+        return no_ranking_html(ranking)
     ranked = [name for board in ranking.boards for name in board.names]
     order = [name for name in ranked if ranking.head_to_heads.get(name)]
     cells = {(a, b): ranking.head_to_heads[a].get(b) for a, b in permutations(order, 2)}

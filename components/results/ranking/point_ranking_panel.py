@@ -19,10 +19,6 @@ TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"95{NARROW_SPACE}% CI by item; a rank is the range of places that the differences allow"
 )
-ONE_MODEL: Final = (
-    "Only the answers of one model were judged, so there is nothing to rank. See the view "
-    "“Agreement”."
-)
 REVERSED: Final = (
     "The judge's error rates differ between models, so the pass rate of each model is corrected "
     "with its own labels."
@@ -51,17 +47,29 @@ def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 
 
+def one_model_text(filtered: FilteredStudy) -> str:
+    """Sentence on why no judge and prompt rank two models."""
+    shown, whole = (
+        rows.loc[rows["options"] == 1, "first"].nunique()
+        for rows in (filtered.measured_judge_rows, filtered.unfiltered_frame)
+    )
+    if shown > 1:
+        return "No judge and prompt have usable verdicts on two models, so there is no ranking."
+    where = "pass the filters" if whole > 1 else "were judged"
+    return f"Only the answers of one model {where}, so there is no ranking."
+
+
 def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Return a headline (whether the first model is significantly ahead of the second) and the
-    sentence below it (the values of both), by the judge and prompt with the most verdicts; without
-    verdicts or with one model, the headline says that there is no ranking."""
+    sentence below it (the values of both), by the judge and prompt with the most verdicts among
+    those that rank several models; else the headline says that there is no ranking."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."
-    rater, ranking = next(iter(found.items()))
-    if len(ranking.models) < 2:
-        (only,) = ranking.models
-        return f"Only one model (“{only.name}”) was judged, so there is no ranking.", ""
+    several = ((rater, one) for rater, one in found.items() if len(one.models) > 1)
+    rater, ranking = next(several, (None, None))
+    if rater is None or ranking is None:
+        return one_model_text(filtered), ""
     first, second = ranking.models[:2]
     values = ", ".join(
         f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)
@@ -84,14 +92,14 @@ def _value_ranked_by(ranking: PointRanking, model: RankedModel) -> Estimate:
 
 
 def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML tables of the rankings, at most MAX_TABLES; a message if only one model was judged, None
+    """HTML tables of the rankings, at most MAX_TABLES; a message if none has two models, None
     without verdicts on single answers."""
     found = load_point_rankings(filtered)
     if not found:
         return None
     several = {rater: one for rater, one in found.items() if len(one.models) > 1}
     if not several:
-        return empty_state("One model.", ONE_MODEL)
+        return empty_state(one_model_text(filtered), "See the view “Agreement”.")
     shown = list(several.items())[:MAX_TABLES]
     tables_html = join(_model_ranking_table(rater, ranking) for rater, ranking in shown)
     warnings = {

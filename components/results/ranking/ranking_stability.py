@@ -11,11 +11,11 @@ from itertools import combinations, pairwise
 from typing import Final, Literal
 
 from components.html.format import MIN_COLOURED_ITEMS, count, join_names
+from components.results.bias.sentences import missing_orders_clause
 from components.results.ranking.computed import Ranking
 from metrics.ratings.bradley_terry import Leaderboard
 
 Answer = Literal["Yes", "No", "In part", "Not known"]
-UNKNOWN_ORDER: Final = "the data do not record in which order the answers were shown"
 HOLD_RULE: Final = (
     "A difference of two ratings is significant if its interval, adjusted for all pairs of "
     "models (max-t), excludes 0. The ranking does not hold if the two orders rank a pair of "
@@ -38,14 +38,10 @@ class RankingStability:
 def compare_orders(ranking: Ranking) -> RankingStability:
     """Compare the rankings from the first and from the second order of the answers."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
-    if both is None and ranking.has_unusable_pairs:
-        return RankingStability("Not known", "no comparison has a usable verdict.")
     if both is None:
-        return RankingStability("Not known", "a ranking needs pairwise comparisons.")
-    if not ranking.has_known_order:
-        return RankingStability("Not known", f"{UNKNOWN_ORDER}.")
+        return RankingStability("Not known", f"{ranking.why_empty}.")
     if one is None or two is None:
-        return RankingStability("Not known", "every pair was judged in one order only.")
+        return RankingStability("Not known", f"{missing_orders_clause(ranking.orders)}.")
     here = [name for name in one.names if name in two.names]
     there = [name for name in two.names if name in one.names]
     if len(here) < 2:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from components.html.format import (
     ORDINALS,
+    as_sentence,
     join_names,
     more_items_text,
     number,
@@ -13,6 +14,7 @@ from components.html.format import (
     slot_name,
     spaced_ci,
 )
+from components.results.bias.sentences import NO_PREFERENCES
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
@@ -24,7 +26,7 @@ def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     message without pairs."""
     board = ranking.main_leaderboard
     if board is None:
-        return "No ranking here.", "Ratings need pairwise comparisons."
+        return "No ranking here.", as_sentence(ranking.why_empty)
     return (
         f"{_leader_sentence(board, ranking)}{_people_ranking_clause(board, ranking)}.",
         _sentence_below_headline(board, ranking),
@@ -36,7 +38,7 @@ def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     with the highest win rate, and the next, or all models with this win rate."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
     if len(known) < 2:
-        return "No ranking here.", "No comparison has a usable verdict."
+        return "No ranking here.", as_sentence(NO_PREFERENCES)
     (first, rate), (second, other) = list(known.items())[:2]
     why = "Ratings need pairwise comparisons, so models are compared by their win rates."
     best = rate.value or 0.0

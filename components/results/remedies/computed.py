@@ -177,7 +177,7 @@ class RemedyResults:
             found["Juries"] = "no other judge compared the answers with this prompt"
         elif not any(len(line.rule.members) > 1 for line in self.rule_estimates):
             found["Juries"] = (
-                "the other judges agree significantly more often with the known better answers "
+                f"the other judges agree significantly more often with {self.winner_source} "
                 "than this judge; use one of them instead"
             )
         return found

@@ -9,8 +9,10 @@ from typing import Final
 from components.html.format import count, dollars
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
+from components.results.bias.sentences import missing_orders_clause
 from components.results.remedies.computed import RemedyResults, dollars_per_thousand_comparisons
 from components.results.remedies.pilots import offered_pilots
+from metrics.estimation.row_selection import people_mask
 from metrics.remedies import recommendation, rule_names
 from metrics.remedies.budget_plan import BudgetPlan, PlanStep
 from metrics.remedies.changed_comparisons import rule_key
@@ -88,19 +90,38 @@ NO_PAIRS_FINDING: Final = (
 
 
 def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
-    """Headline and the sentence below it if no rule can be compared: verdicts in both orders are
-    missing, or the better answers are unknown."""
-    known = results.study.left_out["incomplete"]
-    if not known:
+    """Headline and the sentence below it if no rule can be compared: the reason, which is missing
+    verdicts in both orders, unknown better answers, or filters that leave none of them."""
+    filtered, study = results.filtered, results.study
+    if filtered.has_only_people:
+        return "Remedies are for judges.", "All verdicts of this study are by people."
+    if study.grid.size:
         return (
-            "To compare remedies, the better answers must be known, by design or from people's "
-            "majority.",
-            "Name their column on the Study tab (Known better answer), or collect votes on the "
-            "Vote tab. Every judge must have judged the same comparisons in both orders.",
+            "No remedy can be computed for the judge and prompt shown.",
+            "Of the comparisons with a known better answer, fewer than half have verdicts of this "
+            "judge and prompt in both orders.",
         )
+    if known := study.left_out["incomplete"]:
+        orders = int(filtered.of_all_raters.measured_judge_rows["orders"].max())
+        why = "not every judge has verdicts in both orders"
+        return (
+            "To compare remedies, the judges must judge the same comparisons in both orders.",
+            f"{count(known, 'comparison')} with a known better answer: "
+            f"{why if orders > 1 else missing_orders_clause(orders)}.",
+        )
+    lead = (
+        "Name their column on the Study tab (Known better answer), or collect votes on the Vote "
+        "tab. Every judge must have judged the same comparisons in both orders."
+    )
+    whole = filtered.whole_frame_by_person
+    if study.grid.votes is not None:
+        lead = "No comparison shown has an answer with more than half of the votes."
+    elif people_mask(whole).any() or (whole["known_answer"] >= 0).any():
+        lead = "No comparison that passes the filters has a known better answer."
     return (
-        "To compare remedies, the judges must judge the same comparisons in both orders.",
-        f"{count(known, 'comparison')} with a known better answer: not judged in both orders.",
+        "To compare remedies, the better answers must be known, by design or from people's "
+        "majority.",
+        lead,
     )
 
 
@@ -394,7 +415,7 @@ def other_judges_panel(results: RemedyResults) -> Markup:
     )
     gain = ranked[0].adjusted
     better = recommendation.gain_text(gain) if gain and gain.low and gain.low > 0 else ""
-    return html.judges(results.judge, ranked, axis, better)
+    return html.judges(results.judge, ranked, axis, better, results.winner_source)
 
 
 def pilots_panel(results: RemedyResults) -> Markup:

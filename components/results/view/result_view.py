@@ -132,8 +132,8 @@ class Panel:
     """Function: whether the panel fits the kind of study; else it is hidden. None: it always
     does."""
     needs: str = ""
-    """Text that names the data which would fill the panel; it is listed under "Not in this study"
-    while `renderer` returns None."""
+    """Text that names the data which would fill the panel; while `renderer` returns None, it is
+    listed under "Not in this study" or "Not with these filters"."""
     in_report: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the report file contains the panel as on the page, with initial control
     values; None: it does not."""

@@ -30,6 +30,10 @@ NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset c
 CHECKED: Final = "the judge's address and key, and whether its server runs"
 EMPTY_FILTERS: Final = ("No verdict passes the filters.", "Remove a filter to see verdicts.")
 """Headline and the sentence below it, if the study has verdicts but the filters leave none."""
+EMPTY_STUDY: Final = (
+    "There are no verdicts yet.",
+    "Run the study; results appear here while it runs.",
+)
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
 """CSS selector of the buttons on the Study tab that show a prompt."""
@@ -127,18 +131,19 @@ def has_votes(filtered: FilteredStudy) -> bool:
 
 def explanation_html(filtered: FilteredStudy) -> Markup:
     """HTML of an unusable reply and of the form of a verdict that its prompt requests, if known; if
-    all calls failed, of the latest error. Empty if there is none."""
+    no reply has text, of the reason for the latest unusable one. Empty if there is none."""
     example = _find_unusable_reply(filtered)
     if example is None:
         return EMPTY
     ask = example.ask
     if example.status in ERROR_STATUSES:
-        return fill("<p><b>Error of the latest call to {}:</b> {}</p>", ask.judge, example.detail)
+        return fill("<p><b>Latest error of a call to {}:</b> {}</p>", ask.judge, example.detail)
     prompt = stored_prompt(filtered.store, ask.key)
     wanted = verdict_instruction(prompt, ask.labels) if prompt else ""
     lines = [(f"Verdict format of the prompt {ask.prompt}", wanted)] if wanted else []
-    came = _shorten_to_end(example.reply) or _shorten_to_end(example.detail) or "(empty)"
-    lines.append((f"Example of a reply by {ask.judge}", came))
+    came, why = map(_shorten_to_end, (example.reply, example.detail))
+    head = "Example of a reply by {}" if came or not why else "A call to {} gave no text"
+    lines.append((head.format(ask.judge), came or why or "(empty)"))
     return join(fill("<p><b>{}:</b> {}</p>", name, text) for name, text in lines)
 
 

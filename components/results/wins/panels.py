@@ -36,11 +36,8 @@ GAP_SCALE: Final = scales.ColourScale(
 SPLIT_COLUMNS: Final = {"Category": "category", "Judge": "judge", "Prompt": "prompt"}
 RATER_CHOICES: Final = ("Judges", "People", "Difference")
 NOTHING_YET_HTML: Final = empty_state(
-    "Nothing to show yet.",
-    "There are no verdicts for these filters yet. Run the study or change the filters.",
-)
-NO_VOTES_HTML: Final = empty_state(
-    "No votes by people.", "Win rates by people need votes, from the data or from the Vote tab."
+    "No win rates yet.",
+    "No comparison that passes the filters has the usable verdicts that the counting rule needs.",
 )
 
 
@@ -162,10 +159,10 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     if raters == "Judges":
         rows = filtered.outcomes
         return _win_rate_matrix_html(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
-    rows = Raters(filtered).rows
-    votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
+    everyone = Raters(filtered)
+    votes = row_selection.select_rows(everyone.rows, row_selection.people_mask(everyone.rows))
     if votes.empty:
-        return NO_VOTES_HTML
+        return empty_state(everyone.missing_votes_text, "Win rates by people need votes.")
     if raters == "People":
         return _win_rate_matrix_html(votes, "category", "Category")
     found = judge_people_gaps(filtered)

@@ -288,15 +288,9 @@ def one_item_plan(plan: Plan) -> Plan:
         name=f"{plan.study.name}, one item",
         data=replace(plan.study.data, where={"id": (item.id,)}, count=0, per={}, categories=(),
                      options=0),
-        contestants=models,
-        pairing="baseline" if kept else "all",
-        baseline=plan.study.baseline if kept else "",
-        new="",
-        twins=None,
-        unrelated="none",
-        noise_floor=0.0,
-        repeats=1,
-        reference_games=0,
+        contestants=models, pairing="baseline" if kept else "all",
+        baseline=plan.study.baseline if kept else "", new="", reference_games=0,
+        twins=None, unrelated="none", noise_floor=0.0, repeats=1,
     )  # fmt: skip
     return replace(plan, study=study, items=(item,), recorded=())
 

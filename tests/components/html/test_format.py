@@ -38,7 +38,7 @@ def test_a_percentage_without_interval_still_says_its_n():
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf])
 def test_what_is_unknown_is_a_dash_never_zero_or_nan(value):
-    assert percent(Estimate(value, n=3)) == "–"
+    assert percent(Estimate(value, n=3)) == percent(Estimate(value, 0.2, n=3)) == "–"
     assert decimal(Estimate(value)) == "–"
     assert number(value) == count(value) == share(value) == duration(value) == tokens(value) == "–"
 

@@ -15,15 +15,17 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.overview.tab import render_card_or_judge_tables
-from components.results.ranking.point_ranking_panel import ONE_MODEL
+from components.results.ranking.point_ranking_panel import point_ranking_headline
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from metrics.catalogue.records import RECORDS
 from metrics.labels.label_sections import pass_fail_section
-from studies.exchange.recorded_studies import import_verdicts
-from studies.spec.study import parse_study
+from studies.domain import AnswerLabel, Ask, Item, Judgement, Verdict
+from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
+from studies.sources.load import LoadedSource
+from studies.spec.study import DataSpec, parse_study
 from studies.store.store import Store
 from tests.page_words import says
 from tests.samples import sample
@@ -129,8 +131,8 @@ def test_models_are_ranked_by_their_corrected_pass_rate(store: Store) -> None:
     scores = str(draw(store, "scores", "Ranking")["point_ranking"])
     assert "Mean score" in scores and "True pass rate" not in scores
     plain = draw(store, "plain", "Ranking")
-    assert says(str(plain["finding"]), "one model", "“answer”", "no ranking")
-    assert ONE_MODEL not in str(plain["finding"]) and ONE_MODEL in str(plain["point_ranking"])
+    assert says(str(plain["finding"]), "one model", "were judged", "no ranking")
+    assert says(str(plain["point_ranking"]), "one model", "were judged", "Agreement")
 
 
 def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
@@ -143,6 +145,55 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
     unlabelled = draw(store, "scores", "Remedies")
     assert says(str(unlabelled["finding"]), "need labels")
     assert "Vote" in str(unlabelled["point_remedies"])
+
+
+def record(folder: Path, *verdicts: tuple[str, str, str, float | None]) -> FilteredStudy:
+    """A study of verdicts (item, judge, model, 1.0 for a pass or None for an unreadable reply) on
+    two items, of which the answers to `labelled` have labels; each is a category."""
+    names = sorted({item for item, *_ in verdicts})
+    items = [
+        Item(
+            item, item, {"x": "one", "y": "two"}, item,
+            labels=tuple(AnswerLabel(who, "pass") for who in "xy" if item == "labelled"),
+        )
+        for item in names
+    ]  # fmt: skip
+    made = [
+        Judgement(
+            Ask("", item, judge, "check", (who,), ("pass", "fail"), orders=1),
+            "unreadable" if value is None else "ok",
+            None if value is None else Verdict(None, 1, (value,)),
+            "recorded",
+            "So it is.",
+        )
+        for item, judge, who, value in verdicts
+    ]
+    recorded = Store(folder / "recorded.db")
+    source = LoadedSource(items, made, "table", "written by a test")
+    save_recorded_study(recorded, "recorded", DataSpec(source="recorded.csv"), source)
+    return FilteredStudy(recorded, "recorded")
+
+
+def test_labels_that_are_hidden_or_meet_no_verdict_are_not_said_to_be_missing(tmp_path: Path):
+    whole = record(tmp_path, ("labelled", "ada", "x", None), ("plain", "ada", "x", 1.0))
+    plain = FilteredStudy(whole.store, "recorded", Filter(category="plain"))
+    for filtered, told in ((whole, ("No usable", "with a label")), (plain, ("filters", "a label"))):
+        for headline in (VIEWS["Agreement"].headline, VIEWS["Remedies"].headline):
+            assert says(headline(filtered)[1], *told)
+        for view, body in (("Agreement", "areas"), ("Remedies", "point_remedies")):
+            made = render_view_uncached(filtered, view, VIEWS[view].initial_values(filtered))
+            assert says(str(made[body]), *told)
+
+
+def test_why_there_is_no_ranking_of_single_answers(tmp_path: Path) -> None:
+    rows = [("plain", "ada", "x", 1.0), ("labelled", "ada", "x", 1.0), ("plain", "ada", "y", None)]
+    lost = record(tmp_path, *rows)
+    assert says(point_ranking_headline(lost)[0], "No judge", "two models")
+    alone = FilteredStudy(lost.store, "recorded", Filter(contestants=("x",)))
+    assert says(point_ranking_headline(alone)[0], "one model", "filters")
+    (tmp_path / "more").mkdir()
+    both = record(tmp_path / "more", *rows, *(("plain", "bob", who, 1.0) for who in "xy"))
+    assert says(" ".join(point_ranking_headline(both)), "x and y", "by bob")
 
 
 def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:

@@ -8,6 +8,7 @@ import gradio as gr
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.html.markup import Markup
 from components.results import results_tab
 from components.results.controls.results_parts_tab import (
@@ -24,8 +25,13 @@ from components.results.view.result_view import (
     View,
     fold,
 )
+from components.results.view.unusable_replies import EMPTY_FILTERS, EMPTY_STUDY
 from components.results.view.view_html import view_html
-from components.results.view_drawing import VIEWS
+from components.results.view_drawing import VIEWS, render_view_uncached
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from tests.judges.small_studies import run_text
+from tests.page_words import says
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -102,6 +108,30 @@ def test_panels_of_a_hidden_group_are_not_drawn_and_without_content_a_panel_is_h
     assert html.count("data-panel=") == 2 and "Empty" not in html, "no frame without content"
     assert "&lt;b&gt;" in html and "<b>\\" not in html, "a figure is escaped like any text"
     assert "data-panel" not in view_html(view, {"group": False}, {})
+
+
+@pytest.mark.parametrize("prompt", ["brief-letters", "brief-options", "pass-fail", "score-scale"])
+def test_without_verdicts_the_headline_says_why_and_no_panel_names_another_reason(store, prompt):
+    text = (
+        "name: s\ndata: {source: probe, count: 3}\ncontestants: [precise, padded, flawed]\n"
+        f"judges: [{{name: ada, model: simulated}}]\nprompts: [{prompt}]\noptions: rotations\n"
+    )
+    save_plan(make_plan(parse_study(text, "s", store.folder)), store)
+    for chosen, title in ((Filter(), EMPTY_STUDY[0]), (Filter(category="none"), EMPTY_FILTERS[0])):
+        filtered = FilteredStudy(store, "s", chosen)
+        for name, view in VIEWS.items():
+            made = render_view_uncached(filtered, name, view.initial_values(filtered))
+            assert title in made["finding"], name
+            assert made["panels"] == made["kpis"] == "" and not made["absent"].strip(), name
+        run_text(store, text, store.folder)
+
+
+def test_what_a_filter_hides_is_not_said_to_be_missing_in_the_study(judged):
+    for chosen, told in ((Filter(), "in this study"), (Filter(judge="fair"), "these filters")):
+        filtered = FilteredStudy(judged, "two judges", chosen)
+        values = VIEWS["Agreement"].initial_values(filtered)
+        made = render_view_uncached(filtered, "Agreement", values)
+        assert says(made["absent"], "Not", told)
 
 
 def test_the_page_starts_with_few_components(judged):

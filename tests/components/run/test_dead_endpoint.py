@@ -93,7 +93,7 @@ def test_a_failed_call_is_no_reply(dead, engine):
     known = facts(dead.store, engine)
     shown = [overview_tab.render_unusable_replies(dead), run_outcome_html(dead.store, "small")]
     for text in shown:
-        assert says(text_of(text), "Error", "judge", "connection refused")
+        assert says(text_of(text), "error", "judge", "connection refused")
         assert "Example of" not in text and "Edit prompt" not in text
         assert 'data-tab="study"' in text and says(text_of(text), "address and key")
     assert 'data-tab="run"' in shown[0]

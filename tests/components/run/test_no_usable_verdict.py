@@ -17,6 +17,7 @@ from components.results.view.unusable_replies import (
     MAX_EXAMPLE,
     PROMPT_ON_STUDY,
     UnusableReplies,
+    explanation_html,
     find_if_all_unusable,
     has_votes,
 )
@@ -33,10 +34,21 @@ from components.run.run_facts import RunFacts, load_run_facts
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import FEW_USABLE_SHARE, QuoteCache, statuses_to_retry
 from judges.planning.plan import save_plan
-from studies.domain import RETRYABLE_STATUSES, STATUSES, USABLE_STATUSES
+from studies.domain import (
+    RETRYABLE_STATUSES,
+    STATUSES,
+    USABLE_STATUSES,
+    Ask,
+    Item,
+    Judgement,
+    Verdict,
+)
+from studies.exchange.recorded_studies import save_recorded_study
 from studies.sharing.read_only_store import ReadOnlyStore
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, new_secret, visitor_from_secret
+from studies.sources.load import LoadedSource
+from studies.spec.study import DataSpec
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
 from tests.judges.small_studies import endpoint, mumbling_plan, run_through, study_plan
@@ -166,6 +178,32 @@ def test_calls_are_counted_if_some_ended_without_a_reply():
     mixed = UnusableReplies({"error": 2, "unreadable": 3}).sentence
     assert says(mixed, "5 calls", "3 unreadable", "2 error") and "replies" not in mixed
     assert says(UnusableReplies({"too_long": 1}).sentence, "only reply", "1 too long")
+
+
+@pytest.mark.parametrize(
+    ("status", "reply", "told"),
+    [
+        ("error", "", ("Latest error", "call to ada", "why")),
+        ("too_long", "", ("call to ada", "no text", "why")),
+        ("empty", "", ("call to ada", "no text", "why")),
+        ("unreadable", "hm", ("Example of", "by ada", "hm")),
+    ],
+)
+def test_a_reason_is_not_shown_as_a_reply_nor_a_former_error_as_that_of_the_latest_call(
+    store, status, reply, told
+):
+    """The latest call, on another category than the filter's, got a verdict."""
+    shown, labels = ("x", "y"), ("A", "B")
+    made = [
+        Judgement(Ask("", "q0", "ada", "p", shown, labels), status, None, "", reply, detail="why"),
+        Judgement(Ask("", "q1", "ada", "p", shown, labels), "ok", Verdict(0, 1), "", "[[A]]"),
+    ]
+    items = [Item(f"q{k}", "question", {"x": "a", "y": "b"}, f"c{k}") for k in range(2)]
+    source = LoadedSource(items, made, "table", "written by a test")
+    save_recorded_study(store, "recorded", DataSpec(source="r.csv"), source)
+    filtered = FilteredStudy(store, "recorded", Filter(category="c0"))
+    text = explanation_html(filtered)
+    assert says(text, *told) and not says(text, "latest call")
 
 
 def test_a_study_without_replies_is_not_called_unusable(store):

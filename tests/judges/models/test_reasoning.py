@@ -74,10 +74,15 @@ def test_a_split_reply_has_the_verdict_of_the_whole(reply):
 def test_reasoning_in_parts_of_the_content_is_found():
     for thinking in (
         {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+        {"type": "thinking", "text": THOUGHT},
         {"type": "reasoning", "text": THOUGHT},
     ):
         content = [thinking, {"type": "text", "text": ANSWER}]
         body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+        reply = parse_completion(json.dumps(body).encode())
+        assert (reply.text, reply.reasoning) == (ANSWER, THOUGHT)
+        message = {"content": ANSWER, "reasoning": [thinking | {"text": THOUGHT}]}
+        body = {"choices": [{"message": message, "finish_reason": "stop"}]}
         reply = parse_completion(json.dumps(body).encode())
         assert (reply.text, reply.reasoning) == (ANSWER, THOUGHT)
 

@@ -62,6 +62,17 @@ def test_the_truth_is_the_slot_in_which_the_better_answer_stands() -> None:
     assert list(frame["known_answer"]) == [1, 0, NO_PICK, NO_PICK]
 
 
+def test_a_vote_is_right_by_the_votes_of_the_other_people_alone() -> None:
+    """Of three answers, ann chooses x, bob and cat y: without bob or cat there is no majority."""
+    names, picks = ["x", "y", "z"], {"ann": 0, "bob": 1, "cat": 1}
+    votes = [[name, names, names[pick], {}] for name, pick in picks.items()]
+    items = {"q1": {"category": "", "lengths": {}, "human": votes}}
+    rows = [row(shown="x y z", pick=pick, judge=f"human:{name}") for name, pick in picks.items()]
+    frame = frame_from_rows([*rows, row(shown="x y z", pick=1)], items, study="s")
+    assert list(frame["known_answer"]) == [1, TIE, TIE, 1]
+    assert list(frame["right"]) == [0, 1, 1, 1] and list(frame["right_options"]) == [1, 2, 2, 1]
+
+
 def test_lengths_follow_the_slots_and_what_is_not_known_is_minus_one() -> None:
     frame = framed(row(shown="y x"), row("q2", "x y"), row(shown="@reference x"), row(shown="x"))
     assert list(frame["length_0"]) == [20, 1, 7, 10]

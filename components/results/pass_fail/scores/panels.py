@@ -58,10 +58,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     mean score without labels. A message without scores."""
     found, rater = results.distribution, results.rater
     if found is None or rater is None:
-        return (
-            "This study has no scores of single answers.",
-            "This view is for judges that give a score to a single answer.",
-        )
+        return "No usable score passes the filters.", "Remove a filter to see scores."
     order, agreement = results.order.get(rater), results.agreement.get(rater)
     who = short_rater_names(list(results.distributions))[rater]
     by = f", by {who}" if len(results.distributions) > 1 else ""

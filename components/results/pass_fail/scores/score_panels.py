@@ -43,7 +43,7 @@ def kpis(filtered: FilteredStudy) -> Markup:
 def render_matrix(filtered: FilteredStudy) -> Content:
     results = load_scores(filtered)
     if results.distribution is None:
-        none = empty_state("No scores", "Choose a study whose judges score single answers.")
+        none = empty_state(*panels.scores_headline(results))
         return Content({"score_matrix": none}, panel_heading(MATRIX_TITLE))
     who = " · ".join(results.rater or ())
     arranged = count(len(results.distribution.arrangements), "arrangement")

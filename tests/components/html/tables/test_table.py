@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pytest
 
 from components.html.markup import Markup
 from components.html.tables.table import Table, TableCell, TableRow, row_name_cell
+from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
+from studies.domain import Estimate
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,14 @@ def test_a_table_has_a_box_unless_it_says_so_and_its_last_rows_below():
     assert made.endswith(f"<tr><td>1</td></tr>{last}</tbody></table></div>")
     bare = Table(["a"], [["1"]], box="").html()
     assert bare.startswith("<table><thead>") and "div" not in bare
+
+
+def test_a_row_of_a_paper_has_a_text_below_each_head_whatever_its_value():
+    columns = [TypedColumn("", itemgetter("x"), paper="x", interval=one) for one in (True, False)]
+    values = (Estimate(0.5, 0.25, 0.75), Estimate(None), None, 3, "few")
+    rows = paper_rows(columns, [ValueRow("row", {"x": value}) for value in values])
+    assert {len(row) for row in rows} == {len(paper_head("Judge", columns))}
+    assert [row[1:] for row in rows] == [
+        ("50.0", "[25.0, 75.0]", "50.0"), ("–", "", "–"), ("–", "", "–"), ("3", "", "3"),
+        ("few", "", "few"),
+    ]  # fmt: skip

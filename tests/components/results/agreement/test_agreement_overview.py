@@ -111,6 +111,30 @@ def test_one_order_and_both_by_hand(voted):
     assert "42 \u2192 17" in said and "100 \u2192 100" in said
 
 
+def test_why_orders_cannot_be_merged_and_no_judge_replaces_a_person(store):
+    """Votes by two people on q0 and q1. `lost` has a verdict in one of two orders, `other` none on
+    these pairs, `bare` no recorded order, `mute` no verdict."""
+    sheet = Sheet("merged").both("q0", "lost", "x?").both("q2", "other", "xx")
+    sheet.once("q0", "once", "x").both("q0", "mute", "??")
+    sheet.rows.append(("q0", "bare", "p", ("x", "y"), "x", 0))
+    for item in ("q0", "q1"):
+        sheet.votes(item, ann="x", bob="x")
+    sheet.save(store)
+    for judge, *told in (
+        ("lost", "No pair", "usable verdicts", "both orders"),
+        ("other", "No pair", "both orders", "has votes"),
+        ("once", "in one order"),
+        ("bare", "do not record"),
+        ("mute", "No reply", "better"),
+    ):
+        data = agreement(store, "merged", Filter(judge=judge))
+        assert says(show_merged_orders(data), *told), judge
+        drawn = show_voter_replacements(data)
+        assert says(drawn, "two people has", "verdict") is (judge in ("other", "mute"))
+    Sheet("one vote").votes("q0", ann="x").both("q0", "j", "xx").save(store)
+    assert says(show_voter_replacements(agreement(store, "one vote")), "No pair", "two votes")
+
+
 def test_the_line_at_chance_is_on_the_axis_also_if_all_agree_more_often(store):
     sheet = Sheet("sure")
     for k in range(60):
@@ -258,7 +282,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     found = majority_panel.call_agreement_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
     assert says(agreement_tab.headline(scene)[0], "right agrees", "known better answers", "100")
-    assert says(agreement_headline(data)[1], "No votes", "people yet")
+    assert says(agreement_headline(data)[1], "No votes", "comparisons yet")
 
 
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
@@ -291,15 +315,28 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
     assert says(needed[agreement_tab.MAJORITY.title], "votes of people")
 
 
+def test_votes_that_no_verdict_is_compared_with_are_not_denied(store):
+    """`a` judged q0, `b` the pair that two people voted on; `mute` has no verdict."""
+    sheet = Sheet("apart").both("q0", "a", "xx").both("q1", "b", "xx").both("q1", "mute", "??")
+    sheet.votes("q1", ann="x", bob="x").save(store, categories={"q0": "none", "q1": "votes"})
+
+    def told(**chosen: str) -> str:
+        return " ".join(agreement_headline(agreement(store, "apart", Filter(**chosen))))
+
+    assert says(told(judge="a"), "compare a with", "these filters", "No vote", "a judge shown")
+    assert says(told(judge="a", category="none"), "No vote passes", "filters")
+    assert says(told(judge="mute"), "100", "by 2 people", "no reply")
+    assert says(told(judge="a", category="votes"), "by 2 people", "these filters")
+    assert not any("yet" in told(judge=one) for one in ("a", "mute"))
+
+
 @pytest.mark.parametrize("said", ["??", "xx"])
 def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.headline(scene)
-    assert title in (
-        "There is no second judge and no vote to compare j with yet.",
-        "There are no verdicts yet.",
-    )
+    told = ("no second judge", "j with yet") if said == "xx" else ("No reply", "better")
+    assert says(title, *told)
     shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})
     assert all("nan" not in part for part in shown.values() if isinstance(part, str))
 
@@ -428,7 +465,7 @@ def test_the_list_of_disputes_says_whether_votes_or_disputes_are_missing(store):
     Sheet("mute").both("q0", "a", "??").save(store)
     unvoted, agreed, mute = (agreement(store, name) for name in ("unvoted", "agreed", "mute"))
     for kind in (AGAINST_PEOPLE, PEOPLE_SPLIT):
-        assert says(disputes_subtitle_and_html(unvoted, kind)[1], "no votes yet")
-        assert says(disputes_subtitle_and_html(agreed, kind)[1], "filters leave no")
-    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "filters leave no")
+        assert says(disputes_subtitle_and_html(unvoted, kind)[1], "No votes")
+        assert says(disputes_subtitle_and_html(agreed, kind)[1], "there is no")
+    assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "there is no")
     assert list_disputes(mute.raters, JUDGES_SPLIT) == []

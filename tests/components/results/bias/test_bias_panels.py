@@ -33,6 +33,7 @@ from components.results.bias.sentences import bias_headline, flip_sentence, low_
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.overview.panels import JudgeRow
+from components.results.overview.tab import HOW_JUDGES
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
@@ -302,8 +303,8 @@ def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "show yet")
     assert bias_view.slot_figure(bias_from_frame(nobody)) is None
     assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
-    assert "No pairs here" in bias_view.flips_html(bias_from_frame(nobody))
-    assert "No pairs here" in ranking_view.leaderboard_html(compute_ranking(nobody))
+    assert "No flips here" in bias_view.flips_html(bias_from_frame(nobody))
+    assert "No ranking here" in ranking_view.leaderboard_html(compute_ranking(nobody))
     assert ranking_view.elo_figure(compute_ranking(nobody)) is None
 
 
@@ -327,7 +328,8 @@ def test_rows_are_named_by_what_differs(judged):
 @pytest.mark.parametrize(
     ("orders", "title", "lead"),
     [
-        (0, "do not record in which order", "cannot be measured"),
+        (0, "do not record in which order", "each of two"),
+        (2, "No pair has usable", "each of two"),
         (1, "in one order only", "first position wins 100\u202f% of verdicts"),
     ],
 )
@@ -452,7 +454,9 @@ def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
     told = {row.judge: flip_sentence(row) for row in flip_leans(few)}
     assert told["a"].startswith("**Too few items")
     shown = [JudgeRow(row, *[Estimate(None)] * 3, "").leans_to for row in (sure, fair)]
-    assert shown == ["too few items", "not shown"]
+    assert shown == ["too few items", "not shown"] and all(
+        one in HOW_JUDGES.lower() for one in shown
+    )
     assert "first" in JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "").leans_to
     mixed = sentences._no_preference_clause([lean(), lean(least_p=0.1), lean(least_p=1)], "judge")
     assert says(mixed, "no judge", "two have", "too few")

@@ -268,8 +268,8 @@ def test_filters_that_leave_no_score_leave_no_number(store: Store) -> None:
     nothing = FilteredStudy(store, "rubrics", Filter(judge="nobody"))
     results = load_scores(nothing)
     assert results.rater is results.distribution is None
-    assert says(panels.scores_headline(results)[0], "no scores")
-    assert says(scores_tab.render_matrix(nothing).bodies["score_matrix"], "No scores")
+    assert says(panels.scores_headline(results)[0], "No usable score")
+    assert says(scores_tab.render_matrix(nothing).bodies["score_matrix"], "No usable score")
     assert panels.scores_kpis(results) == panels.arrangement_matrix(results) == ""
     assert panels.expected_levels_table(results) == scores_tab.render_order_effects(nothing) == ""
     assert scores_tab.report_matrix(nothing) is None

@@ -20,7 +20,7 @@ from components.results.protocol import sections as protocol_sections
 from components.results.protocol import unrelated_option as protocol_unrelated
 from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.protocols.grade_table import grade_cells
-from studies.domain import Estimate, Verdict
+from studies.domain import UNRELATED, Estimate, Verdict
 from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
@@ -292,6 +292,24 @@ def test_items_with_other_numbers_of_options_have_grades_of_their_own(scene, mon
     # Without a common N the key figure names no chance; without ranks no accuracy is known.
     best, _, accuracy = protocol_grade.grade_kpis(cells)
     assert "chance" not in best.note and accuracy.value == "–" and "chance" not in accuracy.note
+
+
+def test_items_with_and_without_the_unrelated_option_have_rows_of_their_own(scene, monkeypatch):
+    """Always the same of three options, grade 1; with the unrelated one as the fourth always the
+    first place, grade 0."""
+    rows = []
+    for n in range(6):
+        rows += rotated(f"q{n}", [1, 2, 0])
+        rows += [
+            row | {"shown": tuple(UNRELATED if name == "o3" else name for name in row["shown"])}
+            for row in rotated(f"r{n}", [0] * 4)
+        ]
+    frame = build(rows)
+    monkeypatch.setattr(protocol_grade, "load_choice_rows", lambda _: frame)
+    said = text_of(protocol_grade.show_grades_by_option_count(scene, grade_cells(frame)))
+    with_three, with_four = said.split("chance")[0].split(" j ")[1:]
+    assert re.match(r"choice 1\.00 \[\S+ \S+ –", with_three)
+    assert re.match(r"choice, unrelated – 0\.00 \[", with_four)
 
 
 def test_one_combination_alone_is_named_in_the_headline(graded):

@@ -100,9 +100,8 @@ def test_one_order_alone_can_crown_somebody_else():
 
 def test_where_one_order_was_asked_the_panel_says_so():
     rows = [row for n in range(10) for row in pair(f"q{n}", n % 2, 0, orders=1)[:1]]
-    assert "One order only." in panels.order_comparison_html(
-        compute_ranking(build(rows), build(rows))
-    )
+    drawn = panels.order_comparison_html(compute_ranking(build(rows), build(rows)))
+    assert says(drawn, "No effect", "in one order")
 
 
 def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(ladder):
@@ -278,8 +277,20 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
 
 
 def test_without_pairs_the_head_to_head_says_so():
-    empty = compute_ranking(build([]))
-    assert panels.head_to_head_html(empty) == panels.NO_PAIRS_HTML != ""
+    """No comparison of two; replies without a verdict; a verdict in one of two orders only, where
+    the rule needs both."""
+    lost = build([row for n in range(4) for row in pair(f"q{n}", 0, None)])
+    mute = build([row for n in range(4) for row in pair(f"q{n}", None, None)])
+    for rows, outcomes, told in (
+        (build([]), build([]), ("pairwise comparisons",)),
+        (mute, mute[:0], ("No reply", "better")),
+        (lost, lost[:0], ("No pair", "counting rule")),
+    ):
+        found = compute_ranking(outcomes, rows)
+        assert says(panels.head_to_head_html(found), *told)
+        assert says(ranking_headline(found)[1], *told)
+    one = compute_ranking(lost, lost)
+    assert says(panels.order_comparison_html(one), "No pair", "usable verdicts", "both orders")
 
 
 def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel(store):

@@ -87,7 +87,7 @@ def test_several_changes_of_places_are_summed_up(significant, orders):
 @pytest.mark.parametrize("missing", ["one", "two"])
 def test_one_order_only_is_not_known(missing):
     boards = {"one": Board("ab"), "two": Board("ab"), missing: None}
-    assert sentence(boards["one"], boards["two"], Board("ab")).startswith("Not known: every pair")
+    assert sentence(boards["one"], boards["two"], Board("ab")).startswith("Not known: each pair")
 
 
 def test_an_order_that_is_not_recorded_is_not_called_one_order():
@@ -98,7 +98,9 @@ def test_an_order_that_is_not_recorded_is_not_called_one_order():
         told, drawn = compare_orders(ranking).sentence, order_comparison_html(ranking)
         assert says(told, "Not known", "order")
         assert says(told, "do not record") is not recorded
-        assert says(drawn, "One order") is recorded and says(drawn, "do not record") is not recorded
+        assert (
+            says(drawn, "in one order") is recorded and says(drawn, "do not record") is not recorded
+        )
 
 
 def test_fitted_rankings():
@@ -122,7 +124,7 @@ def test_pairs_shown_once_each_are_not_an_effect_of_the_order():
         rows.append(pair(f"q{n}", 0, 0, x="a", y="b", orders=1)[n % 2])
     ranking = compute_ranking(build(rows), build(rows))
     told, drawn = compare_orders(ranking).sentence, order_comparison_html(ranking)
-    assert says(told, "Not known", "one order only") and says(drawn, "One order only")
+    assert says(told, "Not known", "one order only") and says(drawn, "in one order")
     assert ratings_by_order_table(build(rows)) == {}
     both = [one for n in range(40) for one in pair(f"q{n}", 0, 0, x="a", y="b")]
     assert set(ratings_by_order_table(build(both))) == {"first", "second"}
@@ -133,7 +135,7 @@ def test_without_usable_or_common_comparisons_the_reason_is_named():
     assert says(sentence(Board("ab"), Board("bc"), Board("abc")), "fewer than two")
     assert says(sentence(Board("abd"), Board("abc"), Board("abcd", "ab")), "Yes")
     unread = build([row for n in range(6) for row in pair(f"q{n}", None, None)])
-    found = compute_ranking(unread, unread)
-    assert says(compare_orders(found).sentence, "Not known", "pairwise comparisons")
-    found = compare_orders(replace(found, has_unusable_pairs=True))
-    assert says(found.sentence, "Not known", "no comparison", "usable")
+    found = compute_ranking(unread[:0], unread)
+    assert says(compare_orders(found).sentence, "Not known", "no reply", "better")
+    found = compare_orders(replace(found, why_empty=Ranking.why_empty))
+    assert says(found.sentence, "Not known", "pairwise comparisons")

@@ -70,7 +70,7 @@ from tests.judges.small_studies import run_text
 from tests.metrics.frames import records
 from tests.page_words import says, text_of
 from tests.samples import sample
-from tests.voted_studies import save
+from tests.voted_studies import Sheet, save
 
 JUDGES = ("gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b")
 STUDY = """
@@ -247,6 +247,7 @@ def test_vicuna_is_told_no_and_offered_another_judge(prd):
     assert recommendation_panel(results) == ""
     assert "Show remedies for gpt-4" in other_judges_panel(results)
     assert "+17.4 points" in other_judges_panel(results)
+    assert says(other_judges_panel(results), "agrees with the majority")
     assert {line.rule.members for line in results.rule_estimates} == {(("vicuna-13b", "prd"),)}
 
 
@@ -641,6 +642,40 @@ def test_without_remedies_the_headline_says_what_is_missing(store, tmp_path, sou
         tmp_path,
     )
     assert said in remedy_headline(load_remedies(FilteredStudy(store, "bare")))[0]
+
+
+def test_without_remedies_the_headline_names_the_true_reason(store):
+    """Two people prefer x on the even questions, one each x and y on the odd ones. `half` has
+    verdicts on a third of the questions, `lost` in one of two orders."""
+    sheet = Sheet("voted")
+    for n in range(12):
+        sheet.both(f"q{n}", "ada", "xx").votes(f"q{n}", ann="x", bob="y" if n % 2 else "x")
+        if n < 4:
+            sheet.both(f"q{n}", "half", "xx")
+    sheet.save(store, categories={f"q{n}": ("even", "odd")[n % 2] for n in range(12)})
+
+    def told(name: str, **chosen: str) -> str:
+        filtered = FilteredStudy(store, name, Filter(**chosen))
+        return " ".join(remedy_headline(load_remedies(filtered)))
+
+    assert says(told("voted", category="odd"), "must be known", "half of", "votes")
+    assert says(told("voted", judge="half"), "No remedy", "known better answer", "fewer than half")
+    assert "Name their column" not in told("voted", category="odd")
+    for name, said in (("lost", "x?"), ("once", "x"), ("nobody", "")):
+        sheet = Sheet(name)
+        for n in range(4):
+            if said:
+                (sheet.both if len(said) > 1 else sheet.once)(f"q{n}", "ada", said)
+            sheet.votes(f"q{n}", ann="x", bob="x")
+        sheet.save(store)
+    assert says(told("lost"), "4 comparisons", "not every judge", "both orders")
+    assert says(told("once"), "4 comparisons", "in one order")
+    assert says(told("nobody"), "for judges", "by people")
+    sheet = Sheet("known")
+    sheet.both("q0", "ada", "xx").both("q1", "ada", "xx").votes("q0", ann="x").save(
+        store, categories={"q0": "voted", "q1": "not"}
+    )
+    assert says(told("known", category="not"), "No comparison", "filters")
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_ties_and_levels_are_there_only_where_judges_have_them(won):
 
 def test_an_empty_selection_is_an_answer_everywhere(won):
     nobody = FilteredStudy(won, NAME, Filter(judge="nobody"))
-    assert says(wins_view.show_win_rates(nobody), "Nothing", "show yet")
+    assert says(wins_view.show_win_rates(nobody), "No win rates")
     assert wins_length.length_figure(nobody) is None
     assert "No lengths here" in wins_length.show_length_controlled(nobody)
     assert wins_view.show_tie_rates(nobody) == "" == wins_view.show_five_levels(nobody)
@@ -358,5 +358,7 @@ def test_without_pairs_of_both_judges_and_people_have_no_difference(store):
     whole = FilteredStudy(store, "apart")
     assert says(wins_view.show_matrix(whole, "Category", "Difference"), "No pair", "both")
     assert "<table" in wins_view.show_matrix(whole, "Category", "People")
+    hidden = FilteredStudy(store, "apart", Filter(category="none"))
+    assert says(wins_view.show_matrix(hidden, "Category", "People"), "No vote passes")
     mute = FilteredStudy(store, "apart", Filter(judge="mute"))
     assert wins_view.show_matrix(mute, "Category", "Judges") == wins_view.NOTHING_YET_HTML
