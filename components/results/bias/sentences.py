@@ -171,7 +171,7 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
     if len(rows) == 1 and rows[0].is_significant:
         told.append(_category_exceptions_sentence(rows[0]))
     elif len(rows) == 1 and rows[0].leaning_categories:
-        told = [flip_sentence(rows[0]).replace("**", "")]
+        told = [flip_sentence(rows[0]).replace("**", ""), _label_sentence(rows, noun)]
     lead = " ".join(filter(None, told))
     unclear = any(row.flips and not row.flips_one_way for row in rows)
     if unclear and bias.overall("noise_floor").value is None and "repeat" not in lead:
