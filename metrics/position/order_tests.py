@@ -281,6 +281,14 @@ def permutation_test(
     )
 
 
+def least_permutation_p(sets: int, orders: int, options: int) -> float:
+    """Smallest p-value that `permutation_test` can give for so many order sets: that of choices
+    which all go to one slot, if each set shows each option equally often in each slot."""
+    each = orders / options
+    arrangements = math.lgamma(orders + 1) - options * math.lgamma(each + 1)
+    return min(1.0, options * math.exp(-sets * arrangements))
+
+
 def _slot_histogram(slots: Ints, options: int) -> Floats:
     return np.bincount(slots[slots >= 0].ravel(), minlength=options).astype(np.float64)
 

@@ -15,14 +15,21 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, number, share
+from components.html.format import (
+    MIN_COLOURED_ITEMS,
+    NARROW_SPACE,
+    as_sentence,
+    count,
+    number,
+    share,
+)
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
 from components.html.tables.value_table import STYLES
-from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias
+from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias, choosing_rows
 from components.results.bias.option_tests import LEAST_STRENGTH, Evenness
-from components.results.bias.sentences import consistency_by_chance
+from components.results.bias.sentences import NO_PREFERENCES, consistency_by_chance
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue import records
 from metrics.catalogue.answer_records import ACCURACY
@@ -70,17 +77,14 @@ def bias_matrix_html(
 ) -> Markup:
     """HTML of the matrix of the measure `measure` (a name in MEASURES; one that does not apply to
     this number of options is replaced by the first that does) in the layout BY_CATEGORY or
-    BY_PROMPT. A message without judgements. `frame` (the verdicts) is needed only for the position
-    term.
+    BY_PROMPT. A message if no prompt asks for a choice among answers. `frame` (the verdicts) is
+    needed only for the position term.
 
     `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
     matrix of entropy by prompt colours only the cells whose positions are chosen unevenly.
     """
-    if not bias.call_count:
-        return empty_state(
-            "Nothing to show yet.",
-            "No judgement matches the filters. Run the study, or remove a filter.",
-        )
+    if not bias.names:
+        return empty_state("Nothing to show.", as_sentence(NO_PREFERENCES))
     known = list_matrix_measures(bias.max_options)
     shown = MEASURES[measure if measure in known else known[0]]
     grid = _lay_out_matrix(bias, layout)
@@ -336,7 +340,7 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
 def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper of position bias, one row for each judge and prompt; None without model
     judges."""
-    frame = filtered.measured_judge_rows
+    frame = choosing_rows(filtered.measured_judge_rows)
     if frame.empty or filtered.has_only_people:
         return None
     found = records.estimate_position_measures(frame, ["judge", "prompt"])

@@ -18,6 +18,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.estimation.multiple_comparisons import holm_adjust
+from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.position import position_measures
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from studies.domain import Estimate
@@ -101,7 +102,15 @@ class BiasCounts(Memo):
         self.rows = self.cells.with_coarser_cells(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
         self.labels = _labels_by_rater(rows)
+        self.choosers = set(row_selection.observed_combinations(choosing_rows(rows), ROW_COLUMNS))
         self._memo: dict[Any, Any] = {}
+
+
+def choosing_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of prompts that ask for a choice among answers, not only for scores or for a verdict
+    on one answer."""
+    several = (rows["options"] > 1).to_numpy()
+    return row_selection.select_rows(rows, several & ~scoring_mask(rows))
 
 
 def _labels_by_rater(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
@@ -198,18 +207,20 @@ class Bias(Memo):
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """Shortest unambiguous name of each (judge, prompt), sorted as by `sort_cells`: for pairs,
-        the most consistent first."""
+        """Shortest unambiguous name of each (judge, prompt) that chooses among answers, sorted as
+        by `sort_cells`: for pairs, the most consistent first."""
         return filters.short_rater_names(self.sort_cells(self.by_rater))
 
     def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """Cells (judge, or judge and prompt) sorted by consistency or, with more than two options,
-        by Grade Score (harmonic mean of position entropy and share of the most chosen answer);
-        highest first, unknown last. `by_cell` returns a measure for every cell, such as
-        `by_judge`."""
+        """Cells (judge, or judge and prompt) that choose among answers, sorted by consistency or,
+        with more than two options, by Grade Score (harmonic mean of position entropy and share of
+        the most chosen answer); highest first, unknown last. `by_cell` returns a measure for every
+        cell, such as `by_judge`."""
         values = by_cell("consistency" if self.max_options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
-        return sorted(by_cell("unusable"), key=lambda cell: -known.get(cell, -1.0))
+        choosers = {one[:size] for one in self.counts.choosers for size in (1, 2)}
+        cells = [cell for cell in by_cell("unusable") if cell in choosers]
+        return sorted(cells, key=lambda cell: -known.get(cell, -1.0))
 
     def overall(self, measure: str) -> Estimate:
         """One measure over all judgements that the filter selects."""

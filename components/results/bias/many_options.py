@@ -43,7 +43,9 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
     what = row_noun(list(bias.names))
     if not significant:
         same = share(bias.overall("consistency").value, 0)
-        none = none_significant_clause(len(bias.names), what).capitalize()
+        least = adjusted_option_p_values(bias, rows, least=True)
+        few = sum(min(p, least[cell]) >= SIGNIFICANCE_LEVEL for cell, p in adjusted.items())
+        none = none_significant_clause(len(bias.names), what, few).capitalize()
         return f"{none}; consistency is {same}.", lead
     head = preferring_rows_clause(len(significant), len(adjusted), what)
     return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead

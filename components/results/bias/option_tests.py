@@ -15,6 +15,7 @@ from components.filtering.memo import memoise_by_study
 from components.html.format import NARROW_SPACE, share, slot_name
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
+from metrics.estimation import row_selection
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position import order_tests
@@ -40,6 +41,9 @@ class OptionModelRow:
     """Entropy of the slots chosen, divided by log2 N, of the choices that the test permutes."""
     null_band: tuple[float, float] | None = None
     """Middle 95 % of the entropies expected if choices depend on content only."""
+    least_p: float | None = None
+    """Smallest p-value that so many comparisons allow, those with a missing verdict too; None
+    without a test."""
 
 
 def load_option_models_of_all_raters(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
@@ -66,14 +70,25 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
         model = fit_choice_model(part, min_options=options)
         band = order_tests.entropy_null_band(part, rng, options, BAND_ROUNDS)
         chosen = order_tests.order_set_entropy(part, options)
-        found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
+        least = _least_p(part, options) if test.p is not None else None
+        found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band, least))
     return tuple(found)
 
 
-def adjusted_option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
-    """p-value of the permutation test of each judge and prompt, adjusted for all such tests that a
-    reader can see by changing the filters in use; `rows`: all judges and prompts."""
-    adjusted = bias.adjust_p_values([row.permutation.p for row in rows])
+def _least_p(rows: pd.DataFrame, options: int) -> float:
+    """Smallest p-value of the permutation test of one judge and prompt."""
+    sets = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)[1]
+    return order_tests.least_permutation_p(sets, int(rows["orders"].max()), options)
+
+
+def adjusted_option_p_values(
+    bias: Bias, rows: Sequence[OptionModelRow], least: bool = False
+) -> dict[CellKey, float]:
+    """p-value of the permutation test of each judge and prompt (with `least`, the smallest that so
+    many comparisons allow), adjusted for all such tests that a reader can see by changing the
+    filters in use; `rows`: all judges and prompts."""
+    values = [row.least_p if least else row.permutation.p for row in rows]
+    adjusted = bias.adjust_p_values(values)
     return {
         (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
     }
@@ -94,15 +109,16 @@ EVENNESS_RULE: Final = (
     "95 % of the resulting entropies. “≠ even”: the permutation test has p < .05 after Holm's "
     "adjustment over all rows, also those that the filter hides; with several prompts p is "
     "doubled, because single prompts and all prompts are tested. With a larger p: “not "
-    "significant” if the entropy is below the band, else “within chance”. Band and test use the "
+    "significant” if the entropy is below the band, else “within chance”; “too few items” if the "
+    "test could not find more even if all choices went to one position. Band and test use the "
     "most frequent choice in each order; the entropy printed in the cell counts all choices, "
     "repeats included. Only cells “≠ even” have a colour; it is full at the lowest of them."
 )
 
 
-TestedEntropy = tuple[float | None, tuple[float, float] | None, float | None]
-"""The entropy of the tested choices, its chance band as (low, high), and the p-value of the
-permutation test; None for each that is unknown."""
+TestedEntropy = tuple[float | None, tuple[float, float] | None, float | None, float | None]
+"""The entropy of the tested choices, its chance band as (low, high), the p-value of the permutation
+test and the smallest that so many comparisons allow; None for each that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +126,14 @@ class Evenness:
     """Test of whether the positions are chosen evenly in one cell: entropy of the tested choices,
     lower end of the band expected without a position effect, and adjusted p-value (None if
     unknown). Also the position chosen most (counted from 0), and its share among all choices,
-    repeats included."""
+    repeats included; and the smallest adjusted p-value that so many comparisons allow."""
 
     entropy: float
     band_low: float
     p: float | None
     top_slot: int
     top_share: float
+    least_p: float = 0.0
 
     @property
     def is_within_chance(self) -> bool:
@@ -129,6 +146,8 @@ class Evenness:
 
     @property
     def text(self) -> str:
+        if not self.is_uneven and self.least_p >= SIGNIFICANCE_LEVEL:
+            return "too few items"
         if not self.is_uneven:
             return "within chance" if self.is_within_chance else "not significant"
         return f"≠ even, {slot_name(self.top_slot)} {share(self.top_share, 0)}"
@@ -166,7 +185,8 @@ def compute_evenness(
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedEntropy] = {
-        (row.judge, row.prompt): (row.entropy, row.null_band, row.permutation.p) for row in fitted
+        (row.judge, row.prompt): (row.entropy, row.null_band, row.permutation.p, row.least_p)
+        for row in fitted
     }
     by_prompt = _compute_evenness_by_cell(rows, ["judge", "prompt"], options, tested)
     found = (by_prompt, _compute_evenness_by_cell(rows, ["judge"], options, {}))
@@ -182,8 +202,14 @@ def compute_evenness(
 def _adjust_evenness(
     cells: Mapping[CellKey, Evenness], tests: int, error_share: float
 ) -> dict[CellKey, Evenness]:
-    adjusted = holm_adjust([one.p for one in cells.values()], tests, error_share)
-    return {cell: replace(one, p=p) for (cell, one), p in zip(cells.items(), adjusted, strict=True)}
+    adjusted, least = (
+        holm_adjust([getattr(one, name) for one in cells.values()], tests, error_share)
+        for name in ("p", "least_p")
+    )
+    return {
+        cell: replace(one, p=p, least_p=low or 0.0)
+        for (cell, one), p, low in zip(cells.items(), adjusted, least, strict=True)
+    }
 
 
 def _compute_evenness_by_cell(
@@ -192,12 +218,12 @@ def _compute_evenness_by_cell(
     found: dict[CellKey, Evenness] = {}
     for key, part in rows.groupby(columns, observed=True, sort=False):
         cell = tuple(str(name) for name in key)
-        entropy, band, p = tested.get(cell) or _test_slot_evenness(part, options)
+        entropy, band, p, least = tested.get(cell) or _test_slot_evenness(part, options)
         shares = [one.value or 0.0 for one in slot_shares(part, options)]
         if entropy is None or band is None:
             continue
         top = int(np.argmax(shares))
-        found[cell] = Evenness(entropy, band[0], p, top, shares[top])
+        found[cell] = Evenness(entropy, band[0], p, top, shares[top], least or 0.0)
     return found
 
 
@@ -205,4 +231,4 @@ def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
     rng = np.random.default_rng(SEED)
     p = order_tests.permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
     band = order_tests.entropy_null_band(rows, rng, options, BAND_ROUNDS)
-    return order_tests.order_set_entropy(rows, options), band, p
+    return order_tests.order_set_entropy(rows, options), band, p, _least_p(rows, options)

@@ -51,9 +51,9 @@ _REPEATED: Final = "of comparisons repeated in the same order; "
 
 def slot_figure(bias: Bias) -> Figure | None:
     """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
-    ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge. None
-    without calls."""
-    if not bias.call_count:
+    ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge. None if
+    no prompt asks for a choice among answers."""
+    if not bias.names:
         return None
     each = bias.by_rater
     names: dict[CellKey, str] = {row: name.replace(", ", "\n") for row, name in bias.names.items()}

@@ -308,17 +308,17 @@ def _no_preference_clause(rows: Sequence[FlipLean], noun: str) -> str:
             f"{who} significantly {'prefers' if hinging == 1 else 'prefer'} a position, but only "
             "if pairs without verdicts in both orders are left out"
         )
-    if (few := sum(row.has_too_few_items for row in rows)) == total:
+    return none_significant_clause(total, noun, sum(row.has_too_few_items for row in rows))
+
+
+def none_significant_clause(total: int, noun: str, few: int) -> str:
+    """Clause that none of `total` rows significantly prefers a position, `few` of them because they
+    have too few items."""
+    if few == total:
         return "there are too few items to test for a preferred position"
     limit = f"; {number_word(few)} {'has' if few == 1 else 'have'} too few items for a test"
-    return f"{none_significant_clause(total, noun)}{limit if few else ''}"
-
-
-def none_significant_clause(total: int, noun: str) -> str:
-    """Clause that none of `total` rows significantly prefers a position."""
-    if total == 1:
-        return f"this {noun} does not significantly prefer a position"
-    return f"no {noun} significantly prefers a position"
+    none = f"no {noun} significantly prefers a position{limit if few else ''}"
+    return none if total > 1 else f"this {noun} does not significantly prefer a position"
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:

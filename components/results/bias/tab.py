@@ -148,9 +148,10 @@ def can_report_judge_bias(filtered: FilteredStudy) -> bool:
     return not filtered.has_only_people
 
 
-def render_position_histogram(filtered: FilteredStudy) -> Content:
+def render_position_histogram(filtered: FilteredStudy) -> Content | None:
     bias = load_bias(filtered)
-    return Content({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
+    figure = bias_view.slot_figure(bias)
+    return Content({"slots": figure}, slots_heading(bias)) if figure else None
 
 
 def render_flips(filtered: FilteredStudy) -> Markup | None:

@@ -128,6 +128,20 @@ def test_the_exact_test_is_used_up_to_its_number_of_possible_counts(monkeypatch)
             assert (t.permutation_test(frame, 4).note == "exact") is exact
 
 
+@pytest.mark.parametrize("sets", [1, 2, 3])
+@pytest.mark.parametrize("orders", [list(permutations("ab")), ["abc", "bca", "cab"],
+                                    list(permutations("abc"))])  # fmt: skip
+def test_the_smallest_p_value_is_that_of_choices_which_all_go_to_one_slot(sets, orders):
+    rows = [
+        {"item": f"q{k}", "shown": tuple(shown), "pick": 1, "orders": len(orders)}
+        for k in range(sets)
+        for shown in orders
+    ]
+    options = len(orders[0])
+    p = t.permutation_test(build(rows), options).p
+    assert t.least_permutation_p(sets, len(orders), options) == pytest.approx(p)
+
+
 def test_for_pairs_the_permutation_test_is_the_sign_test():
     # AA 7, BB 2 and consistent pairs: only the nine flips can move, each fair: 2·P(Bin(9,½) ≥ 7).
     frame = patterns({"AA": 7, "BB": 2, "AB": 5})

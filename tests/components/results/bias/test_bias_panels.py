@@ -17,6 +17,7 @@ from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import (
     BY_CATEGORY,
     BY_PROMPT,
+    LAYOUTS,
     MEASURES,
     bias_matrix_html,
     list_matrix_measures,
@@ -300,12 +301,35 @@ def test_p_is_written_as_papers_write_it(p, text):
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
     assert bias_headline(bias_from_frame(nobody))[0] == "There are no verdicts yet."
-    assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "show yet")
+    assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "No reply")
     assert bias_view.slot_figure(bias_from_frame(nobody)) is None
     assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
     assert "No flips here" in bias_view.flips_html(bias_from_frame(nobody))
     assert "No ranking here" in ranking_view.leaderboard_html(compute_ranking(nobody))
     assert ranking_view.elo_figure(compute_ranking(nobody)) is None
+
+
+def test_prompts_without_choices_have_no_place_in_matrix_histogram_and_tests():
+    """`scoring` scores both answers, `grading` one; `lost` should choose, but no reply is read."""
+    scoring = [
+        {**row, "status": "ok", "prompt": "scoring"}
+        for k in range(6)
+        for row in pair(f"q{k}", None, None)
+    ]
+    grading = [{"item": "q0", "shown": ("x",), "pick": None, "status": "ok", "prompt": "grading"}]
+    chosen = [row for k in range(6) for row in pair(f"q{k}", 0, 0, prompt="choice")]
+    lost = [row for k in range(6) for row in pair(f"q{k}", None, None, prompt="lost")]
+    bias = bias_from_frame(build([*scoring, *grading, *chosen, *lost]))
+    assert bias.names == {("j", "choice"): "choice", ("j", "lost"): "lost"}
+    drawn = [bias_matrix_html(bias, "Consistency", layout) for layout in LAYOUTS]
+    drawn += [str(bias_view.slot_figure(bias))]
+    assert all("choice" in one and "lost" in one for one in drawn)
+    drawn += [order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "", "Pairs")]
+    assert "choice" in drawn[-1]
+    assert not any(name in one for one in drawn for name in ("scoring", "grading"))
+    alone = bias_from_frame(build([*scoring, *grading]))
+    assert bias_view.slot_figure(alone) is None and not alone.names
+    assert says(bias_matrix_html(alone, "Consistency"), "No reply", "better")
 
 
 def test_failures_are_counted_and_can_be_opened(judged):

@@ -160,3 +160,20 @@ def test_a_significant_test_is_named_also_inside_the_band():
     inside = Evenness(entropy=0.993, band_low=0.991, p=0.016, top_slot=0, top_share=0.3)
     assert inside.text.startswith("≠ even, 1st 30") and inside.is_uneven
     assert Evenness(0.993, 0.991, 0.3, 0, 0.3).text == "within chance"
+    few = Evenness(0.0, 0.0, 0.08, 0, 1.0, least_p=0.08)
+    assert few.text == "too few items" and few.text in EVENNESS_RULE
+    assert replace(few, p=0.01).is_uneven and "≠" in replace(few, p=0.01).text
+
+
+def test_the_smallest_p_value_of_a_cell_is_that_of_choices_of_one_position():
+    """Two items of four options, 4/24², and the two prompts together, 4/24⁴; each of the two sets
+    of tests has half of the error rate, and Holm's factor of two is for the prompts."""
+    rows = [
+        row
+        for prompt in ("one", "two")
+        for k in range(2)
+        for row in rotated(f"q{k}", [k] * 4, judge="j", prompt=prompt)
+    ]
+    found = evenness.compute_evenness(build(rows), tests=1)
+    assert found["j", "one"].least_p == pytest.approx(2 * 4 / 24**2 / 0.5)
+    assert found["j",].least_p == pytest.approx(4 / 24**4 / 0.5)

@@ -138,6 +138,23 @@ def test_a_steady_judge_alone_prefers_no_place(frame):
     assert says(title, "This judge does", "not significantly prefer", "100\u202f%.")
 
 
+def test_with_too_few_items_no_preference_for_a_place_is_denied(frame):
+    """Two of the 24 arrangements of each item: 4/24^2 = .007, which .05 exceeds by the part of the
+    error rate (.79) and the 6 judges: .053. With three items it is .002."""
+
+    def told(items: int, judges: int) -> str:
+        rows = build([row for k in range(judges) for row in chosen(f"j{k}", lambda *_: 0, items)])
+        return position_preference_headline(bias_from_frame(rows), fit_option_models(rows))[0]
+
+    assert says(told(2, 6), "too few items") and not says(told(2, 6), "no judge")
+    assert says(told(2, 5), "prefer a position") and says(told(3, 6), "prefer a position")
+    mixed = build(
+        [*chosen("few", lambda *_: 0, 1), *chosen("steady", lambda item, trial: (trial + 1) % 4)]
+    )
+    title, _ = position_preference_headline(bias_from_frame(mixed), fit_option_models(mixed))
+    assert says(title, "No judge", "one has", "too few items")
+
+
 def test_the_test_of_options_is_a_permutation_test(frame):
     bias = bias_from_frame(frame)
     rows = {row.name: row for row in option_test_rows(fit_option_models(frame), bias)}
