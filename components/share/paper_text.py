@@ -122,13 +122,14 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         return _people_paragraph(filtered, readable)
     if has_only_single_answers(filtered):
         return _single_answers_paragraph(filtered, judges, prompts)
+    counted = "counted as ties" if filtered.rule[1] == "tie" else "left out, not counted as ties"
+    missing = f"; {plural(noun)} without one{_unusable_counts_text(filtered)} were {counted}"
     parts = [
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
         f"{count(frame['item'].nunique(), 'item')} of {_data_text(filtered)}.",
-        f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a verdict; "
-        f"{plural(noun)} without one{_unusable_counts_text(filtered)} were "
-        f"{'counted as ties' if filtered.rule[1] == 'tie' else 'left out, not counted as ties'}.",
+        f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a verdict"
+        f"{missing if readable < len(frame) else ''}.",
         _order_combination_sentence(filtered),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
         "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
@@ -171,13 +172,14 @@ def _single_answers_paragraph(
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
     rows = filtered.measured_judge_rows
     noun = reply_noun(rows)
+    missing = f"; the other {plural(noun)} are not counted in any rate"
     start = (
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
         f"{count(rows['item'].nunique(), 'item')}{_filters_text(filtered)}. Of "
-        f"{count(len(rows), noun)}, {count(len(rows) - filtered.unusable_count)} had a verdict; "
-        f"the other {plural(noun)} are not counted in any rate.{_repeats_text(filtered)} Intervals "
-        f"are 95{NARROW_SPACE}% and treat items as clusters."
+        f"{count(len(rows), noun)}, {count(len(rows) - filtered.unusable_count)} had a verdict"
+        f"{missing if filtered.unusable_count else ''}.{_repeats_text(filtered)} Intervals are 95"
+        f"{NARROW_SPACE}% and treat items as clusters."
     )
     end = _simulated_text(filtered.study, judges), _twins_text(filtered)
     start = " ".join(part for part in (start, *end) if part)
@@ -255,11 +257,12 @@ def _orders_text(filtered: FilteredStudy) -> str:
         else 2
     )
     study, floor = filtered.study, _repeats_text(filtered)
+    if study.labels == "crossed":
+        floor = f" A random half of the comparisons had their labels in reverse order.{floor}"
     if options > 2:
         return f"Options were shown in {_OPTION_ORDER_TEXTS[study.option_orders]}.{floor}"
     shown = "both orders" if study.pair_orders == "both" else "one seeded order"
-    crossed = ", with both assignments of labels to positions" if study.labels == "crossed" else ""
-    return f"Each pair of answers was shown in {shown}{crossed}.{floor}"
+    return f"Each pair of answers was shown in {shown}.{floor}"
 
 
 def _repeats_text(filtered: FilteredStudy) -> str:

@@ -35,7 +35,6 @@ from components.results.bias.many_options import position_preference_headline
 from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
     compute_evenness,
-    count_order_tests,
     fit_option_models,
 )
 from components.results.bias.option_tests import SEED as OPTION_SEED
@@ -319,9 +318,7 @@ def options_preferred(seed: int) -> bool:
         return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_models(frame)
     title = position_preference_headline(bias, fitted)[0]
-    marks = compute_evenness(
-        frame, fitted, count_order_tests(bias), bias.type_1_error_share
-    ).values()
+    marks = compute_evenness(frame, fitted, bias.order_test_count, bias.type_1_error_share).values()
     denied = title.startswith("No ") or "not significantly" in title
     said = "prefer" in title and not denied
     return said or any(one.text.startswith("≠") for one in marks)

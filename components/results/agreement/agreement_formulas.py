@@ -22,10 +22,10 @@ HOW_MATRIX: Final = (
     "Verdicts are compared separately in each order; if a call was repeated, its most "
     "frequent verdict counts. `κ = (same − expected) / (1 − expected)`: “same” is the share "
     "of equal verdicts. “Expected” is the share that chance gives, from how often each rater "
-    "gives each verdict. People's verdict is the majority of their votes, or a tie without a "
-    "majority. Cells without colour mean full agreement. Intervals: Wilson at the effective n for "
-    "shares, otherwise jackknife over items. Click a cell to open the pairs on which the two "
-    "raters disagree."
+    "gives each verdict. People's verdict is their most frequent vote, or a tie if several "
+    "are most frequent. Cells without colour mean full agreement. Intervals: Wilson at the "
+    "effective n for shares, otherwise jackknife over items. Click a cell to open the pairs on "
+    "which the two raters disagree."
 )
 HOW_MERGED_ORDERS: Final = (
     "One order: every verdict counts separately. Both orders: one verdict per pair; an answer "
@@ -37,8 +37,8 @@ HOW_COEFFICIENTS: Final = (
     "on which neither chooses tie. Krippendorff's `α = 1 − (n − 1)·observed / expected` for n "
     "verdicts: “observed” counts the disagreements on the same comparison, “expected” those among "
     "all n verdicts; all disagreements have equal weight.\n\nTwo people: all pairs of votes on the "
-    "same comparison. A person and the others: each vote is compared with the majority of the "
-    "other votes (a tie without a majority).\n\nMAE: mean distance of a person's score from the "
+    "same comparison. A person and the others: each vote is compared with the most frequent "
+    "of the other votes (a tie if several are).\n\nMAE: mean distance of a person's score from the "
     "mean of the others. “Within 1” (Creation-MMBench's Consistency): share of scores at a "
     "distance of at most 1. A judge's verdicts in both orders: an answer wins if it wins in both, "
     "otherwise the pair is a tie; for MAE, the mean of the two scores counts."
@@ -87,12 +87,13 @@ HOW_DISTANCES: Final = (
     "comparison, “always tie” is a judge that only gives ties."
 )
 HOW_MAJORITY: Final = (
-    "The majority of people is the answer that more than half of the votes on a comparison prefer; "
-    "comparisons without one are left out, as are those that a judge lacks in one order. Credit of "
-    "one call: right 1, undecided ½, wrong 0; mean over both orders. Interval: Wilson at the "
-    "effective number of items. One person: the same credit of a vote, against the answer that "
-    "more than half of at least two other people prefer; these are not the same comparisons. "
-    "In a study without votes, verdicts are compared with the known better answers."
+    "The majority of people is here the answer that more than half of the votes on a comparison "
+    "prefer (elsewhere in this view: the most frequent vote); comparisons without one are left "
+    "out, as are those that a judge lacks in one order. Credit of one call: right 1, undecided ½, "
+    "wrong 0; mean over both orders. Interval: Wilson at the effective number of items. One "
+    "person: the same credit of a vote, against the answer that more than half of at least two "
+    "other people prefer; these are not the same comparisons. In a study without votes, verdicts "
+    "are compared with the known better answers."
 )
 HOW_CORRECTED: Final = (
     "Prediction-powered (PPI++): the win rate by people, plus λ × (win rate by judges on the pairs "

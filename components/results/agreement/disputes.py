@@ -54,9 +54,10 @@ html: Final = macros("results/agreement/people.html")
 
 @dataclass(frozen=True, slots=True)
 class CaseChoices:
-    """One case: the majority of the votes (`people`), the known better answer, and the number of
-    people (`votes`) and of judges that chose each answer. A rater with several verdicts counts
-    once, with the most frequent one; as a tie if there are several most frequent ones."""
+    """One case: people's most frequent vote (`people`), the known better answer, and the number of
+    people (`votes`) and of judges that chose each answer. A judge with two prompts counts as two. A
+    rater with several verdicts counts once, with the most frequent one; as a tie if there are
+    several most frequent ones."""
 
     item: str
     category: str
@@ -170,8 +171,8 @@ def _count_choosers_by_answer(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case: answer (or TIE_NAME) -> number of judges, or people, whose most frequent
-    choice it is, over all their prompts. `case` and `chosen`: code of the case and of the chosen
+    """For each case: answer (or TIE_NAME) -> number of people, or of judges with one prompt each,
+    whose most frequent choice it is. `case` and `chosen`: code of the case and of the chosen
     answer in each row; `selected`: the rows to count; `names`: answer by code; `cases`: number of
     cases. Cases with equal counts share one Counter, to save memory."""
     own = row_selection.select_rows(rows, selected)
@@ -210,7 +211,8 @@ def disputes_subtitle_and_html(data: Agreement, kind: str) -> tuple[str, str]:
     MAX_DISPUTES most informative ones; if there are none, an empty subtitle and the reason."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
-    cells = [data.raters.names[name] for name in data.raters.filtered_rater_names]
+    picking = row_selection.select_picks(data.raters.rows_of_model_judges)["judge"].astype(str)
+    cells = [data.raters.names[name] for name in picking.unique()]
     noun = row_noun(cells)
     who = f"the {noun} prefers" if len(cells) == 1 else f"most {noun}s prefer"
     title, words = KIND_TITLES[kind][0], KIND_TITLES[kind][1].format(who=who)

@@ -169,7 +169,8 @@ def show_voter_replacements(data: Agreement) -> Markup:
         TableCell(Markup("Judge − person,<br>points"), "num d"),
         TableCell(Markup("Best, %<br>of samples"), "num b"),
     ]
-    rows = [_replacement_row(one, axis) for one in known]
+    alone = len(known) == 1  # a single judge is not called the best
+    rows = [_replacement_row(replace(one, best=None) if alone else one, axis) for one in known]
     best = best_voter_replacement_sentence(known, data.raters.names)
     prompt = best_replacing_prompt_sentence(data.prompts_replacing_a_voter)
     table = range_table(heads, rows, "short", "Judges in a person's place", axis)
@@ -231,8 +232,10 @@ def best_voter_replacement_sentence(
         )
     judge_rate, person_rate = share(first.with_judge.value, 0), share(first.with_person.value, 0)
     rates = f"(judge {judge_rate}, person {person_rate})"
+    if len(known) == 1:
+        return f"{who} {result} {rates}."
     head = f"Best replacement for a person: {who}. This judge {result} {rates}."
-    if len(known) == 1 or first.best is None:
+    if first.best is None:
         return head
     if first.best >= LEADING_SHARE:
         return f"{head} It is the best of these in {share(first.best, 0)} of bootstrap samples."

@@ -176,6 +176,22 @@ class Bias(Memo):
         return ERROR_SHARES[in_category, self.counts.model_sets > 1]
 
     @property
+    def order_test_count(self) -> int:
+        """Number of tests to adjust for: judge-prompt pairs, times categories if the filter selects
+        a category, times possible sets of models if it selects models. Hidden rows count too,
+        because a reader may try every value of a filter."""
+        cells = self.counts.cells.by_cell("unusable", CELL_COLUMNS)
+        raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
+        chosen = "category" in self._selected_value_by_column
+        return len(raters) * (len(categories) if chosen else 1) * self.counts.model_sets
+
+    @property
+    def bonferroni_factor(self) -> float:
+        """Number of intervals to widen for: `order_test_count`, at least 1, divided by the part of
+        the 5 % error rate that is spent on them."""
+        return max(self.order_test_count, 1) / self.type_1_error_share
+
+    @property
     def accuracy_by_chance(self) -> float | None:
         """Accuracy that these judges would have if they tied as often and otherwise chose at
         random; None if it is unknown."""

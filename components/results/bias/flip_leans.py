@@ -11,7 +11,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.html.format import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
-from metrics.estimation.multiple_comparisons import holm_adjust
+from metrics.estimation.multiple_comparisons import holm_adjust, simultaneous_interval
 from metrics.position.order_tables import OrderTable
 from metrics.position.order_tests import item_sign_test, sign_test
 from studies.domain import Estimate
@@ -21,9 +21,13 @@ SIGNIFICANCE_LEVEL: Final = 0.05
 judges, prompts, categories and models that a reader can select."""
 ONE_WAY_SHARE: Final = 0.75
 """A judge is said to decide by position if this share of its flips, or more, goes one way."""
+MOST_FLIPS: Final = 2 / 3
+"""The words “most flips go” need this share of the flips, as on report cards."""
 NEARLY_ALL: Final = 0.9
 """Flips are not said to be perhaps noise if this share of them, or more, goes one way."""
 MOST: Final = 0.5
+LABEL_PULL: Final = 0.25
+"""Smallest distance from ½ of a label's share from which most verdicts are said to be for it."""
 LeanTest = Callable[[OrderTable], float | None]
 """p-value of a sign test for a preferred position, from the table of the pairs in both orders."""
 
@@ -68,6 +72,8 @@ class FlipLean:
     """Share of pairs that do not flip, with its interval; None if unknown."""
     least_p: float = 0.0
     """Smallest adjusted p-value that so many items allow: that of flips which all go one way."""
+    label: str = ""
+    """The label for which most verdicts are (`_favoured_label`); "" for none."""
 
     @property
     def direction(self) -> str:
@@ -103,12 +109,15 @@ class FlipLean:
 
     @property
     def order_decides_most_pairs(self) -> bool:
-        """Whether the order decides most pairs: the whole interval of the order effect is above ½.
+        """Whether the order decides most pairs: the whole interval of the order effect is above ½,
+        and it is not the label.
 
         Without repeats the order effect is unknown. Then the lean has to be significant, with its
         whole interval above ½ or below −½, because flips by noise have no direction.
         """
         effect, lean = self.order_effect, self.lean
+        if self.label:
+            return False
         if effect is not None and effect.low is not None:
             return effect.low > MOST
         if lean is None or lean.low is None or lean.high is None:
@@ -118,13 +127,33 @@ class FlipLean:
     @property
     def may_be_noise(self) -> bool:
         """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
-        unknown, they do not go one way (`flips_one_way`), and it is not shown that the order
-        decides most pairs (`order_decides_most_pairs`)."""
+        unknown, they do not go one way (`flips_one_way`), and it is not shown that the label or the
+        order decides (`label`, `order_decides_most_pairs`)."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
-        if not surely_most or self.noise is not None:
+        if not surely_most or self.noise is not None or self.label:
             return False
         return not self.flips_one_way and not self.order_decides_most_pairs
+
+
+def excludes_half(share: Estimate) -> bool:
+    return (share.low or 0.0) > 0.5 or (1.0 if share.high is None else share.high) < 0.5
+
+
+def _favoured_label(bias: Bias, row: CellKey) -> str:
+    """The label for which at least three quarters of the verdicts are, if the interval (widened for
+    all judges and prompts) excludes one half and the share of a position is less extreme; "" for
+    none. As on report cards."""
+    if bias.max_options != 2:
+        return ""
+    slot, label = bias.by_rater("slot")[row], bias.by_rater("label")[row]
+    if slot.value is None or label.value is None:
+        return ""
+    pull = abs(label.value - 0.5)
+    sure = excludes_half(simultaneous_interval(label, bias.bonferroni_factor))
+    if pull < LABEL_PULL or pull <= abs(slot.value - 0.5) or not sure:
+        return ""
+    return bias.labels(row)[0 if label.value > 0.5 else -1]
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -160,6 +189,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             worst.get(row, 1.0) if table.incomplete_pairs else None,
             same.get(row),
             least.get(row, 1.0),
+            _favoured_label(bias, row),
         )
         for row, table in tables.items()
     ]

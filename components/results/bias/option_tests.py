@@ -13,7 +13,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
 from components.html.format import NARROW_SPACE, share, slot_name
-from components.results.bias.computed import CELL_COLUMNS, Bias, load_bias
+from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from metrics.estimation import row_selection
 from metrics.estimation.measures import CellKey
@@ -44,16 +44,6 @@ class OptionModelRow:
     least_p: float | None = None
     """Smallest p-value that so many comparisons allow, those with a missing verdict too; None
     without a test."""
-
-
-def count_order_tests(bias: Bias) -> int:
-    """Number of tests to adjust for: judge-prompt pairs, times categories if the filter selects a
-    category, times possible sets of models if it selects models. Hidden rows count too, because a
-    reader may try every value of a filter."""
-    cells = bias.counts.cells.by_cell("unusable", CELL_COLUMNS)
-    raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
-    chosen = bias.filter.category != ALL_CHOICE
-    return len(raters) * (len(categories) if chosen else 1) * bias.counts.model_sets
 
 
 def load_option_models_of_all_raters(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
@@ -177,7 +167,7 @@ def load_evenness_of_all_judges(filtered: FilteredStudy) -> dict[CellKey, Evenne
 @memoise_by_study
 def _load_evenness_of_all(everyone: FilteredStudy) -> dict[CellKey, Evenness]:
     bias, rows = load_bias(everyone), everyone.measured_judge_rows
-    tests, error_share = count_order_tests(bias), bias.type_1_error_share
+    tests, error_share = bias.order_test_count, bias.type_1_error_share
     return compute_evenness(rows, load_option_models_of_all_raters(everyone), tests, error_share)
 
 

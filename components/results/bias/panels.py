@@ -21,8 +21,7 @@ from components.html.tables.forest_cells import Axis, axis_html, forest_html, va
 from components.html.tables.forest_tables import FlipRow, flips_table
 from components.html.templates import macros
 from components.results.bias.computed import ROW_COLUMNS, Bias
-from components.results.bias.flip_leans import flip_leans
-from components.results.bias.option_tests import count_order_tests
+from components.results.bias.flip_leans import excludes_half, flip_leans
 from components.results.bias.sentences import (
     consistency_by_chance,
     flip_sentence,
@@ -122,10 +121,6 @@ def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
     return share_kpi(record.name, bias.overall(record.key), before=before, beside=beside)
 
 
-def _excludes_half(share: Estimate) -> bool:
-    return (share.low or 0.0) > 0.5 or (1.0 if share.high is None else share.high) < 0.5
-
-
 def slot_or_label_sentence(
     slot: Estimate, label: Estimate, names: list[str], prefers: bool, tests: float
 ) -> str:
@@ -136,7 +131,7 @@ def slot_or_label_sentence(
     with an interval that, widened for `tests` intervals, holds an even share."""
     if slot.value is None or label.value is None:
         return ""
-    pulls = tuple(abs((one.value or 0.0) - 0.5) * _excludes_half(one) for one in (slot, label))
+    pulls = tuple(abs((one.value or 0.0) - 0.5) * excludes_half(one) for one in (slot, label))
     if max(pulls) < MIN_PULL:
         least = f"{100 * MIN_PULL:g} points"
         return f"No preference of {least} or more for a position or a label is shown."
@@ -144,7 +139,7 @@ def slot_or_label_sentence(
         kind, other, name = "position", "label", "first" if slot.value > 0.5 else "second"
     else:
         kind, other, name = "label", "position", names[0] if label.value > 0.5 else names[-1]
-        prefers = _excludes_half(simultaneous_interval(label, tests))
+        prefers = excludes_half(simultaneous_interval(label, tests))
     if prefers:
         return f"The judge favours the **{kind}**: {name}."
     return f"Not adjusted for several tests: rather the {kind} ({name}) than the {other}."
@@ -158,7 +153,7 @@ def show_slot_and_label_shares(bias: Bias) -> Markup | None:
     first label, against 50 %; None if labels were not crossed with positions."""
     slots, labels = bias.by_rater("slot"), bias.by_rater("label")
     prefers = {(row.judge, row.prompt): row.is_significant for row in flip_leans(bias)}
-    tests = max(count_order_tests(bias), 1) / bias.type_1_error_share
+    tests = bias.bonferroni_factor
     rows = []
     for row, name in bias.names.items():
         if slots[row].value is None:

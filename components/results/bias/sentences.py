@@ -17,7 +17,13 @@ from components.html.format import (
     spaced_ci,
 )
 from components.results.bias.computed import Bias
-from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningCategory, flip_leans
+from components.results.bias.flip_leans import (
+    MOST_FLIPS,
+    ONE_WAY_SHARE,
+    FlipLean,
+    LeaningCategory,
+    flip_leans,
+)
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.catalogue.position_records import chance_consistency
 
@@ -42,7 +48,8 @@ PREFERENCE_RULE: Final = (
     "decides most pairs, and at least three quarters of the flips go one way. “The order decides "
     "most pairs”: the whole interval of the order effect (disagreement between orders minus "
     "disagreement of repeats) is above 50 points. Without repeats, the whole interval of flips "
-    "toward the preferred position minus flips toward the other must be above 50 points."
+    "toward the preferred position minus flips toward the other must be above 50 points. It is not "
+    "said if at least three quarters of the verdicts are for one label, whatever its position."
 )
 
 
@@ -104,12 +111,17 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     if row.order_decides_most_pairs and most >= ONE_WAY_SHARE * row.flips:
         part = f"{count(most)} of its {count(row.flips)} flips"
         return f"The judge decides **by position**: {part} go to the answer shown {row.direction}."
-    if row.flips_most_pairs:
-        return f"{flip}, more **toward the answer shown {row.direction}**."
+    some = "Most" if most >= MOST_FLIPS * row.flips else "More"
+    often = f"{flip}. " if row.flips_most_pairs else ""
+    told = f"{often}{some} flips go **toward the answer shown {row.direction}**: {versus}."
+    return f"{told} {_category_exceptions_sentence(row)}".strip()
+
+
+def _category_exceptions_sentence(row: FlipLean) -> str:
+    """Sentence on the categories with another preferred position than overall; "" for none."""
     other = [each for each in row.leaning_categories if each.direction != row.direction]
-    but = f" In some categories the direction differs: {_category_directions_text(other)}."
-    but = but if other else ""
-    return f"Most flips go **toward the answer shown {row.direction}**: {versus}.{but}"
+    differs = f"In some categories the direction differs: {_category_directions_text(other)}."
+    return differs if other else ""
 
 
 def _category_directions_text(categories: Sequence[LeaningCategory], word: str = "") -> str:
@@ -154,12 +166,13 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
             "position bias.",
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
-    most = sum(row.order_decides_most_pairs for row in rows)
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    lead = _order_decides_sentence(rows, noun) if most and len(rows) > 1 else ""
-    if len(rows) == 1 and (rows[0].leaning_categories or rows[0].is_significant):
-        lead = flip_sentence(rows[0]).replace("**", "")
-    lead = lead or _noise_sentence(sum(row.may_be_noise for row in rows), len(rows), noun)
+    told = [say(rows, noun) for say in (_order_decides_sentence, _label_sentence, _noise_sentence)]
+    if len(rows) == 1 and rows[0].is_significant:
+        told.append(_category_exceptions_sentence(rows[0]))
+    elif len(rows) == 1 and rows[0].leaning_categories:
+        told = [flip_sentence(rows[0]).replace("**", ""), _label_sentence(rows, noun)]
+    lead = " ".join(filter(None, told))
     unclear = any(row.flips and not row.flips_one_way for row in rows)
     if unclear and bias.overall("noise_floor").value is None and "repeat" not in lead:
         lead += " No comparison was asked twice in one order: part may be noise."
@@ -208,37 +221,41 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the rows for which the order decides most pairs, and on further rows that flip
-    most pairs: without repeats, only a surplus of flips in one direction shows that the order, and
-    not noise, is the cause."""
+    """Sentence on the rows for which the order decides most pairs; "" for none. Without repeats,
+    only a surplus of flips in one direction shows that the order, and not noise, is the cause."""
     decided = [row for row in rows if row.order_decides_most_pairs]
     who = _some_of_total_text(len(decided), len(rows), noun)
     if len(decided) <= NAMED_ROWS:
         who = join_names([row.name for row in decided])
-    told = f"For {who}, the order decides the verdict on most pairs"
-    others = [row for row in rows if row.may_be_noise]
-    if not others:
-        return f"{told}."
-    also = join_names([row.name for row in others]) if len(others) <= NAMED_ROWS else ""
-    also = also or f"{number_word(len(others))} more {noun}s".capitalize()
-    verb = "flips" if len(others) == 1 else "flip"
-    return (
-        f"{told} (flips one way exceed the others by over 50 points). {also} {verb} "
-        "most pairs too; without repeats, this may be noise."
-    )
+    why = " (flips one way exceed the others by over 50 points)"
+    why = why if any(row.order_effect is None for row in decided) else ""
+    return f"For {who}, the order decides the verdict on most pairs{why}." if decided else ""
 
 
-def _noise_sentence(unclear: int, total: int, noun: str) -> str:
-    """Sentence that `unclear` of `total` rows (`noun`: word for a row) flip most pairs, perhaps by
-    noise, because there are no repeats; empty for 0."""
-    if not unclear:
-        return ""
-    verb = "flips" if unclear == 1 else "flip"
-    some = _some_of_total_text(unclear, total, noun)
-    return (
-        f"{some[0].upper()}{some[1:]} {verb} most pairs; without repeats in the same order, this "
-        "may be noise."
-    )
+def _label_sentence(rows: Sequence[FlipLean], noun: str) -> str:
+    """Sentence on the rows that flip most pairs because most verdicts are for one label; "" for
+    none."""
+    found = [row for row in rows if row.label and row.flips_most_pairs]
+    flips = _flip_most_pairs_clause(found, noun)
+    label = f"the label “{found[0].label}”" if len(found) == 1 else "one label"
+    return f"{flips}; most verdicts are for {label}." if found else ""
+
+
+def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
+    """Sentence on the rows that flip most pairs, perhaps by noise; "" for none. Flips of which
+    significantly more go one way are not all noise."""
+    found = [row for row in rows if row.may_be_noise]
+    leaning = any(row.is_significant or row.leaning_categories for row in found)
+    what = f"{'part of ' if leaning else ''}this may be noise"
+    flips = _flip_most_pairs_clause(found, noun)
+    return f"{flips}; without repeats in the same order, {what}." if found else ""
+
+
+def _flip_most_pairs_clause(rows: Sequence[FlipLean], noun: str) -> str:
+    """Clause that these rows flip most pairs; up to NAMED_ROWS rows are named."""
+    who = join_names([row.name for row in rows])
+    who = who if len(rows) <= NAMED_ROWS else f"{number_word(len(rows))} {noun}s".capitalize()
+    return f"{who} {'flips' if len(rows) == 1 else 'flip'} most pairs"
 
 
 def _some_of_total_text(some: int, total: int, noun: str) -> str:

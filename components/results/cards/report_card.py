@@ -9,7 +9,6 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.option_tests import (
     adjusted_option_p_values,
-    count_order_tests,
     load_option_models_of_all_raters,
 )
 from components.results.cards.card_measures import CardMeasures
@@ -108,7 +107,7 @@ class ReportCard(CardMeasures):
             "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,
             "person": self.voter_replacement.with_person.value if self.voter_replacement else None,
             "stand_in_reach": _largest_absolute_bound(
-                simultaneous_interval(advantage, self._bonferroni_factor, 0.9)
+                simultaneous_interval(advantage, self._bias.bonferroni_factor, 0.9)
             ),
             "longer": longer.value,
             "longer_low": longer.low,
@@ -129,17 +128,10 @@ class ReportCard(CardMeasures):
         mine = (row for row in leans if (row.judge, row.prompt) == (self.judge, self.prompt))
         return next(mine, None)
 
-    @cached_property
-    def _bonferroni_factor(self) -> float:
-        """Factor of the Bonferroni correction: number of report cards that a reader can open by
-        changing the filters in use, divided by the part of the 5 % error rate that is spent on
-        them."""
-        return max(count_order_tests(self._bias), 1) / self._bias.type_1_error_share
-
     def _widen_for_all_cards(self, estimate: Estimate) -> Estimate:
         """The estimate (a share or a difference of shares) with its interval widened by the
         Bonferroni correction over all report cards."""
-        return simultaneous_interval(estimate, self._bonferroni_factor, bounds=(-1.0, 1.0))
+        return simultaneous_interval(estimate, self._bias.bonferroni_factor, bounds=(-1.0, 1.0))
 
     def _label_interval_distance_from_half(self) -> float | None:
         """Distance of the interval of the first label's share from 1/2; negative if the interval
@@ -223,7 +215,8 @@ class ReportCard(CardMeasures):
         right, ties = self.measures["accuracy"].value, self.tie_share_with_known_answer
         if right is None or ties is None:
             return ""
-        wrong = f"wrong in {share(1 - right - ties, 0)}"
+        # The remainder of the rounded shares, so that the printed numbers add up to 100.
+        wrong = f"wrong in {share(1 - (round(100 * right) + round(100 * ties)) / 100, 0)}"
         if not ties:
             return f"right in **{share(right, 0)}** and {wrong}"
         return f"right in **{share(right, 0)}**, {wrong} and undecided (tie) in {share(ties, 0)}"

@@ -174,6 +174,9 @@ RULE_GROUPS: Final = {
             answer shown {toward}.
         few: sets < 20
             Verdicts in every order exist for only {sets}, too few for a conclusion.
+        by label: flips ≥ 0.5, label_pull ≥ 0.25, label_low > 0, label_lead > 0
+            This judge flips **{flips}** of comparisons{repeat}; most verdicts are for the label
+            “{label}”.
         memory: flips ≥ 0.1, memory_low > 0, lean_p ≥ 0.05
             This judge flips **{flips}** of comparisons{repeat}. Repeats further apart differ more
             often than consecutive ones, by {memory}: repeats depend on each other, so they cannot
@@ -185,9 +188,6 @@ RULE_GROUPS: Final = {
             This judge flips **{flips}** of comparisons{repeat}. Where calls were repeated, the
             difference is {order_effect}. The order matters, provided that repeats are independent
             replies; no position is significantly preferred.{cache}
-        by label: flips ≥ 0.5, label_pull ≥ 0.25, label_low > 0, label_lead > 0
-            This judge flips **{flips}** of comparisons{repeat}; most verdicts are for the label
-            “{label}”.
         by position: flips ≥ 0.5, lean_p < 0.05, lopsided ≥ 0.8
             This judge flips **{flips}** of comparisons{repeat}; in these the judge mostly picks
             the answer shown {toward}.

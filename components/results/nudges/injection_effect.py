@@ -199,7 +199,9 @@ class SuspectComparison:
 def injection_report_section(filtered: FilteredStudy) -> Markup:
     text = suspects_notice_title_and_text(filtered)
     if text is None:
-        none = "No question or answer shown to a judge contains text addressed to the judge."
+        none = "No judged question or answer of the data contains text addressed to the judge."
+        if len(filtered.store.frame(filtered.name, "only")):
+            none += " Changed copies of answers (twins) were not searched."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
     by_rule = count_suspect_texts_by_rule(filtered).most_common()
     found = [(rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in by_rule]

@@ -118,7 +118,7 @@ def pass_order_headline(results: PassFailResults) -> tuple[str, str] | None:
         if repeated.value is None
         else f"Of repeats in the same order, {percent(repeated, 0, n=False)} differ."
     )
-    same = "" if is_significant_shift(shift, 1) else ": no significant difference"
+    same = "" if shift.excludes_zero else ": no significant difference"
     size = f"{points(SHIFT_SCALE.text(shift.value))} {SHIFT_SCALE.interval(shift)}".rstrip()
     return title, f"{beside} With “pass” listed first, the pass rate differs by {size}{same}."
 
@@ -250,12 +250,13 @@ SHIFT_COLUMNS: Final = (
 
 def _pass_rate_shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
     """HTML button with `shift`, the pass rate of the group `name` with pass listed first minus that
-    with fail listed first; a click opens the group's replies. "≈ same" is added if the shift,
-    adjusted for `tests` groups, is not significant. Without a value: a dash instead of a button."""
+    with fail listed first; a click opens the group's replies. The interval is adjusted for `tests`
+    groups; "not significant" is added if it holds 0. Without a value: a dash, no button."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
-    value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.interval(shift)
-    same = "" if is_significant_shift(shift, tests) else " ≈ same"
+    wide = simultaneous_interval(shift, max(tests, 1), bounds=(-1.0, 1.0))
+    value, bounds = SHIFT_SCALE.text(shift.value), SHIFT_SCALE.interval(wide)
+    same = "" if wide.excludes_zero else " not significant"
     lines = [
         f"{points(value)} {bounds}{same}",
         f"{name}: pass rate with pass listed first minus pass rate with fail listed first",
@@ -265,12 +266,6 @@ def _pass_rate_shift_cell(name: str, shift: Estimate, select: dict[str, Any], te
     colour = SHIFT_SCALE.css_class(0.0 if same else shift.value)
     css = colour if shift.items >= MIN_COLOURED_ITEMS else "few"
     return html.shift(css, select, lines, value, bounds + same)
-
-
-def is_significant_shift(shift: Estimate, tests: int) -> bool:
-    """Whether the difference `shift` is significant, adjusted for the number of `tests`; False if
-    its interval is unknown."""
-    return simultaneous_interval(shift, max(tests, 1)).excludes_zero
 
 
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:

@@ -256,7 +256,7 @@ def _list_budget_steps(
         if math.isfinite(most):
             reach = f"{start} to {count(int(most))}" if start else f"up to {count(int(most))}"
         else:
-            reach = f"from {start}" if start else "any number"
+            reach = f"from {start}" if start else "any number of"
         above = most
         words, who = rule_names.rule_texts(step.rule), rule_names.judges_text(step.rule, raters)
         yield step, reach, words.title, words.explanation if who in words.explanation else who

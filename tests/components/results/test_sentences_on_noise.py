@@ -21,7 +21,7 @@ from components.results.bias.computed import (
     load_bias,
 )
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.option_tests import count_order_tests, load_evenness_of_all_judges
+from components.results.bias.option_tests import load_evenness_of_all_judges
 from components.results.bias.pair_tests import format_p_value, pair_test_rows
 from components.results.bias.sentences import (
     bias_headline,
@@ -180,9 +180,9 @@ def test_a_choice_of_models_multiplies_p_by_the_number_of_such_choices():
 
 def test_the_table_of_tests_is_adjusted_over_all_rows_whatever_the_filter():
     counts = BiasCounts(null_study(1))
-    assert count_order_tests(Bias(counts)) == 4
-    assert count_order_tests(Bias(counts, Filter(judge="j1"))) == 4
-    assert count_order_tests(Bias(counts, Filter(judge="j1", category="c2"))) == 24
+    assert Bias(counts).order_test_count == 4
+    assert Bias(counts, Filter(judge="j1")).order_test_count == 4
+    assert Bias(counts, Filter(judge="j1", category="c2")).order_test_count == 24
 
 
 ADJUSTED = re.compile(r"p ((?:< )?[.\d]+) adjusted")

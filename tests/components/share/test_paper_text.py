@@ -127,12 +127,17 @@ def test_the_methods_paragraph_counts_what_was_asked(judged: Store) -> None:
     assert says(text, "simulated", "known parameters")
 
 
-def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
-    strict = paper_text.methods_paragraph(
-        scene(judged, rule="win only if both orders agree; unusable reply = tie")
-    )
+def test_the_rule_in_force_is_in_the_words(judged: Store, store: Store) -> None:
+    """What becomes of replies without a verdict is said only where there are some."""
+    rule = "win only if both orders agree; unusable reply = tie"
+    strict = paper_text.methods_paragraph(scene(judged, rule=rule))
     assert says(strict, "wins", "both orders", "tie")
-    assert "counted as ties" in strict
+    rows = [judgement(ask("a"), 0), judgement(ask("b", shown="yx"), None)]
+    store.save_study(Study("lost"), [item("q1", "xy")], (), recorded=rows, only_recorded=True)
+    lost = paper_text.methods_paragraph(FilteredStudy(store, "lost", Filter(rule=rule)))
+    assert "counted as ties" in lost and "counted as ties" not in strict
+    omitted = paper_text.methods_paragraph(FilteredStudy(store, "lost"))
+    assert says(omitted, "1 had", "left out")
 
 
 def test_the_command_can_be_pasted(judged: Store) -> None:
@@ -181,11 +186,12 @@ def planned(
         ({}, ["both orders"], ["times", "epeated", "labels"]),
         ({"statuses": ()}, ["both orders"], []),
         ({"pair_orders": "one"}, ["one seeded order"], ["both"]),
-        ({"labels": "crossed"}, ["both orders, with both assignments"], []),
+        ({"labels": "crossed"}, ["both orders.", "random half", "reverse order"], []),
         ({"repeats": 2}, ["made 2 times"], ["epeated"]),
         ({"statuses": ("ok",) * 4, "again": 1}, ["Repeated", "1 call."], ["times"]),
         ({"repeats": 3, "statuses": ("ok",) * 9, "again": 2}, ["made 3 times", "2 calls"], []),
-        ({"options": 3}, ["all rotations"], ["pair"]),
+        ({"options": 3}, ["all rotations"], ["pair", "labels"]),
+        ({"options": 3, "labels": "crossed"}, ["all rotations", "random half"], []),
         ({"options": 3, "option_orders": "all", "repeats": 2}, ["permutations", "2 times"], []),
         ({"options": 4, "option_orders": "williams"}, ["Williams"], []),
         ({"options": 3, "option_orders": "one"}, ["one seeded order"], []),
@@ -285,7 +291,7 @@ def test_one_simulated_judge_is_in_the_singular(judged: Store, store: Store) -> 
     store.save_study(Study("bare"), [item("q1")], (), recorded=[judgement(ask("a"), 0)])
     text = paper_text.methods_paragraph(FilteredStudy(store, "bare"))
     assert "simulated" not in text and says(text, "1 judge (j)", "1 prompt (p)", "1 item")
-    assert says(text, "1 reply", "1 had") and "left out" in text
+    assert says(text, "1 reply", "1 had") and "left out" not in text
 
 
 def test_greek_letters_are_written_as_latex_knows_them() -> None:

@@ -163,6 +163,10 @@ def test_the_methods_paragraph_is_on_single_answers(store: Store) -> None:
     assert "Rogan and Gladen" in text and "pair" not in text
     scores = paper_text.methods_paragraph(FilteredStudy(store, "scored"))
     assert "Arrangements" in scores and "Rogan" not in scores
+    lost = FilteredStudy(store, "checked")
+    assert lost.unusable_count == 0 and "not counted" not in text
+    lost.__dict__["unusable_count"] = 1
+    assert says(paper_text.methods_paragraph(lost), "other replies", "not counted")
     assert "are simulated" in text and "simulated" in scores
 
 

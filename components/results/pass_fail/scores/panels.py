@@ -198,7 +198,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
             f"Answers whose score changes with the order of the options: {percent(order.changed)}.",
             f"Share of scores that change when repeated in the same order: "
             f"{percent(order.noise_floor)}.",
-            f"The option listed first was chosen in {percent(order.first_place)} of verdicts; "
+            f"Share of verdicts for the option listed first: {percent(order.first_place)}; "
             f"expected without an order effect: {share(order.expected_first.value)}.",
         ]
         if order.place_entropy is not None:
@@ -208,8 +208,8 @@ def order_effects_html(results: ScoreResults) -> Markup:
             )
         if order.letter is not None:
             texts.append(
-                f"The option with the letter A was chosen in {percent(order.letter.share)} of "
-                "verdicts; expected without a preference for A: "
+                "Share of verdicts for the option with the letter A: "
+                f"{percent(order.letter.share)}; expected without a preference for A: "
                 f"{share(order.letter.expected.value)}."
             )
         parts += [

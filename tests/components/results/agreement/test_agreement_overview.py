@@ -179,7 +179,8 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
         "often",
         "person",
     )
-    assert says(best_voter_replacement_sentence([one("a", -0.2, 1.0)]), "often", "person")
+    alone = best_voter_replacement_sentence([one("a", -0.2, 1.0)])
+    assert says(alone, "**a** agrees", "less often", "person") and "Best" not in alone
 
 
 def test_distances_stand_beside_always_tie(voted):
@@ -255,6 +256,7 @@ def test_disputes_of_one_judge_are_of_no_majority_and_prompts_are_no_judges(stor
         sheet = Sheet(name)
         for rater in raters:
             sheet.both("q1", rater[0], "yy", rater[1])
+        sheet.both("q1", "a", "??", "mute")  # a prompt that picks no answer is not counted
         sheet.votes("q1", ann="x", bob="x").save(store)
     (one, html), (several, _) = (
         disputes_subtitle_and_html(agreement(store, name), AGAINST_PEOPLE)

@@ -262,6 +262,9 @@ def test_which_prompt_would_replace_a_person_best(store):
     one_judge = Agreement(Raters(FilteredStudy(store, "prompts", Filter(judge="good"))))
     assert one_judge.raters.has_people and len(one_judge.raters.filtered_rater_names) == 2
     assert one_judge.prompts_replacing_a_voter == []
+    single = Raters(FilteredStudy(store, "prompts", Filter(judge="good", prompt="p")))
+    said = text(show_voter_replacements(Agreement(single)))
+    assert says(said, "good", "replaces") and "replacement" not in said and "100" not in said
     six_items().save(store)
     alone = agreement(store, "voted")
     assert alone.prompts_replacing_a_voter == []

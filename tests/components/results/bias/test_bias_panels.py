@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,7 +108,19 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
 def test_flips_that_go_both_ways_are_not_called_by_position():
     # 24 of 40 flip, 15 to 9: more than half, but not three quarters one way.
     told = flip_sentence(lean(flips=24, first=15, second=9, p=0.01))
-    assert told == "60\u202f% of comparisons flip, more **toward the answer shown first**."
+    assert says(told, "60\u202f% of comparisons", "More flips go", "shown first**", "15 flips")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "some"), [(17, 0, "Most"), (10, 5, "Most"), (9, 5, "More")]
+)
+@pytest.mark.parametrize("pairs", [20, 40])
+def test_the_larger_the_share_of_flips_one_way_the_stronger_the_words(pairs, first, second, some):
+    """Most: two thirds or more, as on the card, however many pairs flip."""
+    told = flip_sentence(
+        lean(pairs=pairs, flips=first + second, first=first, second=second, p=0.01)
+    )
+    assert says(told, f"{some} flips go", f"{first} flips")
 
 
 def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
@@ -151,10 +164,12 @@ def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_tha
     rows = [row("vicuna", 178, 323, 0.18), row("bard", 498, 7, -0.61), row("gpt", 120, 126, 0.0)]
     said = sentences._order_decides_sentence(rows, "judge")
     assert says(said, "For bard", "order decides", "most pairs", "over 50 points")
-    assert says(said, "vicuna flips", "too", "without repeats", "noise")
-    assert "gpt" not in said
-    alone = sentences._order_decides_sentence(rows[1:], "judge")
-    assert says(alone, "For bard", "order decides") and not says(alone, "too")
+    # Noise has no direction: of flips that significantly lean, only a part may be noise.
+    noise = sentences._noise_sentence(rows, "judge")
+    assert says(noise, "vicuna flips", "without repeats", "part of this")
+    assert "gpt" not in said + noise and not sentences._noise_sentence(rows[1:], "judge")
+    even = sentences._noise_sentence([replace(rows[0], p=0.5)], "judge")
+    assert says(even, "vicuna flips", "noise") and "part" not in even
 
 
 @pytest.mark.parametrize(("high", "most"), [(0.54, False), (0.5, False), (0.46, True)])
@@ -172,8 +187,9 @@ def test_the_interval_of_flips_is_that_of_the_rater(judged):
 
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
-    title, _ = bias_headline(bias_from_frame(frame))
+    title, lead = bias_headline(bias_from_frame(frame))
     assert says(title, "flips 100") and says(title, "40 of 40 flips", "shown first")
+    assert says(lead, "For always first", "order decides") and "40" not in lead
 
 
 @pytest.mark.parametrize("measure", list_matrix_measures(2))
@@ -368,12 +384,46 @@ def test_rows_that_lean_to_both_sides_are_counted_by_side():
     assert says(told(rows[2:3], "judge"), "9 of 10 flips", "shown second")
 
 
+def test_flips_of_a_judge_that_takes_a_label_are_not_laid_to_the_order_or_to_noise():
+    """Labels crossed: `name` takes the label A, whose position a swap changes, so all pairs flip,
+    half of them each way; `place` takes the first position."""
+    rows = [
+        {**row, "repeat": repeat}
+        for repeat in range(2)
+        for k in range(40)
+        for judge, slot in (("name", k % 2), ("place", 0))
+        for row in pair(f"q{k}", slot, slot, judge=judge, labels=("AB", "BA")[k % 2])
+    ]
+    once = [row for row in rows if not row["repeat"]]
+    for frame in (build(rows), build(once)):
+        found = {row.judge: row.label for row in flip_leans(bias_from_frame(frame))}
+        assert found == {"name": "A", "place": ""}
+        _, lead = bias_headline(bias_from_frame(frame))
+        assert says(lead, "For place,", "order decides", "name flips", "label “A”")
+        alone = Filter(judge="name").apply(frame)
+        _, lead = bias_headline(bias_from_frame(alone))
+        assert says(lead, "name flips", "label “A”") and "decides" not in lead
+        card = ReportCard(UnsavedRaters(UnsavedStudy("s", judgements=frame)), "name")
+        assert card_sentences(card.facts, card.text_by_key)[0].rule == "by label"
+
+
+def test_the_headline_of_one_judge_says_each_fact_once():
+    """40 pairs, 10 flips toward first and 2 toward second: p = 158/4096 = .039."""
+    rows = [row for k in range(10) for row in pair(f"q{k}", 0, 0)]
+    rows += [row for k in range(10, 12) for row in pair(f"q{k}", 1, 1)]
+    rows += [row for k in range(12, 40) for row in pair(f"q{k}", 0, 1)]
+    title, lead = bias_headline(bias_from_frame(build(rows)))
+    assert says(title, "10 of 12 flips", "shown first")
+    assert "flips" not in lead and says(lead, "asked twice")
+
+
 def test_up_to_two_rows_that_the_order_decides_are_named_and_more_are_counted():
     sure = [lean(name=n, judge=n, order_effect=Estimate(0.7, 0.6, 0.8)) for n in "abc"]
     noisy = lean(name="d", judge="d", consistency=Estimate(0.3, 0.2, 0.4))
     assert says(sentences._order_decides_sentence([*sure[:2], noisy], "judge"), "a and b,")
     three = sentences._order_decides_sentence([*sure, *[noisy] * 3], "judge")
-    assert says(three, "three of", "six", "order decides", "Three more judges", "flip")
+    assert says(three, "three of", "six", "order decides")
+    assert says(sentences._noise_sentence([*sure, *[noisy] * 3], "judge"), "Three judges flip")
     assert says(sentences._order_decides_sentence(sure, "judge"), "For all", "three judges,")
 
 
@@ -465,7 +515,7 @@ def test_a_part_of_the_judges_is_named_in_words():
     assert says(sentences._some_of_total_text(1, 2, "judge"), "one of", "two judges")
     rows = [row for j in "ab" for k in range(12) for row in pair(f"q{k}", k % 2, k % 2, judge=j)]
     _, lead = bias_headline(bias_from_frame(build(rows)))
-    assert says(lead, "Both judges flip", "noise")
+    assert says(lead, "a and b flip", "noise")
 
 
 def test_a_measure_that_the_study_does_not_offer_gives_way_to_the_first(judged):

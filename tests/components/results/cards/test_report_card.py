@@ -75,7 +75,13 @@ def test_a_warm_judge_whose_repeats_hardly_differ_is_warned_of_a_cache(
 
 @pytest.mark.parametrize(
     ("right", "ties", "numbers"),
-    [(None, 0.1, []), (0.7, None, []), (0.7, 0.0, ["70", "30"]), (0.6, 0.15, ["60", "25", "15"])],
+    [
+        (None, 0.1, []),
+        (0.7, None, []),
+        (0.7, 0.0, ["70", "30"]),
+        (0.6, 0.15, ["60", "25", "15"]),
+        (0.925, 0.0, ["92", "8"]),
+    ],
 )
 def test_right_wrong_and_tied_verdicts_are_the_whole(
     right: float | None, ties: float | None, numbers: list[str]

@@ -17,6 +17,7 @@ from components.results.nudges.injection_effect import (
 from components.share.report import report_html
 from metrics.position.position_measures import first_share
 from tests.components.results.injection.injected_study import ITEMS, PICKS, suspected, words
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.studies.small_items import ask, judged, study
 
@@ -80,4 +81,8 @@ def test_where_nothing_was_found_it_says_that_it_was_looked_for(store):
     made = [judged(ask(item.id, item.id)) for item in items]
     store.save_study(study(), items, (), recorded=made, plan_sha="1", only_recorded=True)
     told = words(injection_report_section(FilteredStudy(store, "small")))
-    assert says(told, "No question", "contains", "addressed")
+    assert says(told, "No judged question", "of the data", "addressed") and "twins" not in told
+    text = "name: t\ndata: {source: probe, count: 4}\nprompts: [brief-letters]\n"
+    text += "contestants: [precise, flawed]\njudges: [{name: j, model: simulated}]\n"
+    run_text(store, text + "twins: {families: [attack-score], answers: [precise]}\n")
+    assert says(words(injection_report_section(FilteredStudy(store, "t"))), "(twins)", "searched")

@@ -109,6 +109,7 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
     assert says(html, "listed", "first") and "listed 3rd" in html
     crossed = str(panels.order_effects_html(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
+    assert not re.search(r"n [\d,]+ of", crossed), "n is not a part of the verdicts"
 
 
 def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
