@@ -235,8 +235,3 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
 def number_word(value: int) -> str:
     """A count in words up to nine, in digits from ten."""
     return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else count(value)
-
-
-def as_sentence(text: str) -> str:
-    """The text with a capital letter and a full stop; empty if the text is."""
-    return f"{text[:1].upper()}{text[1:]}." if text else ""

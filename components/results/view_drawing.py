@@ -22,13 +22,8 @@ from components.results.pass_fail.scores.computed import verdict_kinds
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
+from components.results.view import unusable_replies
 from components.results.view.result_view import View
-from components.results.view.unusable_replies import (
-    EMPTY_FILTERS,
-    EMPTY_STUDY,
-    find_if_all_unusable,
-    has_votes,
-)
 from components.results.view.view_html import view_html
 from judges.rendering.prompt_library import prompts_folder
 from metrics.estimation.row_selection import count_failed_calls, people_mask
@@ -158,9 +153,11 @@ def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
     if runs and runs[0].state == "failed":
         return "No call got a reply: the last run failed.", runs[0].reason
     if filtered.measured_judge_rows.empty:
-        return EMPTY_FILTERS if len(filtered.unfiltered_frame) else EMPTY_STUDY
-    unusable = find_if_all_unusable(filtered)
-    if unusable is None or (view.name == agreement_tab.NAME and has_votes(filtered)):
+        whole = len(filtered.unfiltered_frame)
+        return unusable_replies.EMPTY_FILTERS if whole else unusable_replies.EMPTY_STUDY
+    unusable = unusable_replies.find_if_all_unusable(filtered)
+    votes = view.name == agreement_tab.NAME and unusable_replies.has_votes(filtered)
+    if unusable is None or votes:
         return view.headline(filtered)
     return unusable.sentence, unusable.consequence
 

@@ -7,16 +7,7 @@ from typing import Final
 
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import (
-    DASH,
-    as_sentence,
-    count,
-    decimal,
-    interval,
-    number,
-    percent,
-    share,
-)
+from components.html.format import DASH, count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join, link
 from components.html.pieces import empty_state, legend_entry, wrap
 from components.html.tables.forest_cells import fit_share_axis
@@ -29,7 +20,7 @@ from components.html.tables.range_table import (
 )
 from components.html.tables.table import TableCell
 from components.results.agreement.computed import Agreement, judges_equally_close_to_people
-from components.results.bias.sentences import NO_PREFERENCES, missing_orders_clause
+from components.results.bias.sentences import NO_PREFERENCES, missing_orders_text
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.domain import Estimate
 
@@ -70,13 +61,11 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
     if not data.judges and raters.has_people:
         people = data.voter_agreement.voters
         who = "one person" if people == 1 else f"{count(people)} people"
-        none = f"there is no judge to compare with them {raters.when_missing}"
-        why = NO_PREFERENCES if replies else none
-        return _two_people_agreement_sentence(data), f"The votes are by {who}; {why}."
-    if not data.judges and replies:
-        return as_sentence(NO_PREFERENCES), "Agreement is measured on replies that do."
+        none = f"There is no judge to compare with them {raters.when_missing}."
+        lead = f"The votes are by {who}. {NO_PREFERENCES if replies else none}"
+        return _two_people_agreement_sentence(data), lead
     if not data.judges:
-        return "There are no verdicts yet.", "Run the study; results appear here while it runs."
+        return NO_PREFERENCES, "Agreement is measured on replies that do."
     if ranked := data.judges_compared_with_people:
         kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
         return _judges_closest_to_people_sentence(
@@ -187,10 +176,10 @@ def show_merged_orders(data: Agreement) -> Markup:
     if not data.merged_share_equal_to_majority:
         why = NO_PREFERENCES
         if len(data.merged_order_verdicts):
-            why = "no pair with verdicts in both orders has votes"
+            why = "No pair with verdicts in both orders has votes."
         elif data.judges:
-            why = missing_orders_clause(int(data.raters.rows_of_model_judges["orders"].max()))
-        return empty_state("No merged orders.", as_sentence(why))
+            why = missing_orders_text(int(data.raters.rows_of_model_judges["orders"].max()))
+        return empty_state("No merged orders.", why)
     pair = data.voter_agreement.pair.share
     lines = [
         (name, got.share, data.merged_share_equal_to_majority[name])

@@ -15,14 +15,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import (
-    MIN_COLOURED_ITEMS,
-    NARROW_SPACE,
-    as_sentence,
-    count,
-    number,
-    share,
-)
+from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, number, share
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
@@ -84,7 +77,7 @@ def bias_matrix_html(
     matrix of entropy by prompt colours only the cells whose positions are chosen unevenly.
     """
     if not bias.names:
-        return empty_state("Nothing to show.", as_sentence(NO_PREFERENCES))
+        return empty_state("Nothing to show.", NO_PREFERENCES)
     known = list_matrix_measures(bias.max_options)
     shown = MEASURES[measure if measure in known else known[0]]
     grid = _lay_out_matrix(bias, layout)

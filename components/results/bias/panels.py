@@ -6,15 +6,7 @@ from components.charts.figure_parts import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import (
-    as_sentence,
-    count,
-    even_share,
-    interval,
-    number,
-    share,
-    spaced_ci,
-)
+from components.html.format import count, even_share, interval, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import Kpi, empty_state, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.tables.forest_cells import Axis, axis_html, forest_html, value_html
@@ -25,7 +17,7 @@ from components.results.bias.flip_leans import excludes_half, flip_leans
 from components.results.bias.sentences import (
     consistency_by_chance,
     flip_sentence,
-    missing_orders_clause,
+    missing_orders_text,
 )
 from metrics.catalogue import position_records as records
 from metrics.catalogue.answer_records import ACCURACY
@@ -78,8 +70,7 @@ def flips_html(bias: Bias) -> Markup:
     which of two answers is better in both orders are left out."""
     asked = [row for row in flip_leans(bias) if row.pairs or row.missing]
     if bias.max_options != 2 or not asked:
-        why = as_sentence(missing_orders_clause(bias.max_orders))
-        return empty_state("No flips here.", why)
+        return empty_state("No flips here.", missing_orders_text(bias.max_orders))
     rows = []
     for row in sorted(asked, key=lambda row: row.flips):
         select = {"judge": row.judge, "prompt": row.prompt, "flipped": True}

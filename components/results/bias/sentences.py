@@ -6,7 +6,6 @@ from typing import Final
 from components.html.format import (
     MIN_COLOURED_ITEMS,
     NARROW_SPACE,
-    as_sentence,
     count,
     join_names,
     lean_text,
@@ -53,17 +52,17 @@ PREFERENCE_RULE: Final = (
 )
 
 
-NO_PREFERENCES: Final = "no reply says which answer is better, or that they are equally good"
+NO_PREFERENCES: Final = "No reply says which answer is better, or that they are equally good."
 
 
-def missing_orders_clause(orders: int) -> str:
-    """Clause on why no pair has usable verdicts in both orders. `orders`: the largest number of
+def missing_orders_text(orders: int) -> str:
+    """Sentence on why no pair has usable verdicts in both orders. `orders`: the largest number of
     orders in which an item's answers were to be judged, 0 if the order is not recorded."""
     if orders > 1:
-        return "no pair has usable verdicts in both orders"
+        return "No pair has usable verdicts in both orders."
     if orders:
-        return "each pair was judged in one order only"
-    return "the data do not record in which order the answers were shown"
+        return "Each pair was judged in one order only."
+    return "The data do not record in which order the answers were shown."
 
 
 # ------------------------------------------------------------------------- one row
@@ -154,8 +153,6 @@ def low_consistency_warning(bias: Bias) -> str:
 def bias_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it: the share of comparisons that a swap flips, and how many
     judges prefer a position; a message if there is nothing to measure."""
-    if not bias.call_count:
-        return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     rows = [row for row in flip_leans(bias) if row.pairs]
     if not rows:
         return _unmeasured_flips_headline(bias)
@@ -268,7 +265,7 @@ def _some_of_total_text(some: int, total: int, noun: str) -> str:
 
 def _unmeasured_flips_headline(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
-    title = as_sentence(missing_orders_clause(bias.max_orders))
+    title = missing_orders_text(bias.max_orders)
     if bias.max_orders != 1:
         return title, "Position bias is measured on pairs with a verdict in each of two orders."
     first = bias.overall("first_share")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import NARROW_SPACE, as_sentence, count, slot_name
+from components.html.format import NARROW_SPACE, count, slot_name
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark, panel_heading
 from components.results.bias import bias_matrix, many_options, option_tests, pair_tests
@@ -77,9 +77,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
             return "The effect of the order of options or criteria is unknown.", ONE_ORDER
         return found or single_answers_view(filtered).headline(filtered)
     bias, rows = load_bias(filtered), filtered.measured_judge_rows
-    if len(rows) and select_picks(rows).empty:
-        return as_sentence(NO_PREFERENCES), "Position bias is measured on replies that do."
-    if bias.max_options == 2 or not bias.call_count:
+    if select_picks(rows).empty:
+        return NO_PREFERENCES, "Position bias is measured on replies that do."
+    if bias.max_options == 2:
         return bias_headline(bias)
     return many_options.position_preference_headline(
         bias, load_option_models_of_all_raters(filtered)

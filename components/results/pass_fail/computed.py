@@ -23,20 +23,20 @@ GROUP_WORDS: Final = {"contestant": "model", "category": "category"}
 
 
 NO_LABELS: Final = (
-    "No answer has a label. To measure the judge, add a column named label to the data file, or "
-    "labels to the items."
+    "No answer has a label. Name the column of the labels on the Study tab, add labels to the "
+    "items, or let people judge answers on the Vote tab."
 )
 
 
-def missing_labels_text(filtered: FilteredStudy, none: str = NO_LABELS) -> str:
-    """Sentence on why no verdict is compared with a label; `none` if the study has no labels."""
+def missing_labels_text(filtered: FilteredStudy) -> str:
+    """Sentence on why no verdict is compared with a label."""
     shown, whole = (
         GOLD_COLUMN in rows and bool(rows[GOLD_COLUMN].notna().any())
         for rows in (filtered.measured_judge_rows, filtered.unfiltered_frame)
     )
     if shown:
         return "No usable verdict of the judge shown is on an answer with a label."
-    return "No answer that passes the filters has a label." if whole else none
+    return "No answer that passes the filters has a label." if whole else NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from components.filtering.filters import short_rater_names
 from components.html.format import (
     CLICK_HINT,
     MIN_COLOURED_ITEMS,
-    as_sentence,
     count,
     decimal,
     number,
@@ -27,6 +26,7 @@ from components.html.tables.typed_columns import TypedColumn, ValueRow, page_tab
 from components.html.tables.value_table import PERCENT, value_cell
 from components.html.templates import macros
 from components.results.pass_fail.computed import GROUP_WORDS, PassFailResults, load_pass_fail
+from components.results.pass_fail.rate_tables import as_sentence
 from metrics.catalogue.records import RECORDS
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, format_pass_shares

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
-from components.html.format import NARROW_SPACE, as_sentence, share
+from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import notice_html, wrap
 from components.html.tables import typed_columns
@@ -69,6 +69,11 @@ ORDER_CAPTION: Final = (
     "that change when repeated in the same order. First: % of verdicts for the option listed "
     "first. Expected: value of First without an order effect."
 )
+
+
+def as_sentence(text: str) -> str:
+    """The text with a capital letter and a full stop; empty if the text is."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def rates_table(results: PassFailResults) -> Markup:

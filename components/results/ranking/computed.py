@@ -44,8 +44,8 @@ class Ranking:
     judges: tuple[str, ...] = ()
     orders: int = 1
     """Largest number of orders in which a pair was to be judged; 0 if no order is recorded."""
-    why_empty: str = "ratings need pairwise comparisons"
-    """Clause on why there is no board, if there is none."""
+    why_empty: str = "Ratings need pairwise comparisons."
+    """Sentence on why there is no board, if there is none."""
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
@@ -75,7 +75,7 @@ def compute_ranking(
     order; `votes`: people's votes."""
     pairs = select_pair_rows_of_judges_or_people(rows)
     if pairs.empty:
-        return Ranking([], why_empty=_missing_outcomes_clause(verdicts))
+        return Ranking([], why_empty=_missing_outcomes_text(verdicts))
     single = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
     one, two = (None, None) if single is None else leaderboards_by_order(single)
     return Ranking(
@@ -91,14 +91,14 @@ def compute_ranking(
     )
 
 
-def _missing_outcomes_clause(verdicts: pd.DataFrame | None) -> str:
-    """Clause on why no pair has an outcome; `verdicts` as for `compute_ranking`."""
+def _missing_outcomes_text(verdicts: pd.DataFrame | None) -> str:
+    """Sentence on why no pair has an outcome; `verdicts` as for `compute_ranking`."""
     replies = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
     if replies is None or replies.empty:
         return Ranking.why_empty
     if row_selection.select_picks(replies).empty:
         return NO_PREFERENCES
-    return "no pair has the usable verdicts that the counting rule needs"
+    return "No pair has the usable verdicts that the counting rule needs."
 
 
 def select_pair_rows_of_judges_or_people(frame: pd.DataFrame) -> pd.DataFrame:

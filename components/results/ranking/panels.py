@@ -12,21 +12,12 @@ import pandas as pd
 from components.charts.elo_chart import elo_curve_figure
 from components.charts.figure_parts import Figure
 from components.html import heatmap, pieces, scales
-from components.html.format import (
-    NARROW_SPACE,
-    as_sentence,
-    count,
-    join_names,
-    number,
-    points,
-    share,
-    spaced_ci,
-)
+from components.html.format import NARROW_SPACE, count, join_names, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, join
 from components.html.tables import forest_tables
 from components.html.tables.forest_cells import axis_html
 from components.html.templates import macros
-from components.results.bias.sentences import missing_orders_clause
+from components.results.bias.sentences import missing_orders_text
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import E_VALUE_THRESHOLD, battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
@@ -43,7 +34,7 @@ TEMPLATE: Final = "results/ranking/ranking.html"
 
 
 def no_ranking_html(ranking: Ranking) -> Markup:
-    return pieces.empty_state("No ranking here.", as_sentence(ranking.why_empty))
+    return pieces.empty_state("No ranking here.", ranking.why_empty)
 
 
 # ------------------------------------------------------------------- the leaderboard
@@ -133,7 +124,7 @@ def order_comparison_html(ranking: Ranking) -> Markup:
     if both is None:
         return no_ranking_html(ranking)
     if one is None or two is None:
-        why = as_sentence(missing_orders_clause(ranking.orders))
+        why = missing_orders_text(ranking.orders)
         return pieces.empty_state("No effect of the order.", why)
     boards = (one, two, both)
     ends = [rating for board in boards for rating in board.ratings.values()]

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from typing import Final, Literal
 
 from components.html.format import MIN_COLOURED_ITEMS, count, join_names
-from components.results.bias.sentences import missing_orders_clause
+from components.results.bias.sentences import missing_orders_text
 from components.results.ranking.computed import Ranking
 from metrics.ratings.bradley_terry import Leaderboard
 
@@ -39,9 +39,9 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     """Compare the rankings from the first and from the second order of the answers."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
     if both is None:
-        return RankingStability("Not known", f"{ranking.why_empty}.")
+        return _not_known(ranking.why_empty)
     if one is None or two is None:
-        return RankingStability("Not known", f"{missing_orders_clause(ranking.orders)}.")
+        return _not_known(missing_orders_text(ranking.orders))
     here = [name for name in one.names if name in two.names]
     there = [name for name in two.names if name in one.names]
     if len(here) < 2:
@@ -66,6 +66,10 @@ def compare_orders(ranking: Ranking) -> RankingStability:
         told = f"both orders give the same ranking{_unseparated_neighbours_clause(both, here)}."
         return RankingStability("Yes" if settled else "Not known", told)
     return _stability_of_changed_places(here, there, changed, any(map(any, significant)))
+
+
+def _not_known(why: str) -> RankingStability:
+    return RankingStability("Not known", f"{why[0].lower()}{why[1:]}")
 
 
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from components.html.format import (
     ORDINALS,
-    as_sentence,
     join_names,
     more_items_text,
     number,
@@ -26,7 +25,7 @@ def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     message without pairs."""
     board = ranking.main_leaderboard
     if board is None:
-        return "No ranking here.", as_sentence(ranking.why_empty)
+        return "No ranking here.", ranking.why_empty
     return (
         f"{_leader_sentence(board, ranking)}{_people_ranking_clause(board, ranking)}.",
         _sentence_below_headline(board, ranking),
@@ -38,7 +37,7 @@ def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     with the highest win rate, and the next, or all models with this win rate."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
     if len(known) < 2:
-        return "No ranking here.", as_sentence(NO_PREFERENCES)
+        return "No ranking here.", NO_PREFERENCES
     (first, rate), (second, other) = list(known.items())[:2]
     why = "Ratings need pairwise comparisons, so models are compared by their win rates."
     best = rate.value or 0.0

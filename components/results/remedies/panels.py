@@ -9,7 +9,7 @@ from typing import Final
 from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup
 from components.html.templates import macros
-from components.results.bias.sentences import missing_orders_clause
+from components.results.bias.sentences import missing_orders_text
 from components.results.remedies.computed import RemedyResults, dollars_per_thousand_comparisons
 from components.results.remedies.pilots import offered_pilots
 from metrics.estimation.row_selection import people_mask
@@ -108,11 +108,10 @@ def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
         )
     if known := study.left_out["incomplete"]:
         orders = int(filtered.of_all_raters.measured_judge_rows["orders"].max())
-        why = "not every judge has verdicts in both orders"
         return (
             "To compare remedies, the judges must judge the same comparisons in both orders.",
-            f"{count(known, 'comparison')} with a known better answer: "
-            f"{why if orders > 1 else missing_orders_clause(orders)}.",
+            f"{count(known, 'comparison')} with a known better answer: not every judge has "
+            f"verdicts in both orders. {missing_orders_text(orders) if orders < 2 else ''}".strip(),
         )
     lead = (
         "Name their column on the Study tab (Known better answer), or collect votes on the Vote "

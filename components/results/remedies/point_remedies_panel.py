@@ -6,21 +6,14 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import cache_in_filtered_study
-from components.html.format import (
-    NARROW_SPACE,
-    as_sentence,
-    count,
-    number,
-    points,
-    share,
-    spaced_ci,
-)
+from components.html.format import NARROW_SPACE, count, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import empty_state, wrap
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.computed import load_pass_fail, missing_labels_text
+from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
@@ -35,10 +28,6 @@ SUBTITLE: Final = (
     f"compared with one call; 95{NARROW_SPACE}% CI by item, widened for the number of rules"
 )
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
-NO_LABELS: Final = (
-    "Name the column of the labels on the Study tab, add labels to the items, or let people judge "
-    "answers on the Vote tab."
-)
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -102,7 +91,7 @@ def point_remedies_headline(filtered: FilteredStudy) -> tuple[str, str]:
     the reason why none is recommended, or that too few replies can be read."""
     found = load_point_remedies(filtered)
     if not found:
-        told = (NO_LABELS_TITLE, missing_labels_text(filtered, NO_LABELS))
+        told = (NO_LABELS_TITLE, missing_labels_text(filtered))
         return put_format_advice_first_if_needed(filtered, None, told)
     (judge, prompt), remedies = next(iter(found.items()))
     return put_format_advice_first_if_needed(
@@ -153,7 +142,7 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
     if not found:
         if not (filtered.measured_judge_rows["options"] == 1).any():
             return None
-        return empty_state(NO_LABELS_TITLE, missing_labels_text(filtered, NO_LABELS))
+        return empty_state(NO_LABELS_TITLE, missing_labels_text(filtered))
     shown = list(found.items())[:MAX_TABLES]
     tables = join(_remedies_section(filtered, rater, remedies) for rater, remedies in shown)
     left = len(found) - len(shown)

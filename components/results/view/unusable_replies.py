@@ -30,10 +30,7 @@ NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset c
 CHECKED: Final = "the judge's address and key, and whether its server runs"
 EMPTY_FILTERS: Final = ("No verdict passes the filters.", "Remove a filter to see verdicts.")
 """Headline and the sentence below it, if the study has verdicts but the filters leave none."""
-EMPTY_STUDY: Final = (
-    "There are no verdicts yet.",
-    "Run the study; results appear here while it runs.",
-)
+EMPTY_STUDY: Final = ("There are no verdicts yet.", "Results appear here while the study runs.")
 EXPLANATION_TITLE: Final = "Why there is no verdict"
 PROMPT_ON_STUDY: Final = '#eh-judges [data-do*="show prompt"]'
 """CSS selector of the buttons on the Study tab that show a prompt."""

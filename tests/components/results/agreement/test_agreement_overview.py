@@ -325,7 +325,7 @@ def test_votes_that_no_verdict_is_compared_with_are_not_denied(store):
 
     assert says(told(judge="a"), "compare a with", "these filters", "No vote", "a judge shown")
     assert says(told(judge="a", category="none"), "No vote passes", "filters")
-    assert says(told(judge="mute"), "100", "by 2 people", "no reply")
+    assert says(told(judge="mute"), "100", "by 2 people", "No reply")
     assert says(told(judge="a", category="votes"), "by 2 people", "these filters")
     assert not any("yet" in told(judge=one) for one in ("a", "mute"))
 

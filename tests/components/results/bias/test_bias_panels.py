@@ -300,7 +300,6 @@ def test_p_is_written_as_papers_write_it(p, text):
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
-    assert bias_headline(bias_from_frame(nobody))[0] == "There are no verdicts yet."
     assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "No reply")
     assert bias_view.slot_figure(bias_from_frame(nobody)) is None
     assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
