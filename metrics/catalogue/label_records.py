@@ -142,18 +142,22 @@ declare_measures(
      "answer in one arrangement, mean over answers", T_INTERVAL, "point_repeats.*.*.deviation"),
     unit="score", style="decimal", needs=(SCORES,),
 )  # fmt: skip
-for _stem, _what, _places in (
-    ("option", "options", ""),
-    ("criteria", "criteria", "criteria_order.*.*.by_place.*.[]"),
-):
+for _stem, _what, _places, _other in (
+    ("option", "options", "", "the share of the first option and its expected value have "
+     "intervals without a common value"),
+    ("criteria", "criteria", "criteria_order.*.*.by_place.*.[]", "the interval of the level of "
+     "the first criterion excludes 0"),
+):  # fmt: skip
     _section = f"{_stem}_order"
     declare_measures(
         "position", "rater",
         (f"{_section}.changed", f"Changed by the order of {_what}",
-         f"answers whose score differs between orders of the {_what}", SHARE_INTERVAL,
+         f"pairs of orders of the {_what} in which an answer's first scores differ, mean over "
+         "answers", f"{SHARE_INTERVAL} An effect of the order is shown if this interval lies above "
+         f"that of the changes on a repeat, or if {_other}.",
          f"{_section}.*.*.changed"),
         (f"{_section}.noise_floor", f"Changed on a repeat, same order of {_what}",
-         "noise-floor repeats whose score differs from the first verdict", SHARE_INTERVAL,
+         "repeats whose score differs from the first verdict", SHARE_INTERVAL,
          f"{_section}.*.*.noise_floor"),
         needs=(SCORES,),
     )  # fmt: skip

@@ -128,31 +128,37 @@ class PointCard:
 
     @property
     def _order_sentence(self) -> str:
-        parts = []
-        for what, found in self._order_effects.items():
-            if found is not None and found.changed.value is not None:
-                parts.append(
-                    f"**{share(found.changed.value, 0)}** of answers get different verdicts in "
-                    f"different orders of the {what}"
-                )
-        if not parts:
+        found = {
+            what: one for what, one in self._order_effects.items() if one.changed.value is not None
+        }
+        if not found:
             return (
                 "No answer has verdicts in different orders of options or criteria, so the effect "
                 "of their order is unknown."
             )
-        noise = self.option_order_effect.noise_floor if self.option_order_effect else None
-        known = noise is not None and noise.value is not None
-        floor = f" ({share(noise.value, 0)} of repeats differ)" if noise and known else ""
-        return f"{' and '.join(parts)}{floor}."
+        parts = [
+            f"**{share(one.changed.value, 0)}** of answers get another verdict in another order "
+            f"of the {what}"
+            for what, one in found.items()
+        ]
+        noise = next(iter(found.values())).noise_floor.value
+        floor = "no order was repeated" if noise is None else f"{share(noise, 0)} of repeats differ"
+        shown = "" if self._shown_order_effects else "; no effect of the order is shown"
+        return f"{' and '.join(parts)} ({floor}){shown}."
 
     @property
-    def _order_effects(self) -> dict[str, OptionOrder | OrderEffect | None]:
-        """Effects of the order of the options and of the criteria; None if it was not varied."""
-        criteria = self.criteria_order_effect
-        return {
-            "options": self.option_order_effect,
-            "criteria": criteria.overall if criteria else None,
-        }
+    def _order_effects(self) -> dict[str, OrderEffect]:
+        """Effects of the orders that were varied: of the options, of the criteria."""
+        options, criteria = self.option_order_effect, self.criteria_order_effect
+        found = {"options": options, "criteria": criteria.overall if criteria else None}
+        return {what: one for what, one in found.items() if one is not None}
+
+    @property
+    def _shown_order_effects(self) -> list[OrderEffect]:
+        """Those of `_order_effects` that are shown to be more than noise."""
+        both = {"options": self.option_order_effect, "criteria": self.criteria_order_effect}
+        found = self._order_effects
+        return [found[what] for what, one in both.items() if one is not None and one.is_shown]
 
     @property
     def _advice_sentence(self) -> str:
@@ -220,15 +226,9 @@ class PointCard:
 
     @property
     def _is_order_effect_large(self) -> bool:
-        """Whether the interval of the share of verdicts changed by the order of options or criteria
-        lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
-        for found in self._order_effects.values():
-            if found is None or found.changed.low is None:
-                continue
-            floor = found.noise_floor.high
-            if found.changed.low > max(floor if floor is not None else 0.0, MIN_ORDER_EFFECT):
-                return True
-        return False
+        """Whether an effect of the order of options or criteria is shown, and the interval of the
+        share of verdicts that it changes lies above MIN_ORDER_EFFECT."""
+        return any((one.changed.low or 0.0) > MIN_ORDER_EFFECT for one in self._shown_order_effects)
 
     # ------------------------------------------------------------------ measures
 
@@ -274,10 +274,9 @@ class PointCard:
                 ("scores.spearman", "rank correlation", self.label_agreement.spearman, SCORE),
             ]
         for what, effect in self._order_effects.items():
-            if effect is not None:
-                words = f"% of answers whose verdict changes with the order of the {what}"
-                key = f"{what.removesuffix('s')}_order.changed"
-                found.append((key, words, effect.changed, PERCENT))
+            words = f"% of answers with another verdict in another order of the {what}"
+            key = f"{what.removesuffix('s')}_order.changed"
+            found.append((key, words, effect.changed, PERCENT))
         if self.option_order_effect is not None:
             even = share(self.option_order_effect.expected_first.value, 0)
             note = f"% of verdicts for the option listed first; {even} without an order effect"

@@ -69,9 +69,9 @@ ORDER_COLUMNS: Final = (
     TypedColumn("n", attrgetter("changed.n"), paper="n", interval=False),
 )
 ORDER_CAPTION: Final = (
-    "Changed: % of answers whose verdict depends on the order of the options. Noise: % of verdicts "
-    "that change when repeated in the same order. First: % of verdicts for the option listed "
-    "first. Expected: value of First without an order effect."
+    "Changed: % of answers with another verdict in another order of the options. Noise: % of "
+    "verdicts that change when repeated in the same order. First: % of verdicts for the option "
+    "listed first. Expected: value of First without an order effect."
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import _level_gap_at_place, criteria_order_effects
 from metrics.labels.scores.score_contradictions import score_contradictions
 from metrics.labels.scores.score_distribution import point_repeats, score_distributions
+from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
 
@@ -71,6 +73,10 @@ def test_level_of_a_criterion_by_its_place() -> None:
             for one, scores in ((AB, [2.0, 2.0, 2.0]), (BA, [1.5, 2.0, 1.0]))]  # fmt: skip
     found = criteria_order_effects(frame_of(rows))["j", "p"]
     assert found.overall.changed.value == 1.0
+    assert not found.is_shown, "nothing was repeated, and the interval of 0.5 includes 0"
+    assert replace(found, first=Estimate(0.5, 0.1, 1.1)).is_shown
+    noisy = replace(found.overall, noise_floor=Estimate(0.3, 0.1, 0.6))
+    assert replace(found, overall=noisy).is_shown
     assert found.overall.shift["a b"].value == pytest.approx(0.5)
     assert [one.value for one in found.by_place["a"]] == pytest.approx([1.0, -1.0])
     assert [one.value for one in found.by_place["b"]] == pytest.approx([0.0, 0.0])

@@ -229,8 +229,8 @@ def criteria_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt
     that saw several orders; None without model judges."""
     caption = (
-        f"Order of the criteria on {filtered.name}. Changed: % of answers whose overall score "
-        "depends on the order of the criteria. Noise: % of scores that change when repeated in "
+        f"Order of the criteria on {filtered.name}. Changed: % of answers with another overall "
+        "score in another order of the criteria. Noise: % of scores that change when repeated in "
         "the same order. First: mean score of a criterion when listed first minus its mean "
         f"score when listed later, in scale points. {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: answers judged in several orders."
