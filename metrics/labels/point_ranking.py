@@ -22,6 +22,7 @@ from metrics.labels.true_pass_rate import (
     POOLED_METHOD,
     clip_share,
     corrected_pass_rate,
+    is_by_labels,
     true_pass_rate,
     why_not_correctable,
 )
@@ -59,6 +60,11 @@ class PointRanking:
     may_reverse_ranking: bool = False
     """Whether the judge's error rates differ significantly between models; each model's pass rate
     is then corrected with its own labels only."""
+
+    @property
+    def is_by_labels(self) -> bool:
+        """Whether the models are ranked by the labels alone, as all answers have one."""
+        return all(one.true_rate is not None and is_by_labels(one.true_rate) for one in self.models)
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
@@ -99,7 +105,8 @@ def _rank_by_pass_rate(
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
     if overall.may_reverse_ranking:
         true = {
-            who: _append_note_if_known(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates
+            who: one if is_by_labels(one) else _append_note_if_known(one, OWN_LABELS_NOTE)
+            for who, one in ((who, true_pass_rate(rows[who], rates[who])) for who in rates)
         }
     else:
         true = _correct_with_pooled_labels({who: rows[who] for who in rates}, overall)

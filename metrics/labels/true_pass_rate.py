@@ -73,6 +73,12 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     return clip_share(pooled)
 
 
+def is_by_labels(rate: Estimate) -> bool:
+    """Whether a true pass rate is the share of good answers by the labels alone, without any
+    correction."""
+    return rate.value is not None and rate.method not in (CORRECTED_METHOD, POOLED_METHOD)
+
+
 def why_not_correctable(rates: PassFailRates) -> str:
     """Return the reason why verdicts cannot be corrected, or an empty text."""
     youden = rates.youden

@@ -21,7 +21,7 @@ from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
-from metrics.labels.true_pass_rate import why_not_correctable
+from metrics.labels.true_pass_rate import is_by_labels, why_not_correctable
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN
 
@@ -189,7 +189,7 @@ class PointCard:
         if self._label_count < FEW_LABELS:
             labels = count(self._label_count, "label")
             return f"Label more answers: with {labels}, intervals are wide."
-        if self.pass_fail_result is not None and self._has_labels_of_all_answers:
+        if self.pass_fail_result and is_by_labels(self.pass_fail_result.true_pass_rate):
             return "Every answer has a label: report the labels' pass rate, not the observed one."
         if self.pass_fail_result is not None:
             return (
@@ -217,14 +217,6 @@ class PointCard:
         return len(rows.loc[compared, ["item", "shown"]].drop_duplicates())
 
     @property
-    def _has_labels_of_all_answers(self) -> bool:
-        """Whether each usable verdict is on an answer with a label, so that the true pass rate is
-        that of the labels."""
-        rows = self.rows_without_noise_repeats
-        usable = np.isfinite(usable_scores(rows))
-        return GOLD_COLUMN in rows and bool(rows.loc[usable, GOLD_COLUMN].notna().all())
-
-    @property
     def _is_order_effect_large(self) -> bool:
         """Whether an effect of the order of options or criteria is shown, and the interval of the
         share of verdicts that it changes lies above MIN_ORDER_EFFECT."""
@@ -239,7 +231,7 @@ class PointCard:
         if self.pass_fail_result is not None:
             rates = self.pass_fail_result.rates
             true = "estimate: observed pass rate, corrected for the judge's errors"
-            if self._has_labels_of_all_answers:
+            if is_by_labels(self.pass_fail_result.true_pass_rate):
                 true = "% of verdicts on answers that are good by their label; all have one"
             found += [
                 ("pass_fail.sensitivity", "% of good answers that pass",

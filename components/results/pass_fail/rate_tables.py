@@ -213,7 +213,8 @@ def pass_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of verdicts on good "
         "answers that pass; specificity: % on bad answers that fail; J: sensitivity + specificity "
         "− 1; κ: agreement beyond chance (Base: % of labelled verdicts whose answer is good). "
-        "Observed: % of all verdicts that pass; true: that rate corrected for the judge's errors "
+        "Observed: % of all verdicts that pass; true: % of verdicts on answers that are good, by "
+        "the label if there is one, else by the observed rate corrected for the judge's errors "
         f"(Rogan and Gladen, limits of Lang and Reiczigel). {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: labelled verdicts."
     )

@@ -17,6 +17,7 @@ from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
+from metrics.labels.true_pass_rate import is_by_labels
 from metrics.remedies.rule_names import rater_text
 from studies.domain import Rater
 
@@ -215,8 +216,8 @@ def _rules_not_computed_html(found: PointRemedies) -> Markup:
 
 
 def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
-    """HTML sentence with the observed pass rate and the true pass rate that is estimated with the
-    labels, or the reason why it is unknown; empty for scores."""
+    """HTML sentence with the observed pass rate and the true pass rate (estimated, unless all
+    answers have labels), or the reason why it is unknown; empty for scores."""
     found = load_pass_fail(filtered).results.get(rater)
     if found is None:
         return EMPTY
@@ -224,6 +225,11 @@ def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
     if true.value is None:
         rate = f"The observed pass rate is {share(observed.value, 0)}"
         text = f"{rate}. {as_sentence(true.note)}"
+    elif is_by_labels(true):
+        text = (
+            f"Every answer has a label: observed pass rate {share(observed.value, 0)}, pass rate "
+            f"by the labels {share(true.value, 0)}{spaced_ci(true, 0, scale=100)}."
+        )
     else:
         text = (
             "Labels also correct the pass rate without changing any verdict: observed rate "
