@@ -133,7 +133,7 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
             passed == good, known.item, note=_missing_data_note(known, good | bad)
         ),
         kappa=_kappa_estimate(known),
-        youden=youden_index(sensitivity, specificity),
+        youden=youden_index(sensitivity, specificity, len(np.unique(known.item))),
         base_rate=rare_proportion(good, known.item, note=_missing_data_note(known, good | bad)),
         observed_pass_rate=rare_proportion(usable.verdict == PASS, usable.item),
         unusable=int((rows.verdict == UNKNOWN).sum()),
@@ -174,9 +174,10 @@ def _kappa_of_totals(totals: Floats) -> Floats:
     return safe_divide(observed - expected, 1 - expected)
 
 
-def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
-    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which are
-    independent; unknown if one of them is.
+def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Estimate:
+    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which count
+    as independent; unknown if one of them is. `items` is the number of labelled items: an item may
+    have good and bad answers.
 
     The distance of J to its lower limit is √(a² + b²), with a and b the distances of the two
     estimates to their lower limits; likewise for the upper limit (Donner and Zou 2012).
@@ -191,7 +192,7 @@ def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
         None if low is None else max(-1.0, value - low),
         None if high is None else min(1.0, value + high),
         sensitivity.n + specificity.n,
-        sensitivity.items + specificity.items,
+        items,
         "share",
         0.95,
         MOVER_METHOD,
@@ -211,10 +212,10 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 
 
 def combine_independent(
-    parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
+    parts: Sequence[tuple[float, Estimate]], items: int, unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Estimate a weighted sum of independent estimates (positive weights). An estimate without a
-    value counts as 0, and the sum then has no interval.
+    """Estimate a weighted sum of independent estimates (positive weights) on `items` items in all.
+    An estimate without a value counts as 0, and the sum then has no interval.
 
     The distance of the sum to its lower limit is √Σ(weight·distance of the estimate to its lower
     limit)²; likewise for the upper limit.
@@ -226,7 +227,7 @@ def combine_independent(
         None if low is None else value - low,
         None if high is None else value + high,
         sum(one.n for _, one in parts),
-        sum(one.items for _, one in parts),
+        items,
         unit,
         0.95,
         method,

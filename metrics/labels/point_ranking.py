@@ -16,13 +16,12 @@ import pandas as pd
 from metrics.estimation.intervals import NO_COMMON_NOTE, join_notes, unknown_estimate
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels import label_sections, option_order
-from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
 from metrics.labels.point_table import point_table, table_scale
 from metrics.labels.true_pass_rate import (
-    POOLED_METHOD,
-    clip_share,
     corrected_pass_rate,
     is_by_labels,
+    pool_with_labels,
     true_pass_rate,
     why_not_correctable,
 )
@@ -147,11 +146,7 @@ def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason:
     corrected = corrected_pass_rate(unlabelled, labelled)
     if not rates.confusion.total:
         return _append_note_if_known(corrected, SHARED_NOTE)
-    part = rates.confusion.total / len(rows.usable.verdict)
-    pooled = combine_independent(
-        [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
-    )
-    return _append_note_if_known(clip_share(pooled), SHARED_NOTE)
+    return _append_note_if_known(pool_with_labels(rows.usable, rates, corrected), SHARED_NOTE)
 
 
 def _append_note_if_known(estimate: Estimate, note: str) -> Estimate:

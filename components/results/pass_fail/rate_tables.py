@@ -199,7 +199,7 @@ def confusion_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
         "judge passed and failed. Unusable replies are never counted as a fail. "
-        f"{describe_items_and_filters(filtered)}"
+        f"{describe_items_and_filters(filtered, labelled=True)}"
     )
     results = load_pass_fail(filtered).results
     found = {rater: one for rater, one in results.items() if one.rates.confusion.total}

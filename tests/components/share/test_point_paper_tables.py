@@ -182,3 +182,15 @@ def test_a_table_of_verdicts_and_labels_gives_one_row(tmp_path: Path, store: Sto
     assert tables["Confusion"].rows == (("judge", "30", "0", "6", "24", "0"),)
     assert tables["Pass or fail"].rows[0][:2] == ("judge", "100.0")
     assert "Pass/fail order" not in tables
+
+
+def test_a_table_about_labels_counts_the_items_with_labels(store: Store) -> None:
+    """Of four items two have a label."""
+    lines = ["question,answer,verdict,label", *(f"Is {n} odd?,Yes.,pass,pass" for n in (3, 5))]
+    lines += [f"Is {n} odd?,Yes.,fail," for n in (4, 6)]
+    path = store.path.with_name("half.csv")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    import_verdicts(store, path, "half labelled")
+    tables = tables_of(store, "half labelled")
+    assert says(tables["Confusion"].caption, "2 items.")
+    assert says(tables["Pass or fail"].caption, "4 items.")

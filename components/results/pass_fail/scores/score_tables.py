@@ -190,7 +190,8 @@ def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Scores on {filtered.name} against labels. MAE: mean |score − label|; bias: mean of score "
         "− label; within one: % of scores at most one step from the label; rank correlations "
-        f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
+        "(Spearman, Kendall's τ-b); quadratic κ. "
+        f"{describe_items_and_filters(filtered, labelled=True)} "
         "95 % intervals over items; n: labelled scores."
     )
     rows = [ValueRow(name, one) for name, one in _agreement_rows(filtered, load_scores(filtered))]
