@@ -112,8 +112,9 @@ declare_measures(
     ("scores.within_one", "Within one step of labels", "scores at most one step of the scale "
      "from the label", SHARE_INTERVAL, "scores.*.*.within_one scores.*.*.expected.within_one "
      "criteria.**.within_one"),
-    ("reliability", "Reliability", "good answers (or the mean label) by the judge's "
-     "probability of a pass or its score", f"{SHARE_INTERVAL} Of a mean label: Student's t.",
+    ("reliability", "Reliability", "good answers (or the mean label) by the judge's probability "
+     "of a pass (without probabilities: its share of passes) or its score",
+     f"{SHARE_INTERVAL} Of a mean label: Student's t.",
      "reliability.**"),
     ("score_contradictions", "Scores against comparisons", "pairs whose lower-scored answer "
      "won the judge's own comparison", "Pairs with equal scores or without a winner are left "

@@ -82,7 +82,7 @@ def as_sentence(text: str) -> str:
 
 def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
-    judge and prompt shown, the reliability of its probabilities, and a warning if its errors differ
+    judge and prompt shown, the labels by its share of passes, and a warning if its errors differ
     between models; a notice without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
@@ -108,18 +108,20 @@ def rates_table(results: PassFailResults) -> Markup:
 
 
 def _reliability_table(results: PassFailResults) -> Markup:
-    """HTML table with one row per probability of a pass that the judge gave: share of good answers
-    among the answers with this probability. Empty if the judge gave only one probability, or only
-    0 and 1."""
+    """HTML table with one row per probability of a pass that the judge gave (without probabilities,
+    per share of its verdicts that pass): share of good answers among these answers. Empty if there
+    is only one such value, or only 0 and 1."""
     points = results.reliability.get(results.rater or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
+    by, row = "share of the judge's verdicts that pass", "passes"
+    if points[0].by_probability:
+        by, row = "judge's probability of a pass", "probability"
     rows = [
-        ValueRow(f"probability {share(one.value, 0)}", (one.label, PERCENT, one.value))
-        for one in points
+        ValueRow(f"{row} {share(one.value, 0)}", (one.label, PERCENT, one.value)) for one in points
     ]
-    heads = ("Judge's probability of a pass", "Good answers, %")
-    label = "% of answers labelled good, by the judge's probability of a pass"
+    heads = (by.capitalize(), "Good answers, %")
+    label = f"% of answers labelled good, by the {by}"
     return _estimates_with_plots_table(*heads, rows, label, named=False)
 
 

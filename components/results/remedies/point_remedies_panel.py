@@ -56,8 +56,9 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "threshold": (
         "Pass threshold moved",
-        "the probability of a pass from which an answer passes is chosen on half of the labels; "
-        "agreement is measured on the other half",
+        "the probability of a pass (without probabilities, the share of an answer's verdicts that "
+        "pass) from which an answer passes is chosen on half of the labels; agreement is measured "
+        "on the other half",
     ),
     "shift": (
         "Scores shifted",

@@ -128,6 +128,7 @@ def test_reliability_of_pass_uses_the_probability_of_a_pass() -> None:
     labels = {"q0": "pass", "q1": "pass", "q2": "pass", "q3": "fail"}
     (point,) = reliability_curves(frame_of(rows, labels, "[0.3, 0.7]"))["j", "p"]
     assert point.value == pytest.approx(0.7) and point.label.value == 0.75
+    assert point.by_probability
 
 
 def test_reliability_without_probabilities_is_by_the_share_of_passes() -> None:
@@ -141,6 +142,7 @@ def test_reliability_without_probabilities_is_by_the_share_of_passes() -> None:
     found = reliability_curves(frame)["j", "p"]
     assert [one.value for one in found] == pytest.approx([0, 0.5, 0.9])
     assert [(one.label.value, one.label.n) for one in found] == [(0, 1), (1, 1), (0.5, 2)]
+    assert not any(one.by_probability for one in found)
 
 
 def test_contradictions_leave_ties_and_equal_scores_apart() -> None:
