@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from metrics.agreement.agreement_coefficients import cohen_kappa_from_table
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -38,6 +37,7 @@ are then nearly equal."""
 NO_GOOD_NOTE: Final = "no verdict is on an answer labelled good"
 NO_BAD_NOTE: Final = "no verdict is on an answer labelled bad"
 NO_LABEL_NOTE: Final = "no verdict has a label"
+ONE_LABEL_NOTE: Final = "all labels are alike, so chance agreement cannot be told from any other"
 NO_SIDE_NOTE: Final = "needs verdicts on answers labelled good and on answers labelled bad"
 
 
@@ -150,17 +150,16 @@ def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:
 
 def _kappa_estimate(known: PassFailRows) -> Estimate:
     """Estimate Cohen's κ of verdict and label, with a jackknife interval over items; unknown
-    without labels, or if all verdicts and all labels are the same."""
+    without labels, or if all labels are alike: κ is then 0 whatever the judge does."""
     if not len(known.verdict):
         return unknown_estimate(NO_LABEL_NOTE, "kappa")
+    if len(np.unique(known.label)) < 2:
+        return unknown_estimate(ONE_LABEL_NOTE, "kappa")
     cells = np.stack(
         [(known.verdict == v) & (known.label == one) for v in (FAIL, PASS) for one in (FAIL, PASS)],
         axis=1,
     ).astype(np.float64)
     _, sums = sum_by_item(cells, known.item)
-    found = cohen_kappa_from_table(sums.sum(axis=0).reshape(2, 2))
-    if found.kappa is None:
-        return unknown_estimate(found.note, "kappa")
     return jackknife_estimate(sums, _kappa_of_totals, len(known.verdict), "kappa", (-1.0, 1.0))
 
 
