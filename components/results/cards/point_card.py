@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.results.cards.sentence_rules import CARD_FACTS, NO_REPLY_RULES, UNUSABLE_RULES
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
@@ -296,8 +296,7 @@ class PointCard:
         return (
             f"{count(len(self.rows_without_noise_repeats), 'reply')}, {count(self.usable_count)} "
             f"with a verdict, in {count(self.arrangement_count, 'arrangement')} of options and "
-            f"criteria. Intervals: 95{NARROW_SPACE}%, by item. Mean score: "
-            f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
+            f"criteria. Intervals: 95{NARROW_SPACE}%, by item."
         )
 
 

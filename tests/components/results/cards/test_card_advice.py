@@ -219,6 +219,8 @@ def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
         assert says(words, "corrected") is corrected
     assert says(card(160)._order_sentence, "different orders", "unknown")
     assert "one order" not in card(160)._order_sentence
+    told = card(160).how_computed_text
+    assert says(told, "160 replies", "by item.") and "core" not in told, "passes are no scores"
 
 
 @pytest.mark.parametrize("scale", [("1", "2", "3", "4"), ("fail", "pass")])
