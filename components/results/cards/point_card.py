@@ -22,16 +22,11 @@ from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_e
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
 from metrics.labels.true_pass_rate import is_by_labels, why_not_correctable
+from metrics.remedies.rule_names import advised_rule_text
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN
 
-MIN_ORDER_EFFECT: Final = 0.1
-"""Share of verdicts that change with the order of options or criteria, above which the card may
-advise against using one order only."""
 FEW_LABELS: Final = 30
-COMBINING: Final = ("arrangements", "expected-arrangements", "threshold")
-"""Rules that combine the verdicts of several arrangements."""
-MIN_SHIFT: Final = 0.1
 PERCENT: Final[Style] = "percent"
 SCORE: Final[Style] = "decimal"
 SHIFT: Final[Style] = "logit"
@@ -143,8 +138,10 @@ class PointCard:
         ]
         noise = next(iter(found.values())).noise_floor.value
         floor = "no order was repeated" if noise is None else f"{share(noise, 0)} of repeats differ"
-        shown = "" if self._shown_order_effects else "; no effect of the order is shown"
-        return f"{' and '.join(parts)} ({floor}){shown}."
+        both = (self.option_order_effect, self.criteria_order_effect)
+        shown = any(one is not None and one.is_shown for one in both)
+        unshown = "" if shown else "; no effect of the order is shown"
+        return f"{' and '.join(parts)} ({floor}){unshown}."
 
     @property
     def _order_effects(self) -> dict[str, OrderEffect]:
@@ -152,13 +149,6 @@ class PointCard:
         options, criteria = self.option_order_effect, self.criteria_order_effect
         found = {"options": options, "criteria": criteria.overall if criteria else None}
         return {what: one for what, one in found.items() if one is not None}
-
-    @property
-    def _shown_order_effects(self) -> list[OrderEffect]:
-        """Those of `_order_effects` that are shown to be more than noise."""
-        both = {"options": self.option_order_effect, "criteria": self.criteria_order_effect}
-        found = self._order_effects
-        return [found[what] for what, one in both.items() if one is not None and one.is_shown]
 
     @property
     def _advice_sentence(self) -> str:
@@ -174,18 +164,9 @@ class PointCard:
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
             )
-        if self._is_order_effect_large and self._is_gain_shown_for(*COMBINING):
-            return (
-                "Judge each answer in all orders of options and criteria and combine the "
-                "verdicts: see the view Remedies."
-            )
-        bias = self.label_agreement.bias if self.label_agreement else None
-        large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
-        if bias is not None and large and bias.excludes_zero and self._is_gain_shown_for("shift"):
-            return (
-                "Subtract this judge's mean error (score minus label) from all its scores: see the "
-                "view Remedies."
-            )
+        remedies = next(iter(point_remedies(self.rows).values()), None)
+        if remedies is not None and (advice := remedies.advice) is not None:
+            return f"Use {advised_rule_text(advice.rule, advice.calls)}: see the view Remedies."
         if self._label_count < FEW_LABELS:
             labels = count(self._label_count, "label")
             return f"Label more answers: with {labels}, intervals are wide."
@@ -198,15 +179,6 @@ class PointCard:
             )
         return "No remedy was shown to bring the scores closer to the labels."
 
-    def _is_gain_shown_for(self, *rules: str) -> bool:
-        """Whether a remedy is recommended and one of these rules has a significant gain over one
-        call, as in the view Remedies."""
-        found = next(iter(point_remedies(self.rows).values()), None)
-        if found is None or found.advice is None:
-            return False
-        gains = (one.adjusted for one in found.rules if one.id in rules)
-        return any(gain is not None and (gain.low or 0.0) > 0 for gain in gains)
-
     @property
     def _label_count(self) -> int:
         """Number of answers with a label and at least one usable verdict."""
@@ -215,12 +187,6 @@ class PointCard:
             return 0
         compared = rows[GOLD_COLUMN].notna() & np.isfinite(usable_scores(rows))
         return len(rows.loc[compared, ["item", "shown"]].drop_duplicates())
-
-    @property
-    def _is_order_effect_large(self) -> bool:
-        """Whether an effect of the order of options or criteria is shown, and the interval of the
-        share of verdicts that it changes lies above MIN_ORDER_EFFECT."""
-        return any((one.changed.low or 0.0) > MIN_ORDER_EFFECT for one in self._shown_order_effects)
 
     # ------------------------------------------------------------------ measures
 
