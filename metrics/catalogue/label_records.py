@@ -112,8 +112,9 @@ declare_measures(
     ("scores.within_one", "Within one step of labels", "scores at most one step of the scale "
      "from the label", SHARE_INTERVAL, "scores.*.*.within_one scores.*.*.expected.within_one "
      "criteria.**.within_one"),
-    ("reliability", "Reliability", "good answers (or the mean label) by the judge's "
-     "probability of a pass or its score", f"{SHARE_INTERVAL} Of a mean label: Student's t.",
+    ("reliability", "Reliability", "good answers (or the mean label) by the judge's probability "
+     "of a pass (without probabilities: its share of passes) or its score",
+     f"{SHARE_INTERVAL} Of a mean label: Student's t.",
      "reliability.**"),
     ("score_contradictions", "Scores against comparisons", "pairs whose lower-scored answer "
      "won the judge's own comparison", "Pairs with equal scores or without a winner are left "
@@ -142,18 +143,22 @@ declare_measures(
      "answer in one arrangement, mean over answers", T_INTERVAL, "point_repeats.*.*.deviation"),
     unit="score", style="decimal", needs=(SCORES,),
 )  # fmt: skip
-for _stem, _what, _places in (
-    ("option", "options", ""),
-    ("criteria", "criteria", "criteria_order.*.*.by_place.*.[]"),
-):
+for _stem, _what, _places, _other in (
+    ("option", "options", "", "the share of the first option and its expected value have "
+     "intervals without a common value"),
+    ("criteria", "criteria", "criteria_order.*.*.by_place.*.[]", "the interval of the level of "
+     "the first criterion excludes 0"),
+):  # fmt: skip
     _section = f"{_stem}_order"
     declare_measures(
         "position", "rater",
         (f"{_section}.changed", f"Changed by the order of {_what}",
-         f"answers whose score differs between orders of the {_what}", SHARE_INTERVAL,
+         f"pairs of orders of the {_what} in which an answer's first scores differ, mean over "
+         "answers", f"{SHARE_INTERVAL} An effect of the order is shown if this interval lies above "
+         f"that of the changes on a repeat, or if {_other}.",
          f"{_section}.*.*.changed"),
         (f"{_section}.noise_floor", f"Changed on a repeat, same order of {_what}",
-         "noise-floor repeats whose score differs from the first verdict", SHARE_INTERVAL,
+         "repeats whose score differs from the first verdict", SHARE_INTERVAL,
          f"{_section}.*.*.noise_floor"),
         needs=(SCORES,),
     )  # fmt: skip

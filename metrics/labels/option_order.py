@@ -1,8 +1,10 @@
 """Effect of the order in which a prompt lists the options of a verdict (pass and fail, or scores).
 
-Orders are compared on the same answer, with the same order of criteria. Repeats in one order are
-averaged first; noise-floor repeats are used for the noise floor only. With a rubric, `changed` and
-`shift` are about the overall score, the shares of places about the level of each criterion.
+Orders are compared on the same answer, with the same order of criteria. `changed` compares two
+single verdicts in two orders, the noise floor two in one order: without an order effect both are
+equal. For `shift`, repeats in one order are averaged first; noise-floor repeats count in the noise
+floor only. With a rubric, `changed` and `shift` are about the overall score, the shares of places
+about the level of each criterion.
 """
 
 import math
@@ -29,6 +31,7 @@ ONE_ORDER_NOTE: Final = "no answer was judged in two orders"
 NO_REPEAT_NOTE: Final = "no verdict was repeated in the same order"
 NAMED_LEVELS_NOTE: Final = "the order of named levels is not stored with the verdicts"
 _SAME_SCORE: Final = 1e-6
+_DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +48,27 @@ class OrderEffect:
     """Effect of an order (of options, or of criteria) on the scores of the same answers."""
 
     changed: Estimate
-    """Share of answers whose score differs between orders."""
+    """Share of pairs of orders in which an answer's first scores differ, mean over answers."""
     noise_floor: Estimate
     """Share of repeats in the same order whose score differs from the first verdict."""
     shift: Mapping[str, Estimate]
     """Order -> its mean score minus the mean score in the other orders, on the same answers."""
 
+    @property
+    def exceeds_noise(self) -> bool:
+        """Whether the interval of `changed` lies above that of the noise floor."""
+        low, high = self.changed.low, self.noise_floor.high
+        return low is not None and high is not None and low > high
+
 
 @dataclass(frozen=True, slots=True)
-class OptionOrder:
+class OptionOrder(OrderEffect):
     """Effects of the order of the options on the verdicts of one judge with one prompt."""
 
-    changed: Estimate
-    noise_floor: Estimate
     first_place: Estimate
     """Share of verdicts for the option listed first."""
     expected_first: Estimate
     """Expected value of `first_place` if the verdicts did not depend on the order."""
-    shift: Mapping[str, Estimate]
     places: tuple[PlaceShare, ...] = ()
     """Share of verdicts for the option listed at each place, from the first place to the last;
     empty if the order of the options is not stored."""
@@ -72,6 +78,16 @@ class OptionOrder:
     letter: PlaceShare | None = None
     """Share of verdicts for the option with the letter A; None unless the options had letters in
     every arrangement."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether an effect of the order is shown: `changed` exceeds the noise floor, or the
+        intervals of `first_place` and of its expected value have no value in common."""
+        first, even = self.first_place, self.expected_first
+        apart = None not in (first.low, even.low) and (
+            (first.low or 0.0) > (even.high or 0.0) or (first.high or 0.0) < (even.low or 0.0)
+        )
+        return self.exceeds_noise or apart
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
@@ -128,24 +144,34 @@ def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
     case = [*ANSWER, fixed]
     main = rows[~rows["noise"]]
     means = main.groupby([*case, order])["score"].mean().reset_index()
-    cases = means.groupby(case)["score"]
-    spread = (cases.max() - cases.min())[cases.size() > 1]
-    item = spread.index.get_level_values("item").to_numpy()
-    note = "" if len(spread) else ONE_ORDER_NOTE
-    changed = proportion((spread > _SAME_SCORE).to_numpy(), item, note=note)
     shifts = _score_shifts_by_order(means, case, order, table_scale(rows))
-    return OrderEffect(changed, _noise_floor(rows, main), shifts)
+    return OrderEffect(_changed_share(main, case, order), _noise_floor(rows), shifts)
 
 
-def _noise_floor(rows: pd.DataFrame, first_rows: pd.DataFrame) -> Estimate:
-    """Estimate the share of noise-floor repeats (in `rows`) whose score differs from the first
-    verdict in the same arrangement (in `first_rows`, the rows without these repeats)."""
+def _changed_share(main: pd.DataFrame, case: list[str], order: str) -> Estimate:
+    """Estimate the share of pairs of orders in which the first verdicts on an answer differ; mean
+    over answers. Pairs, as an answer with more orders would differ somewhere by noise alone."""
+    first = main.drop_duplicates([*case, order])
+    orders = first.groupby(case).size()
+    same = first.groupby([*case, first["score"].round(_DECIMALS)]).size()
+    pairs, equal = (
+        (count * (count - 1)).groupby(level=list(ANSWER)).sum() for count in (orders, same)
+    )
+    share = (1 - equal / pairs)[pairs > 0]
+    note = "" if len(share) else ONE_ORDER_NOTE
+    return proportion(share.to_numpy(), share.index.get_level_values("item").to_numpy(), note=note)
+
+
+def _noise_floor(rows: pd.DataFrame) -> Estimate:
+    """Estimate the share of repeats whose score differs from the first verdict on the same answer
+    in the same arrangement."""
     keys = [*ANSWER, "options", "criteria"]
-    before = first_rows.drop_duplicates(keys)[[*keys, "score"]]
-    pairs = rows[rows["noise"]].merge(before, on=keys, suffixes=("", "_before"))
-    changed = ((pairs["score"] - pairs["score_before"]).abs() > _SAME_SCORE).to_numpy()
-    note = "" if len(pairs) else NO_REPEAT_NOTE
-    return proportion(changed, pairs["item"].to_numpy(), note=note)
+    ordered = rows.sort_values("noise", kind="stable")
+    gaps = ordered["score"] - ordered.groupby(keys)["score"].transform("first")
+    repeats = ordered.duplicated(keys)
+    changed = (gaps[repeats].abs() > _SAME_SCORE).to_numpy()
+    note = "" if repeats.any() else NO_REPEAT_NOTE
+    return proportion(changed, ordered["item"][repeats].to_numpy(), note=note)
 
 
 def _score_shifts_by_order(
@@ -188,9 +214,9 @@ def _add_place_shares(
     return OptionOrder(
         effect.changed,
         effect.noise_floor,
+        effect.shift,
         places[0].share if places else unknown,
         places[0].expected if places else unknown,
-        effect.shift,
         places if known else (),
         _normalised_entropy([one.share.value or 0.0 for one in places]) if known else None,
         _estimate_place_share(main, [_score_of_letter_a(one) for one in offered])

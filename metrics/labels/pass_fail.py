@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from metrics.agreement.agreement_coefficients import cohen_kappa_from_table
 from metrics.estimation.intervals import (
     Floats,
     Ints,
@@ -38,6 +37,7 @@ are then nearly equal."""
 NO_GOOD_NOTE: Final = "no verdict is on an answer labelled good"
 NO_BAD_NOTE: Final = "no verdict is on an answer labelled bad"
 NO_LABEL_NOTE: Final = "no verdict has a label"
+ONE_LABEL_NOTE: Final = "all labels are alike, so chance agreement cannot be told from any other"
 NO_SIDE_NOTE: Final = "needs verdicts on answers labelled good and on answers labelled bad"
 
 
@@ -133,7 +133,7 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
             passed == good, known.item, note=_missing_data_note(known, good | bad)
         ),
         kappa=_kappa_estimate(known),
-        youden=youden_index(sensitivity, specificity),
+        youden=youden_index(sensitivity, specificity, len(np.unique(known.item))),
         base_rate=rare_proportion(good, known.item, note=_missing_data_note(known, good | bad)),
         observed_pass_rate=rare_proportion(usable.verdict == PASS, usable.item),
         unusable=int((rows.verdict == UNKNOWN).sum()),
@@ -150,17 +150,16 @@ def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:
 
 def _kappa_estimate(known: PassFailRows) -> Estimate:
     """Estimate Cohen's κ of verdict and label, with a jackknife interval over items; unknown
-    without labels, or if all verdicts and all labels are the same."""
+    without labels, or if all labels are alike: κ is then 0 whatever the judge does."""
     if not len(known.verdict):
         return unknown_estimate(NO_LABEL_NOTE, "kappa")
+    if len(np.unique(known.label)) < 2:
+        return unknown_estimate(ONE_LABEL_NOTE, "kappa")
     cells = np.stack(
         [(known.verdict == v) & (known.label == one) for v in (FAIL, PASS) for one in (FAIL, PASS)],
         axis=1,
     ).astype(np.float64)
     _, sums = sum_by_item(cells, known.item)
-    found = cohen_kappa_from_table(sums.sum(axis=0).reshape(2, 2))
-    if found.kappa is None:
-        return unknown_estimate(found.note, "kappa")
     return jackknife_estimate(sums, _kappa_of_totals, len(known.verdict), "kappa", (-1.0, 1.0))
 
 
@@ -174,9 +173,10 @@ def _kappa_of_totals(totals: Floats) -> Floats:
     return safe_divide(observed - expected, 1 - expected)
 
 
-def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
-    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which are
-    independent; unknown if one of them is.
+def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Estimate:
+    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates, which count
+    as independent; unknown if one of them is. `items` is the number of labelled items: an item may
+    have good and bad answers.
 
     The distance of J to its lower limit is √(a² + b²), with a and b the distances of the two
     estimates to their lower limits; likewise for the upper limit (Donner and Zou 2012).
@@ -191,7 +191,7 @@ def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
         None if low is None else max(-1.0, value - low),
         None if high is None else min(1.0, value + high),
         sensitivity.n + specificity.n,
-        sensitivity.items + specificity.items,
+        items,
         "share",
         0.95,
         MOVER_METHOD,
@@ -211,10 +211,10 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 
 
 def combine_independent(
-    parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
+    parts: Sequence[tuple[float, Estimate]], items: int, unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Estimate a weighted sum of independent estimates (positive weights). An estimate without a
-    value counts as 0, and the sum then has no interval.
+    """Estimate a weighted sum of independent estimates (positive weights) on `items` items in all.
+    An estimate without a value counts as 0, and the sum then has no interval.
 
     The distance of the sum to its lower limit is √Σ(weight·distance of the estimate to its lower
     limit)²; likewise for the upper limit.
@@ -226,7 +226,7 @@ def combine_independent(
         None if low is None else value - low,
         None if high is None else value + high,
         sum(one.n for _, one in parts),
-        sum(one.items for _, one in parts),
+        items,
         unit,
         0.95,
         method,

@@ -16,12 +16,12 @@ import pandas as pd
 from metrics.estimation.intervals import NO_COMMON_NOTE, join_notes, unknown_estimate
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels import label_sections, option_order
-from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
 from metrics.labels.point_table import point_table, table_scale
 from metrics.labels.true_pass_rate import (
-    POOLED_METHOD,
-    clip_share,
     corrected_pass_rate,
+    is_by_labels,
+    pool_with_labels,
     true_pass_rate,
     why_not_correctable,
 )
@@ -59,6 +59,11 @@ class PointRanking:
     may_reverse_ranking: bool = False
     """Whether the judge's error rates differ significantly between models; each model's pass rate
     is then corrected with its own labels only."""
+
+    @property
+    def is_by_labels(self) -> bool:
+        """Whether the models are ranked by the labels alone, as all answers have one."""
+        return all(one.true_rate is not None and is_by_labels(one.true_rate) for one in self.models)
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
@@ -99,7 +104,8 @@ def _rank_by_pass_rate(
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
     if overall.may_reverse_ranking:
         true = {
-            who: _append_note_if_known(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates
+            who: one if is_by_labels(one) else _append_note_if_known(one, OWN_LABELS_NOTE)
+            for who, one in ((who, true_pass_rate(rows[who], rates[who])) for who in rates)
         }
     else:
         true = _correct_with_pooled_labels({who: rows[who] for who in rates}, overall)
@@ -140,11 +146,7 @@ def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason:
     corrected = corrected_pass_rate(unlabelled, labelled)
     if not rates.confusion.total:
         return _append_note_if_known(corrected, SHARED_NOTE)
-    part = rates.confusion.total / len(rows.usable.verdict)
-    pooled = combine_independent(
-        [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
-    )
-    return _append_note_if_known(clip_share(pooled), SHARED_NOTE)
+    return _append_note_if_known(pool_with_labels(rows.usable, rates, corrected), SHARED_NOTE)
 
 
 def _append_note_if_known(estimate: Estimate, note: str) -> Estimate:

@@ -27,7 +27,8 @@ SEED: Final = 7
 MIN_REPEATS: Final = 3
 """Smallest number of calls in one arrangement for which a majority of repeats is computed."""
 MIN_VALUES: Final = 3
-"""Smallest number of different pass probabilities for which a threshold other than ½ is tried."""
+"""Smallest number of different shares of passes (or probabilities of a pass) for which a threshold
+other than ½ is tried."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
 """Share of the labelled answers that must have verdicts in all arrangements; otherwise the rules
@@ -39,7 +40,7 @@ MISSING: Final[Mapping[str, str]] = {
     "expected": "no probabilities of the options are stored",
     "expected-arrangements": "needs probabilities of the options in several orders",
     "repeats": f"no answer was judged {MIN_REPEATS} times in the same order",
-    "threshold": "needs probabilities of the options, or verdicts in three orders",
+    "threshold": "needs probabilities of the options, or answers with different verdicts",
 }
 """Id of a rule -> reason why the rule cannot be computed."""
 

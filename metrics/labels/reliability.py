@@ -1,4 +1,5 @@
-"""Reliability curve: share of good answers by the probability of a pass, or mean label by score."""
+"""Reliability curve: share of good answers by the probability of a pass (without probabilities, by
+the share of verdicts that pass), or mean label by score."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,17 +21,20 @@ class ReliabilityPoint:
     """Answers to which the judge gave about the same value, and their labels."""
 
     value: float
-    """Mean probability of a pass that the judge gave; for scores, the score."""
+    """Mean probability of a pass that the judge gave, or mean share of its verdicts that pass; for
+    scores, the score."""
     label: Estimate
     """Share of good answers; for scores, the mean label."""
+    by_probability: bool = False
+    """Whether `value` is from probabilities of the options."""
 
 
 def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoint, ...]]:
     """Return the reliability curve of each judge and prompt with labels.
 
-    For pass/fail, the judge's value for an answer is its probability of a pass: from the
-    probabilities of the options or, without them, the share of passes among the verdicts on the
-    answer. Otherwise it is the score of each verdict.
+    For pass/fail, the judge's value for an answer is its probability of a pass or, if no
+    probabilities of the options are stored, the share of passes among the verdicts on the answer.
+    Otherwise it is the score of each verdict.
     """
     if not (frame["options"] == 1).any():
         return {}
@@ -47,7 +51,8 @@ def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoin
 
 
 def _pass_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
-    probability = rows["expected"].where(rows["expected"].notna(), rows["score"])
+    known = rows["expected"].notna()
+    probability = rows["expected"].where(known, rows["score"])
     answers = rows.assign(value=probability).groupby([*ANSWER])[["value", "label"]].mean()
     value = answers["value"].to_numpy(np.float64)
     place = np.minimum((value * BINS).astype(np.int64), BINS - 1)
@@ -55,7 +60,9 @@ def _pass_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     label = answers["label"].to_numpy(np.float64)
     return tuple(
         ReliabilityPoint(
-            float(value[place == k].mean()), proportion(label[place == k] >= 0.5, item[place == k])
+            float(value[place == k].mean()),
+            proportion(label[place == k] >= 0.5, item[place == k]),
+            bool(known.any()),
         )
         for k in range(BINS)
         if (place == k).any()

@@ -65,12 +65,22 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
         return rates.base_rate
     if reason := why_not_correctable(rates):
         return unknown_estimate(reason)
-    corrected = corrected_pass_rate(unlabelled, rows.labelled)
+    return pool_with_labels(usable, rates, corrected_pass_rate(unlabelled, rows.labelled))
+
+
+def pool_with_labels(usable: PassFailRows, rates: PassFailRates, corrected: Estimate) -> Estimate:
+    """Estimate the share of good answers among all `usable` verdicts from `rates` (of the labelled
+    ones) and `corrected` (the estimate for those without a label)."""
     part = rates.confusion.total / len(usable.verdict)
-    pooled = combine_independent(
-        [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
-    )
-    return clip_share(pooled)
+    parts = [(part, rates.base_rate), (1 - part, corrected)]
+    items = len(np.unique(usable.item))
+    return clip_share(combine_independent(parts, items, "share", POOLED_METHOD, corrected.note))
+
+
+def is_by_labels(rate: Estimate) -> bool:
+    """Whether a true pass rate is the share of good answers by the labels alone, without any
+    correction."""
+    return rate.value is not None and rate.method not in (CORRECTED_METHOD, POOLED_METHOD)
 
 
 def why_not_correctable(rates: PassFailRates) -> str:

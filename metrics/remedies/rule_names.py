@@ -1,7 +1,7 @@
 """Titles, explanations and instructions of remedies, used by page, report and command line."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,6 +52,47 @@ _FIXED: Final = {
         "Ask {judge} in all rotations and take the option chosen most often",
     ),
 }
+
+
+POINT_RULE_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
+    "single": ("One call", "one order of the options; other rules are compared with this one"),
+    "arrangements": (
+        "All orders, combined",
+        "majority (pass/fail) or mean (scores) of the verdicts in all orders",
+    ),
+    "expected": (
+        "One call, expected score",
+        "mean of the possible scores, weighted by the judge's probabilities",
+    ),
+    "expected-arrangements": (
+        "All orders, probabilities averaged",
+        "mean over all orders of the probability of a pass (pass/fail) or of the expected score "
+        "(scores)",
+    ),
+    "repeats": (
+        "Repeats, combined",
+        "majority (pass/fail) or mean (scores) of repeated calls in one order",
+    ),
+    "threshold": (
+        "Pass threshold moved",
+        "the mean probability of a pass over all calls on an answer (without probabilities, the "
+        "share of its verdicts that pass) from which it passes is chosen on half of the labels; "
+        "agreement is measured on the other half",
+    ),
+    "shift": (
+        "Mean of all calls, shifted",
+        "a constant, chosen on half of the labels, is added to the mean score of all calls on an "
+        "answer; the distance is measured on the other half",
+    ),
+}
+"""Rule for verdicts on single answers -> its title and explanation."""
+
+
+def advised_rule_text(rule: str, calls: float) -> str:
+    """Title of a rule for single answers and its calls an answer, for the middle of a sentence."""
+    title, _ = POINT_RULE_TEXTS[rule]
+    text = f"on average {calls:.2f} calls" if calls % 1 else f"{calls:,.0f} call{'s'[calls == 1 :]}"
+    return f"{title[0].lower()}{title[1:]}, {text} an answer"
 
 
 def rule_texts(rule: Rule) -> RuleTexts:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.html.format import NARROW_SPACE, count, decimal, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.results.cards.sentence_rules import CARD_FACTS, NO_REPLY_RULES, UNUSABLE_RULES
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
@@ -21,17 +21,12 @@ from metrics.labels.point_rules import point_remedies
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
-from metrics.labels.true_pass_rate import why_not_correctable
+from metrics.labels.true_pass_rate import is_by_labels, why_not_correctable
+from metrics.remedies.rule_names import advised_rule_text
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN
 
-MIN_ORDER_EFFECT: Final = 0.1
-"""Share of verdicts that change with the order of options or criteria, above which the card may
-advise against using one order only."""
 FEW_LABELS: Final = 30
-COMBINING: Final = ("arrangements", "expected-arrangements", "threshold")
-"""Rules that combine the verdicts of several arrangements."""
-MIN_SHIFT: Final = 0.1
 PERCENT: Final[Style] = "percent"
 SCORE: Final[Style] = "decimal"
 SHIFT: Final[Style] = "logit"
@@ -128,31 +123,32 @@ class PointCard:
 
     @property
     def _order_sentence(self) -> str:
-        parts = []
-        for what, found in self._order_effects.items():
-            if found is not None and found.changed.value is not None:
-                parts.append(
-                    f"**{share(found.changed.value, 0)}** of answers get different verdicts in "
-                    f"different orders of the {what}"
-                )
-        if not parts:
+        found = {
+            what: one for what, one in self._order_effects.items() if one.changed.value is not None
+        }
+        if not found:
             return (
                 "No answer has verdicts in different orders of options or criteria, so the effect "
                 "of their order is unknown."
             )
-        noise = self.option_order_effect.noise_floor if self.option_order_effect else None
-        known = noise is not None and noise.value is not None
-        floor = f" ({share(noise.value, 0)} of repeats differ)" if noise and known else ""
-        return f"{' and '.join(parts)}{floor}."
+        parts = [
+            f"**{share(one.changed.value, 0)}** of answers get another verdict in another order "
+            f"of the {what}"
+            for what, one in found.items()
+        ]
+        noise = next(iter(found.values())).noise_floor.value
+        floor = "no order was repeated" if noise is None else f"{share(noise, 0)} of repeats differ"
+        both = (self.option_order_effect, self.criteria_order_effect)
+        shown = any(one is not None and one.is_shown for one in both)
+        unshown = "" if shown else "; no effect of the order is shown"
+        return f"{' and '.join(parts)} ({floor}){unshown}."
 
     @property
-    def _order_effects(self) -> dict[str, OptionOrder | OrderEffect | None]:
-        """Effects of the order of the options and of the criteria; None if it was not varied."""
-        criteria = self.criteria_order_effect
-        return {
-            "options": self.option_order_effect,
-            "criteria": criteria.overall if criteria else None,
-        }
+    def _order_effects(self) -> dict[str, OrderEffect]:
+        """Effects of the orders that were varied: of the options, of the criteria."""
+        options, criteria = self.option_order_effect, self.criteria_order_effect
+        found = {"options": options, "criteria": criteria.overall if criteria else None}
+        return {what: one for what, one in found.items() if one is not None}
 
     @property
     def _advice_sentence(self) -> str:
@@ -168,22 +164,13 @@ class PointCard:
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
             )
-        if self._is_order_effect_large and self._is_gain_shown_for(*COMBINING):
-            return (
-                "Judge each answer in all orders of options and criteria and combine the "
-                "verdicts: see the view Remedies."
-            )
-        bias = self.label_agreement.bias if self.label_agreement else None
-        large = bias is not None and abs(bias.value or 0.0) >= MIN_SHIFT
-        if bias is not None and large and bias.excludes_zero and self._is_gain_shown_for("shift"):
-            return (
-                "Subtract this judge's mean error (score minus label) from all its scores: see the "
-                "view Remedies."
-            )
+        remedies = next(iter(point_remedies(self.rows).values()), None)
+        if remedies is not None and (advice := remedies.advice) is not None:
+            return f"Use {advised_rule_text(advice.rule, advice.calls)}: see the view Remedies."
         if self._label_count < FEW_LABELS:
             labels = count(self._label_count, "label")
             return f"Label more answers: with {labels}, intervals are wide."
-        if self.pass_fail_result is not None and self._has_labels_of_all_answers:
+        if self.pass_fail_result and is_by_labels(self.pass_fail_result.true_pass_rate):
             return "Every answer has a label: report the labels' pass rate, not the observed one."
         if self.pass_fail_result is not None:
             return (
@@ -191,15 +178,6 @@ class PointCard:
                 "the observed one."
             )
         return "No remedy was shown to bring the scores closer to the labels."
-
-    def _is_gain_shown_for(self, *rules: str) -> bool:
-        """Whether a remedy is recommended and one of these rules has a significant gain over one
-        call, as in the view Remedies."""
-        found = next(iter(point_remedies(self.rows).values()), None)
-        if found is None or found.advice is None:
-            return False
-        gains = (one.adjusted for one in found.rules if one.id in rules)
-        return any(gain is not None and (gain.low or 0.0) > 0 for gain in gains)
 
     @property
     def _label_count(self) -> int:
@@ -210,26 +188,6 @@ class PointCard:
         compared = rows[GOLD_COLUMN].notna() & np.isfinite(usable_scores(rows))
         return len(rows.loc[compared, ["item", "shown"]].drop_duplicates())
 
-    @property
-    def _has_labels_of_all_answers(self) -> bool:
-        """Whether each usable verdict is on an answer with a label, so that the true pass rate is
-        that of the labels."""
-        rows = self.rows_without_noise_repeats
-        usable = np.isfinite(usable_scores(rows))
-        return GOLD_COLUMN in rows and bool(rows.loc[usable, GOLD_COLUMN].notna().all())
-
-    @property
-    def _is_order_effect_large(self) -> bool:
-        """Whether the interval of the share of verdicts changed by the order of options or criteria
-        lies above MIN_ORDER_EFFECT and above the interval of the share changed by repeats."""
-        for found in self._order_effects.values():
-            if found is None or found.changed.low is None:
-                continue
-            floor = found.noise_floor.high
-            if found.changed.low > max(floor if floor is not None else 0.0, MIN_ORDER_EFFECT):
-                return True
-        return False
-
     # ------------------------------------------------------------------ measures
 
     @property
@@ -239,7 +197,7 @@ class PointCard:
         if self.pass_fail_result is not None:
             rates = self.pass_fail_result.rates
             true = "estimate: observed pass rate, corrected for the judge's errors"
-            if self._has_labels_of_all_answers:
+            if is_by_labels(self.pass_fail_result.true_pass_rate):
                 true = "% of verdicts on answers that are good by their label; all have one"
             found += [
                 ("pass_fail.sensitivity", "% of good answers that pass",
@@ -274,10 +232,9 @@ class PointCard:
                 ("scores.spearman", "rank correlation", self.label_agreement.spearman, SCORE),
             ]
         for what, effect in self._order_effects.items():
-            if effect is not None:
-                words = f"% of answers whose verdict changes with the order of the {what}"
-                key = f"{what.removesuffix('s')}_order.changed"
-                found.append((key, words, effect.changed, PERCENT))
+            words = f"% of answers with another verdict in another order of the {what}"
+            key = f"{what.removesuffix('s')}_order.changed"
+            found.append((key, words, effect.changed, PERCENT))
         if self.option_order_effect is not None:
             even = share(self.option_order_effect.expected_first.value, 0)
             note = f"% of verdicts for the option listed first; {even} without an order effect"
@@ -305,8 +262,7 @@ class PointCard:
         return (
             f"{count(len(self.rows_without_noise_repeats), 'reply')}, {count(self.usable_count)} "
             f"with a verdict, in {count(self.arrangement_count, 'arrangement')} of options and "
-            f"criteria. Intervals: 95{NARROW_SPACE}%, by item. Mean score: "
-            f"{decimal(self.scores.mean, 2) if self.scores else '–'}."
+            f"criteria. Intervals: 95{NARROW_SPACE}%, by item."
         )
 
 

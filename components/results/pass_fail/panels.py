@@ -113,6 +113,10 @@ def pass_order_headline(results: PassFailResults) -> tuple[str, str] | None:
     by = f" by {short_rater_names(list(results.results))[results.rater]}" if several else ""
     where = f"{percent(changed, 0, n=False)} of answers"
     title = f"{where} get another verdict{by} when pass and fail change places."
+    if repeated.value is not None and not results.order[results.rater].is_shown:
+        title = (
+            f"No effect of the order of pass and fail is shown: {where} get another verdict{by}."
+        )
     beside = (
         "No answer was judged twice in one order, so part may be noise."
         if repeated.value is None
@@ -198,11 +202,15 @@ def option_order_panel(results: PassFailResults) -> Markup | None:
     return wrap(_pass_order_table(results), html.paragraphs(_option_order_sentences(found)))
 
 
+def measured_share(share: Estimate) -> str:
+    return percent(share) if share.value is not None else "not measured"
+
+
 def _option_order_sentences(found: OptionOrder) -> list[str]:
     texts = [
-        f"Answers whose verdict changes with the order of the options: {percent(found.changed)}.",
+        f"Answers with another verdict in another order of the options: {percent(found.changed)}.",
         f"Share of verdicts that change when repeated in the same order: "
-        f"{percent(found.noise_floor) if found.noise_floor.value is not None else 'not measured'}.",
+        f"{measured_share(found.noise_floor)}.",
         f"Share of verdicts for the option listed first: {percent(found.first_place)}; expected "
         f"without an order effect: {share(found.expected_first.value)}.",
     ]

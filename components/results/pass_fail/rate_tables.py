@@ -64,11 +64,25 @@ ORDER_COLUMNS: Final = (
     measure_column("option_order.expected", "expected_first", "Expected", interval=False),
     TypedColumn("n", attrgetter("changed.n"), paper="n", interval=False),
 )
-ORDER_CAPTION: Final = (
-    "Changed: % of answers whose verdict depends on the order of the options. Noise: % of verdicts "
-    "that change when repeated in the same order. First: % of verdicts for the option listed "
-    "first. Expected: value of First without an order effect."
-)
+INTERVALS_TEXT: Final = "95 % intervals over items"
+ORDER_DEFINITIONS: Final = {
+    "Changed": "% of answers with another verdict in another order of the options",
+    "Noise": "% of verdicts that change when repeated in the same order",
+    "First": "% of verdicts for the option listed first",
+    "Expected": "value of First without an order effect",
+}
+"""Head of a column of the table for a paper -> what its values are."""
+RATE_DEFINITIONS: Final = {
+    "Sensitivity": "% of verdicts on good answers that pass",
+    "Specificity": "% of verdicts on bad answers that fail",
+    "J": "sensitivity + specificity − 1",
+    "κ": "agreement beyond chance",
+    "Base": "% of labelled verdicts whose answer is good",
+    "Observed": "% of all verdicts that pass",
+    "True": "% of verdicts on answers that are good, by the label if there is one, else by the "
+    "observed rate corrected for the judge's errors (Rogan and Gladen, limits of Lang and "
+    "Reiczigel)",
+}
 
 
 def as_sentence(text: str) -> str:
@@ -78,7 +92,7 @@ def as_sentence(text: str) -> str:
 
 def rates_table(results: PassFailResults) -> Markup:
     """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
-    judge and prompt shown, the reliability of its probabilities, and a warning if its errors differ
+    judge and prompt shown, the labels by its share of passes, and a warning if its errors differ
     between models; a notice without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
@@ -104,18 +118,20 @@ def rates_table(results: PassFailResults) -> Markup:
 
 
 def _reliability_table(results: PassFailResults) -> Markup:
-    """HTML table with one row per probability of a pass that the judge gave: share of good answers
-    among the answers with this probability. Empty if the judge gave only one probability, or only
-    0 and 1."""
+    """HTML table with one row per probability of a pass that the judge gave (without probabilities,
+    per share of its verdicts that pass): share of good answers among these answers. Empty if there
+    is only one such value, or only 0 and 1."""
     points = results.reliability.get(results.rater or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
+    by, row = "share of the judge's verdicts that pass", "passes"
+    if points[0].by_probability:
+        by, row = "judge's probability of a pass", "probability"
     rows = [
-        ValueRow(f"probability {share(one.value, 0)}", (one.label, PERCENT, one.value))
-        for one in points
+        ValueRow(f"{row} {share(one.value, 0)}", (one.label, PERCENT, one.value)) for one in points
     ]
-    heads = ("Judge's probability of a pass", "Good answers, %")
-    label = "% of answers labelled good, by the judge's probability of a pass"
+    heads = (by.capitalize(), "Good answers, %")
+    label = f"% of answers labelled good, by the {by}"
     return _estimates_with_plots_table(*heads, rows, label, named=False)
 
 
@@ -176,53 +192,59 @@ def rates_by_group_table(results: PassFailResults) -> Markup | None:
 def paper_table_by_judge(
     filtered: FilteredStudy,
     name: str,
-    caption: str,
+    title: str,
     columns: Sequence[TypedColumn],
     found: Mapping[tuple[str, str], Any],
+    end: str,
+    definitions: Mapping[str, str] | None = None,
 ) -> PaperTable | None:
     """Table for a paper with one row for each (judge, prompt) in `found`, whose values the columns
-    read; None without model judges."""
+    read; None without model judges. Its caption is `title`, the `definitions` of the columns that
+    have a value, and `end`."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     names = rater_names(filtered.measured_judge_rows)
     rows = [ValueRow(names[rater], one) for rater, one in found.items()]
     head = typed_columns.paper_head("Judge", columns)
+    told = [
+        f"{one.paper}: {definitions[one.paper]}."
+        for one in columns
+        if definitions and one.paper in definitions
+        if any(one.get(values).value is not None for values in found.values())
+    ]
+    caption = " ".join([title, *told, end])
     return PaperTable(name, caption, head, typed_columns.paper_rows(columns, rows))
 
 
 def confusion_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: verdicts on good and on bad answers; None without model judges."""
-    caption = (
+    title = (
         f"Verdicts on labelled answers of {filtered.name}: how many good and bad answers each "
-        "judge passed and failed. Unusable replies are never counted as a fail. "
-        f"{describe_items_and_filters(filtered)}"
+        "judge passed and failed. Unusable replies are never counted as a fail."
     )
+    end = describe_items_and_filters(filtered, labelled=True)
     results = load_pass_fail(filtered).results
     found = {rater: one for rater, one in results.items() if one.rates.confusion.total}
-    return paper_table_by_judge(filtered, "Confusion", caption, CONFUSION_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Confusion", title, CONFUSION_COLUMNS, found, end)
 
 
 def pass_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: sensitivity, specificity, Youden's J, κ, base rate, and observed and true
     pass rate; None without model judges."""
-    caption = (
-        f"Pass/fail verdicts on {filtered.name} against labels. Sensitivity: % of verdicts on good "
-        "answers that pass; specificity: % on bad answers that fail; J: sensitivity + specificity "
-        "− 1; κ: agreement beyond chance (Base: % of labelled verdicts whose answer is good). "
-        "Observed: % of all verdicts that pass; true: that rate corrected for the judge's errors "
-        f"(Rogan and Gladen, limits of Lang and Reiczigel). {describe_items_and_filters(filtered)} "
-        "95 % intervals over items; n: labelled verdicts."
-    )
+    title = f"Pass/fail verdicts on {filtered.name} against labels."
+    end = f"{describe_items_and_filters(filtered)} {INTERVALS_TEXT}; n: labelled verdicts."
     found = load_pass_fail(filtered).results
-    return paper_table_by_judge(filtered, "Pass or fail", caption, PAPER_COLUMNS, found)
+    return paper_table_by_judge(
+        filtered, "Pass or fail", title, PAPER_COLUMNS, found, end, RATE_DEFINITIONS
+    )
 
 
 def pass_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: effect of the order of pass and fail; None without model judges."""
-    caption = (
-        f"Order of the options pass and fail on {filtered.name}. {ORDER_CAPTION} "
-        f"{describe_items_and_filters(filtered)} 95 % intervals over items; n: answers judged in "
-        "both orders."
-    )
+    title = f"Order of the options pass and fail on {filtered.name}."
+    items = describe_items_and_filters(filtered)
+    end = f"{items} {INTERVALS_TEXT}; n: answers judged in both orders."
     found = load_pass_fail(filtered).order
-    return paper_table_by_judge(filtered, "Pass/fail order", caption, ORDER_COLUMNS, found)
+    return paper_table_by_judge(
+        filtered, "Pass/fail order", title, ORDER_COLUMNS, found, end, ORDER_DEFINITIONS
+    )

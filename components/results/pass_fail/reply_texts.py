@@ -7,7 +7,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import Markup
 from components.html.pieces import wrap
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table, record_column
-from components.results.pass_fail.rate_tables import paper_table_by_judge
+from components.results.pass_fail.rate_tables import INTERVALS_TEXT, paper_table_by_judge
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue.record import MeasureRecord, Outlet
@@ -66,9 +66,7 @@ def reply_texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     shown, found = _estimate_reply_text_measures(filtered, "paper")
     if not shown:
         return None
-    definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
-    caption = (
-        f"Texts of the replies on {filtered.name}. {definitions} "
-        f"{describe_items_and_filters(filtered)} 95 % intervals over items."
-    )
-    return paper_table_by_judge(filtered, "Replies", caption, _measure_columns(shown), found)
+    definitions = {one.column_head: one.description for one in shown}
+    title, columns = f"Texts of the replies on {filtered.name}.", _measure_columns(shown)
+    end = f"{describe_items_and_filters(filtered)} {INTERVALS_TEXT}."
+    return paper_table_by_judge(filtered, "Replies", title, columns, found, end, definitions)

@@ -74,7 +74,8 @@ def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     values = ", ".join(
         f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)
     )
-    lead = f"{ranking.basis.capitalize()} by {rater[0]} ({rater[1]}): {values}."
+    by = "by the labels" if ranking.is_by_labels else f"by {rater[0]} ({rater[1]})"
+    lead = f"{ranking.basis.capitalize()} {by}: {values}."
     if second.lead is not None and (second.lead.low or 0.0) > 0:
         return f"{first.name} is significantly ahead of {second.name}.", lead
     return f"No significant difference between {first.name} and {second.name}.", lead
@@ -105,7 +106,7 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     warnings = {
         REVERSED if one.basis == "true pass rate" else UNCORRECTED
         for _, one in shown
-        if one.may_reverse_ranking
+        if one.may_reverse_ranking and not one.is_by_labels
     }
     tables_html += join(notice_html("warn", text) for text in sorted(warnings))
     left = len(several) - len(shown)

@@ -1,6 +1,5 @@
 """Remedies for verdicts on single answers: rules over stored verdicts, compared with labels."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +16,8 @@ from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import PointRemedies, point_remedies
-from metrics.remedies.rule_names import rater_text
+from metrics.labels.true_pass_rate import is_by_labels
+from metrics.remedies.rule_names import POINT_RULE_TEXTS, advised_rule_text, rater_text
 from studies.domain import Rater
 
 MAX_TABLES: Final = 6
@@ -30,37 +30,6 @@ SUBTITLE: Final = (
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
-RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "single": ("One call", "one order of the options; other rules are compared with this one"),
-    "arrangements": (
-        "All orders, combined",
-        "majority (pass/fail) or mean (scores) of the verdicts in all orders",
-    ),
-    "expected": (
-        "One call, expected score",
-        "mean of the possible scores, weighted by the judge's probabilities",
-    ),
-    "expected-arrangements": (
-        "All orders, probabilities averaged",
-        "mean over all orders of the probability of a pass (pass/fail) or of the expected score "
-        "(scores)",
-    ),
-    "repeats": (
-        "Repeats, combined",
-        "majority (pass/fail) or mean (scores) of repeated calls in one order",
-    ),
-    "threshold": (
-        "Pass threshold moved",
-        "the probability of a pass from which an answer passes is chosen on half of the labels; "
-        "agreement is measured on the other half",
-    ),
-    "shift": (
-        "Scores shifted",
-        "a constant, chosen on half of the labels, is added to every score; the distance is "
-        "measured on the other half",
-    ),
-}
-"""Rule -> its title and explanation."""
 HOW_POINTS: Final = (
     "Each answer counts once; in Agreement each verdict does, so its values may differ. If at "
     "least half of the answers have a verdict in every order, the others are left out.\n\n"
@@ -117,7 +86,6 @@ def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
             f"No remedy was shown to help the judge {judge}.",
             f"{now}; {NO_SIGNAL if remedies.no_signal else NO_GAIN}.",
         )
-    title = RULE_WORDS[advice.rule][0]
     gain = advice.gain
     amount = (
         f"{points(number(100 * (gain.value or 0), 1, signed=True))}{spaced_ci(gain, 1, scale=100)}"
@@ -129,10 +97,7 @@ def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
         f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
         f"{amount}."
     )
-    calls = f"{number(advice.calls, 0)} call{'' if advice.calls == 1 else 's'}"
-    if advice.calls % 1:
-        calls = f"on average {number(advice.calls, 2)} calls"
-    return f"Use for {judge}: {title[0].lower()}{title[1:]}, {calls} an answer.", lead
+    return f"Use for {judge}: {advised_rule_text(advice.rule, advice.calls)}.", lead
 
 
 def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
@@ -194,7 +159,7 @@ def _rules_by_agreement_table(rater: Rater, found: PointRemedies) -> Markup:
         columns.append(TypedColumn("", lambda rule: rule.adjusted, change, axis=plotted))
     rows = []
     for one in found.rules:
-        title, note = RULE_WORDS[one.id]
+        title, note = POINT_RULE_TEXTS[one.id]
         advised = found.advice is not None and found.advice.rule == one.id
         rows.append(ValueRow(title, one, note=f"{note}; recommended" if advised else note))
     return page_table("Rule", columns, rows, f"Remedies of {' · '.join(rater)}")
@@ -203,7 +168,7 @@ def _rules_by_agreement_table(rater: Rater, found: PointRemedies) -> Markup:
 def _rules_not_computed_html(found: PointRemedies) -> Markup:
     if not found.missing:
         return EMPTY
-    listed = "; ".join(f"{RULE_WORDS[id][0]}: {why}" for id, why in found.missing.items())
+    listed = "; ".join(f"{POINT_RULE_TEXTS[id][0]}: {why}" for id, why in found.missing.items())
     return fill(
         '<details class="eh-rest"><summary>Not computed ({})</summary><p>{}.</p></details>',
         len(found.missing),
@@ -212,8 +177,8 @@ def _rules_not_computed_html(found: PointRemedies) -> Markup:
 
 
 def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
-    """HTML sentence with the observed pass rate and the true pass rate that is estimated with the
-    labels, or the reason why it is unknown; empty for scores."""
+    """HTML sentence with the observed pass rate and the true pass rate (estimated, unless all
+    answers have labels), or the reason why it is unknown; empty for scores."""
     found = load_pass_fail(filtered).results.get(rater)
     if found is None:
         return EMPTY
@@ -221,6 +186,11 @@ def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
     if true.value is None:
         rate = f"The observed pass rate is {share(observed.value, 0)}"
         text = f"{rate}. {as_sentence(true.note)}"
+    elif is_by_labels(true):
+        text = (
+            f"Every answer has a label: observed pass rate {share(observed.value, 0)}, pass rate "
+            f"by the labels {share(true.value, 0)}{spaced_ci(true, 0, scale=100)}."
+        )
     else:
         text = (
             "Labels also correct the pass rate without changing any verdict: observed rate "

@@ -8,6 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS
 from components.html.format import count, interval, number
 from studies.domain import Estimate
+from studies.frames.point_columns import GOLD_COLUMN
 
 EMPTY_CELL: Final = "–"
 
@@ -22,10 +23,13 @@ class PaperTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def describe_items_and_filters(filtered: FilteredStudy) -> str:
-    """Text on the number of items and the filters in use, without the counting rule, for
-    captions."""
-    items = count(filtered.frame["item"].nunique(), "item")
+def describe_items_and_filters(filtered: FilteredStudy, labelled: bool = False) -> str:
+    """Text on the number of items (with `labelled`, of those with a labelled answer) and the
+    filters in use, without the counting rule, for captions."""
+    rows = filtered.frame
+    if labelled:
+        rows = rows[rows[GOLD_COLUMN].notna()] if GOLD_COLUMN in rows else rows[:0]
+    items = count(rows["item"].nunique(), "item")
     return f"{items}{chosen_filters_text(filtered, ('judge', 'prompt', 'category'))}."
 
 

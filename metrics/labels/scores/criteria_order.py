@@ -25,6 +25,12 @@ class CriteriaOrder:
     """Criterion -> for each place in the list: its level there minus its level at other places, on
     the same answers."""
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether an effect of the order is shown: more scores change than on a repeat, or the
+        level of a criterion listed first differs from its level at other places."""
+        return self.overall.exceeds_noise or self.first.excludes_zero
+
 
 def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
     """Estimate the effects of the criteria's order for each judge and rubric with two or more

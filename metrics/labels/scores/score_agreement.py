@@ -63,9 +63,9 @@ def score_agreement(
 
 def quadratic_kappa(score: intervals.Floats, label: intervals.Floats) -> float:
     """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(the same for scores and
-    labels paired at random). nan if all scores and labels are equal."""
+    labels paired at random). nan if all labels are alike: it is 0 then, whatever the scores."""
     by_chance = score.var() + label.var() + (score.mean() - label.mean()) ** 2
-    if by_chance < 1e-12:
+    if np.ptp(label) == 0:
         return float("nan")
     return float(1 - np.mean((score - label) ** 2) / by_chance)
 

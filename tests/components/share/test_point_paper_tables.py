@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
+from components.results.pass_fail.rate_tables import ORDER_DEFINITIONS, RATE_DEFINITIONS
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.report import ReportFigures, report_sections
@@ -186,3 +187,30 @@ def test_a_table_of_verdicts_and_labels_gives_one_row(tmp_path: Path, store: Sto
     assert tables["Confusion"].rows == (("judge", "30", "0", "6", "24", "0"),)
     assert tables["Pass or fail"].rows[0][:2] == ("judge", "100.0")
     assert "Pass/fail order" not in tables
+
+
+def test_a_table_about_labels_counts_the_items_with_labels(store: Store) -> None:
+    """Of four items two have a label."""
+    lines = ["question,answer,verdict,label", *(f"Is {n} odd?,Yes.,pass,pass" for n in (3, 5))]
+    lines += [f"Is {n} odd?,Yes.,fail," for n in (4, 6)]
+    path = store.path.with_name("half.csv")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    import_verdicts(store, path, "half labelled")
+    tables = tables_of(store, "half labelled")
+    assert says(tables["Confusion"].caption, "2 items.")
+    assert says(tables["Pass or fail"].caption, "4 items.")
+
+
+def test_a_caption_defines_the_columns_that_its_table_has(store: Store) -> None:
+    """`checked` has repeats, `scored` has none; without labels there is no true pass rate."""
+    path = store.path.with_name("bare.csv")
+    lines = ["question,answer,verdict,label", "Is 2 odd?,No.,pass,pass", "Is 3 odd?,No.,fail,"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    import_verdicts(store, path, "bare")
+    order, scores = tables_of(store, "checked")["Pass/fail order"], tables_of(store, "scored")
+    without = {"Score order": "Noise", "Pass or fail": "True"}
+    for table in (order, scores["Score order"], tables_of(store, "bare")["Pass or fail"]):
+        heads = [head for head in table.head if head not in ("Judge", "95 % CI", "n")]
+        assert heads and without.get(table.name) not in heads
+        for name in {**ORDER_DEFINITIONS, **RATE_DEFINITIONS}:
+            assert (f"{name}: " in table.caption) is (name in heads), (table.name, name)

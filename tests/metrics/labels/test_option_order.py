@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from metrics.labels.option_order import option_order_effects, option_order_section
 from metrics.labels.pass_by_order import pass_by_order, pass_by_order_groups, pass_by_order_section
+from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
 
-UP, DOWN = SEP.join("123"), SEP.join("321")
+UP, DOWN, MIXED = SEP.join("123"), SEP.join("321"), SEP.join("231")
 
 
 def frame_of(rows: list[tuple[str, str, float, bool]]) -> pd.DataFrame:
@@ -40,6 +43,57 @@ def test_shift_and_changed_share_by_hand() -> None:
     assert found.first_place.value == pytest.approx(4 / 7)
     # a: one of its two verdicts is 1, one is 3; b: none; c: both are 3; d: its only verdict is 1.
     assert found.expected_first.value == pytest.approx((0.5 + 0.5 + 0 + 0 + 0 + 1 + 1) / 7)
+
+
+def test_changes_are_counted_by_pairs_of_orders_and_of_repeats() -> None:
+    """First scores of a: 1, 1, 2 in three orders (two of three pairs differ), of b: 2, 2; of c: 1,
+    3. The means of a are 2, 1, 2. Repeats: one of three differs."""
+    rows = [("a", UP, 1.0, False), ("a", DOWN, 1.0, False), ("a", MIXED, 2.0, False),
+            ("a", UP, 3.0, False), ("b", UP, 2.0, False), ("b", DOWN, 2.0, False),
+            ("b", DOWN, 2.0, False), ("b", DOWN, 2.0, True), ("c", UP, 1.0, False),
+            ("c", MIXED, 3.0, False), ("d", UP, 1.0, False)]  # fmt: skip
+    found = option_order_effects(frame_of(rows))["j", "p"]
+    assert found.changed.value == pytest.approx((2 / 3 + 0 + 1) / 3) and found.changed.n == 3
+    assert found.noise_floor.value == pytest.approx(1 / 3) and found.noise_floor.n == 3
+
+
+def noisy_study(seed: int, first_bias: float, repeats: int = 3) -> pd.DataFrame:
+    """24 answers in three orders; with probability `first_bias` the option listed first is chosen,
+    else one drawn from a distribution of the answer's own."""
+    draw = np.random.default_rng([seed, repeats])
+    rows = []
+    for k in range(24):
+        own = draw.dirichlet([1.0, 1.0, 1.0])
+        for labels in (UP, DOWN, MIXED) * repeats:
+            biased = draw.random() < first_bias
+            score = float(labels[0]) if biased else float(draw.choice([1, 2, 3], p=own))
+            rows.append((f"q{k}", labels, score, False))
+    return frame_of(rows)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_only_a_judge_that_favours_a_place_is_said_to_be_moved_by_the_order(repeats: int) -> None:
+    null = [option_order_effects(noisy_study(seed, 0.0, repeats))["j", "p"] for seed in range(8)]
+    assert not any(one.is_shown for one in null)
+    moved = [option_order_effects(noisy_study(seed, 0.7, repeats))["j", "p"] for seed in range(8)]
+    assert all(one.is_shown for one in moved)
+    if repeats == 1:
+        assert all(one.noise_floor.value is None for one in null)
+    else:  # without an order effect, another order changes as much as a repeat
+        gaps = [one.changed.value - one.noise_floor.value for one in null]
+        assert np.mean(gaps) == pytest.approx(0, abs=0.04)
+        assert all(one.exceeds_noise for one in moved)
+
+
+def test_a_changed_share_is_shown_only_above_the_noise_and_with_a_known_one() -> None:
+    rows = [(f"q{k}", labels, float(labels[0]), False) for k in range(30) for labels in (UP, DOWN)]
+    tied = option_order_effects(frame_of(rows))["j", "p"]
+    assert tied.is_shown and not tied.exceeds_noise, "no repeat, but always the first place"
+    known = replace(tied, noise_floor=Estimate(0.1, 0.0, 0.3))
+    assert known.exceeds_noise
+    for floor in (Estimate(1.0, 0.9, 1.0), Estimate(None)):
+        even = replace(tied, noise_floor=floor, first_place=tied.expected_first)
+        assert not even.exceeds_noise and not even.is_shown
 
 
 def test_a_judge_tied_to_the_first_place_changes_every_score() -> None:

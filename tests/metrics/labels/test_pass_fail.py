@@ -24,6 +24,7 @@ from metrics.labels.true_pass_rate import (
     _lang_reiczigel_limits,
     clip_share,
     corrected_pass_rate,
+    pool_with_labels,
     prediction_powered_rate,
     true_pass_rate,
     why_not_correctable,
@@ -66,7 +67,7 @@ def test_one_kind_of_label_leaves_the_other_rate_unknown():
     assert found.sensitivity.value == pytest.approx(0.9)
     assert found.specificity.value is None and "bad" in found.specificity.note
     assert found.youden.value is None
-    assert found.kappa.value == pytest.approx(0.0)
+    assert found.kappa.value is None and "alike" in found.kappa.note
 
 
 def test_with_all_labels_the_true_rate_is_that_of_the_labels():
@@ -231,34 +232,46 @@ def test_rates_of_a_near_perfect_judge_cover(labels):
 def test_youdens_index_by_hand():
     # .9 (.8 to .95) and .7 (.6 to .8): .6; below √(.1² + .1²), above √(.05² + .1²).
     one, two = Estimate(0.9, 0.8, 0.95, 100, 90), Estimate(0.7, 0.6, 0.8, 40, 30)
-    got = youden_index(one, two)
+    got = youden_index(one, two, 95)
     assert (got.value, got.low, got.high) == pytest.approx(
         (0.6, 0.6 - math.hypot(0.1, 0.1), 0.6 + math.hypot(0.05, 0.1))
     )
-    assert (got.n, got.items, got.unit) == (140, 120, "share")
-    assert youden_index(replace(one, low=None), two).low is None
-    assert youden_index(replace(one, low=None), two).high == got.high
-    assert youden_index(one, replace(two, high=None)).high is None
-    assert youden_index(Estimate(None), two).value is None
-    assert youden_index(one, Estimate(None)).value is None
-    wide = youden_index(Estimate(0.9, 0.0, 1.0, 2, 2), Estimate(0.9, 0.0, 1.0, 2, 2))
+    assert (got.n, got.items, got.unit) == (140, 95, "share")
+    assert youden_index(replace(one, low=None), two, 95).low is None
+    assert youden_index(replace(one, low=None), two, 95).high == got.high
+    assert youden_index(one, replace(two, high=None), 95).high is None
+    assert youden_index(Estimate(None), two, 95).value is None
+    assert youden_index(one, Estimate(None), 95).value is None
+    wide = youden_index(Estimate(0.9, 0.0, 1.0, 2, 2), Estimate(0.9, 0.0, 1.0, 2, 2), 2)
     assert wide.high == pytest.approx(0.8 + math.hypot(0.1, 0.1)) and wide.low > -1
-    best = youden_index(Estimate(0.9, 0.5, 1.1, 2, 2), Estimate(1.0, 0.5, 1.2, 2, 2))
+    best = youden_index(Estimate(0.9, 0.5, 1.1, 2, 2), Estimate(1.0, 0.5, 1.2, 2, 2), 2)
     assert best.high == 1.0
-    worst = youden_index(Estimate(0.0, 0.0, 1.0, 2, 2), Estimate(0.1, 0.0, 1.0, 2, 2))
+    worst = youden_index(Estimate(0.0, 0.0, 1.0, 2, 2), Estimate(0.1, 0.0, 1.0, 2, 2), 2)
     assert worst.low == -1.0
 
 
 def test_a_weighted_sum_of_independent_estimates_by_hand():
     # ¼·.4 + ¾·.8 = .7; below √((¼·.1)² + (¾·.2)²), above √((¼·.2)² + (¾·.1)²).
     parts = [(0.25, Estimate(0.4, 0.3, 0.6, 10, 5)), (0.75, Estimate(0.8, 0.6, 0.9, 20, 8))]
-    got = combine_independent(parts, "share", "by hand", "why")
+    got = combine_independent(parts, 11, "share", "by hand", "why")
     assert (got.value, got.low, got.high) == pytest.approx(
         (0.7, 0.7 - math.hypot(0.025, 0.15), 0.7 + math.hypot(0.05, 0.075))
     )
-    assert (got.n, got.items, got.unit, got.method, got.note) == (30, 13, "share", "by hand", "why")
-    open_end = combine_independent([parts[0], (0.75, Estimate(0.8, None, 0.9))], "", "")
+    assert (got.n, got.items, got.unit, got.method, got.note) == (30, 11, "share", "by hand", "why")
+    open_end = combine_independent([parts[0], (0.75, Estimate(0.8, None, 0.9))], 11, "", "")
     assert open_end.low is None and open_end.high == pytest.approx(got.high)
+
+
+def test_an_item_with_a_good_and_a_bad_answer_is_one_item():
+    """Four items, each with a good and a bad answer; two of them also with one without a label."""
+    rows = PassFailRows.from_values(
+        [1, 0] * 4 + [1, 1], [1, 0] * 4 + [UNKNOWN] * 2, [0, 0, 1, 1, 2, 2, 3, 3, 0, 4]
+    )
+    found = pass_fail_rates(rows)
+    assert (found.youden.n, found.youden.items) == (8, 4)
+    assert (found.kappa.items, found.base_rate.items) == (4, 4)
+    pooled = pool_with_labels(rows.usable, found, Estimate(0.5, 0.2, 0.8, 2, 2))
+    assert (pooled.n, pooled.items) == (10, 5)
 
 
 def test_rates_without_labels_or_passes_say_why():

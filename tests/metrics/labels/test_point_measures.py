@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import _level_gap_at_place, criteria_order_effects
 from metrics.labels.scores.score_contradictions import score_contradictions
 from metrics.labels.scores.score_distribution import point_repeats, score_distributions
+from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
 
@@ -71,6 +73,10 @@ def test_level_of_a_criterion_by_its_place() -> None:
             for one, scores in ((AB, [2.0, 2.0, 2.0]), (BA, [1.5, 2.0, 1.0]))]  # fmt: skip
     found = criteria_order_effects(frame_of(rows))["j", "p"]
     assert found.overall.changed.value == 1.0
+    assert not found.is_shown, "nothing was repeated, and the interval of 0.5 includes 0"
+    assert replace(found, first=Estimate(0.5, 0.1, 1.1)).is_shown
+    noisy = replace(found.overall, noise_floor=Estimate(0.3, 0.1, 0.6))
+    assert replace(found, overall=noisy).is_shown
     assert found.overall.shift["a b"].value == pytest.approx(0.5)
     assert [one.value for one in found.by_place["a"]] == pytest.approx([1.0, -1.0])
     assert [one.value for one in found.by_place["b"]] == pytest.approx([0.0, 0.0])
@@ -122,6 +128,7 @@ def test_reliability_of_pass_uses_the_probability_of_a_pass() -> None:
     labels = {"q0": "pass", "q1": "pass", "q2": "pass", "q3": "fail"}
     (point,) = reliability_curves(frame_of(rows, labels, "[0.3, 0.7]"))["j", "p"]
     assert point.value == pytest.approx(0.7) and point.label.value == 0.75
+    assert point.by_probability
 
 
 def test_reliability_without_probabilities_is_by_the_share_of_passes() -> None:
@@ -135,6 +142,7 @@ def test_reliability_without_probabilities_is_by_the_share_of_passes() -> None:
     found = reliability_curves(frame)["j", "p"]
     assert [one.value for one in found] == pytest.approx([0, 0.5, 0.9])
     assert [(one.label.value, one.label.n) for one in found] == [(0, 1), (1, 1), (0.5, 2)]
+    assert not any(one.by_probability for one in found)
 
 
 def test_contradictions_leave_ties_and_equal_scores_apart() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metrics.estimation.row_selection import select_rows
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows
 from metrics.labels.point_ranking import (
     OWN_LABELS_NOTE,
@@ -18,6 +19,7 @@ from metrics.labels.point_ranking import (
     point_ranking_section,
     point_rankings,
 )
+from metrics.labels.true_pass_rate import is_by_labels
 from studies.domain import Estimate
 from studies.frames.frame import SEP, frame_from_rows
 
@@ -122,6 +124,23 @@ def test_a_judge_that_errs_differently_by_model_does_not_reverse_their_order() -
         assert true is not None and true.low is not None and true.high is not None
         assert OWN_LABELS_NOTE in true.note
         assert true.low <= truth[one.name] <= true.high
+
+
+def test_a_model_whose_answers_all_have_labels_is_not_called_corrected() -> None:
+    """Errors differ between the models. If all answers have labels nothing is corrected; if those
+    of one have, only the other's rate is."""
+    frame = judged_unequally(0.65)
+    labelled = frame["item"].astype(str).isin([f"q{k}" for k in range(400)])
+    whole = ranking_of(select_rows(frame, labelled.to_numpy()))
+    assert whole.may_reverse_ranking and whole.is_by_labels
+    assert not any(OWN_LABELS_NOTE in one.true_rate.note for one in whole.models)
+    smooth_only = labelled | (frame["first"] == "smooth")
+    found = ranking_of(select_rows(frame, smooth_only.to_numpy()))
+    true = {one.name: one.true_rate for one in found.models}
+    assert not found.is_by_labels and OWN_LABELS_NOTE in true["smooth"].note
+    assert is_by_labels(true["plain"]) and not is_by_labels(true["smooth"])
+    assert true["plain"].note == ""
+    assert not is_by_labels(Estimate(None))
 
 
 def test_where_a_model_cannot_be_corrected_the_observed_order_is_marked() -> None:

@@ -135,6 +135,15 @@ if __name__ == "__main__":
         print(f"| {count} | " + " | ".join(f"{share:.3f}" for share in shares) + " |", flush=True)
 
 
+def test_labels_that_are_all_alike_have_no_agreement_beyond_chance():
+    """Quadratic κ is then 0 whatever the scores are, and rank correlations are undefined."""
+    for score in ([1, 2, 3, 4], [3, 3, 3, 3], [1, 1, 5, 5]):
+        found = score_agreement(score, [3, 3, 3, 3], range(4))
+        for one in (found.quadratic_kappa, found.spearman, found.kendall):
+            assert one.value is None and one.note
+    assert score_agreement([3, 3], [2, 4], range(2)).quadratic_kappa.value == 0
+
+
 def test_several_answers_to_one_item_have_values_but_no_interval():
     for items in ([0, 0, 0], [0, 0, 1]):
         found = score_agreement([1, 2, 3], [1, 3, 2], items)

@@ -32,7 +32,7 @@ from components.html.scales import ColourScale
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import SCORE
-from components.results.pass_fail.panels import html
+from components.results.pass_fail.panels import html, measured_share
 from components.results.pass_fail.scores.computed import ScoreResults
 from components.results.pass_fail.scores.score_tables import SHIFT
 from metrics.catalogue.records import RECORDS
@@ -45,7 +45,7 @@ SHARE_SCALE: Final = ColourScale(
 )
 MAX_ROWS: Final = 30
 """Maximum number of arrangements that the heatmap shows; it states how many are left out."""
-_DIFFERENT: Final = "of answers get different scores in different orders of the"
+_DIFFERENT: Final = "of answers get another score in another order of the"
 ONE_ORDER: Final = (
     "No answer has usable verdicts in different orders of options or criteria. To measure their "
     "effect, set `options: rotations` or `criteria_order: rotations` in the study file."
@@ -53,9 +53,10 @@ ONE_ORDER: Final = (
 
 
 def scores_headline(results: ScoreResults) -> tuple[str, str]:
-    """Headline and the sentence below it: share of answers whose score changes with the order of
-    the options, else of the criteria; if only one order was used, the agreement with labels, or the
-    mean score without labels. A message without scores."""
+    """Headline and the sentence below it: share of answers with another score in another order of
+    the options, else of the criteria, and whether an effect of the order is shown; if only one
+    order was used, the agreement with labels, or the mean score without labels. A message without
+    scores."""
     found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return "No usable score passes the filters.", "Remove a filter to see scores."
@@ -63,18 +64,28 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     who = short_rater_names(list(results.distributions))[rater]
     by = f", by {who}" if len(results.distributions) > 1 else ""
     title = f"The mean score of {who} is {number(found.mean.value, 2)}."
-    if order is not None and order.changed.value is not None:
-        changed = share(order.changed.value, 0)
-        title = f"{changed} {_DIFFERENT} options{by}."
-    elif rater in results.criteria and results.criteria[rater].overall.changed.value is not None:
-        changed = share(results.criteria[rater].overall.changed.value, 0)
-        title = f"{changed} {_DIFFERENT} criteria{by}."
-    elif about_labels := labels_headline(results):
-        return about_labels
-    noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)}{spaced_ci(found.mean, 2)}"]
-    if noise is not None and noise.value is not None:
-        texts.append(f"{share(noise.value, 0)} of scores change when repeated in the same order")
+    criteria = results.criteria.get(rater)
+    for what, effect, is_shown in (
+        ("options", order, bool(order and order.is_shown)),
+        ("criteria", criteria.overall if criteria else None, bool(criteria and criteria.is_shown)),
+    ):
+        if effect is None or effect.changed.value is None:
+            continue
+        title = f"{share(effect.changed.value, 0)} {_DIFFERENT} {what}{by}."
+        noise = effect.noise_floor.value
+        if noise is None and not is_shown:
+            texts.append("no order was repeated, so part may be noise")
+        elif noise is not None and is_shown:
+            texts.append(f"{share(noise, 0)} of scores change when repeated in the same order")
+        elif noise is not None:
+            title = f"No effect of the order of the {what} on the scores of {who} is shown."
+            changed = share(effect.changed.value, 0)
+            texts = [f"{changed} of scores change in another order, {share(noise, 0)} on a repeat"]
+        break
+    else:
+        if about_labels := labels_headline(results):
+            return about_labels
     if agreement is not None and agreement.bias.value is not None:
         bias = number(agreement.bias.value, 2, signed=True)
         texts.append(f"the mean of score − label is {bias} scale points")
@@ -195,9 +206,10 @@ def order_effects_html(results: ScoreResults) -> Markup:
         parts.append(html.paragraphs([text]))
     if order is not None:
         texts = [
-            f"Answers whose score changes with the order of the options: {percent(order.changed)}.",
+            f"Answers with another score in another order of the options: "
+            f"{percent(order.changed)}.",
             f"Share of scores that change when repeated in the same order: "
-            f"{percent(order.noise_floor)}.",
+            f"{measured_share(order.noise_floor)}.",
             f"Share of verdicts for the option listed first: {percent(order.first_place)}; "
             f"expected without an order effect: {share(order.expected_first.value)}.",
         ]
@@ -219,7 +231,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
         ]
     if criteria is not None:
         texts = [
-            "Answers whose score changes with the order of the criteria: "
+            "Answers with another score in another order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
             "Mean score of a criterion when listed first minus its mean score when listed later: "
             f"{decimal(criteria.first, 2)} scale points.",

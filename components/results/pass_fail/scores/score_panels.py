@@ -154,7 +154,7 @@ JUDGES: Final = Panel(
     render_judges,
     (Body("score_judges", "eh-score-judges", clickable=True),),
     "All judges",
-    "mean scores; % of answers whose score depends on the order of the options; "
+    "mean scores; % of answers with another score in another order of the options; "
     f"95{NARROW_SPACE}% CI by item",
     json_keys=("score_distribution.*.*.mean",),
 )

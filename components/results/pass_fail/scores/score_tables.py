@@ -15,8 +15,9 @@ from components.html.tables.forest_cells import value_html
 from components.html.tables.typed_columns import TypedColumn, ValueRow, measure_column, page_table
 from components.html.tables.value_table import PERCENT, SCORE, NumberStyle
 from components.results.pass_fail.rate_tables import (
-    ORDER_CAPTION,
+    INTERVALS_TEXT,
     ORDER_COLUMNS,
+    ORDER_DEFINITIONS,
     paper_table_by_judge,
     rater_table,
 )
@@ -73,6 +74,12 @@ CRITERIA_ORDER_COLUMNS: Final = (
     measure_column("criteria_order.first", "first", "First", style=SCORE),
     TypedColumn("n", attrgetter("overall.changed.n"), paper="n", interval=False),
 )
+CRITERIA_ORDER_DEFINITIONS: Final = {
+    "Changed": "% of answers with another overall score in another order of the criteria",
+    "Noise": "% of scores that change when repeated in the same order",
+    "First": "mean score of a criterion when listed first minus its mean score when listed later, "
+    "in scale points",
+}
 
 
 def agreement_table(results: ScoreResults) -> Markup:
@@ -190,7 +197,8 @@ def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Scores on {filtered.name} against labels. MAE: mean |score − label|; bias: mean of score "
         "− label; within one: % of scores at most one step from the label; rank correlations "
-        f"(Spearman, Kendall's τ-b); quadratic κ. {describe_items_and_filters(filtered)} "
+        "(Spearman, Kendall's τ-b); quadratic κ. "
+        f"{describe_items_and_filters(filtered, labelled=True)} "
         "95 % intervals over items; n: labelled scores."
     )
     rows = [ValueRow(name, one) for name, one in _agreement_rows(filtered, load_scores(filtered))]
@@ -216,24 +224,21 @@ def _agreement_rows(
 def score_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the options' order on scores, one row for each judge and prompt that
     saw several orders; None without model judges."""
-    caption = (
-        f"Order of the score options on {filtered.name}. {ORDER_CAPTION} "
-        f"{describe_items_and_filters(filtered)} 95 % intervals over items; n: answers judged in "
-        "several orders."
-    )
+    title = f"Order of the score options on {filtered.name}."
+    items = describe_items_and_filters(filtered)
+    end = f"{items} {INTERVALS_TEXT}; n: answers judged in several orders."
     found = load_scores(filtered).order
-    return paper_table_by_judge(filtered, "Score order", caption, ORDER_COLUMNS, found)
+    return paper_table_by_judge(
+        filtered, "Score order", title, ORDER_COLUMNS, found, end, ORDER_DEFINITIONS
+    )
 
 
 def criteria_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the criteria's order in rubrics, one row for each judge and prompt
     that saw several orders; None without model judges."""
-    caption = (
-        f"Order of the criteria on {filtered.name}. Changed: % of answers whose overall score "
-        "depends on the order of the criteria. Noise: % of scores that change when repeated in "
-        "the same order. First: mean score of a criterion when listed first minus its mean "
-        f"score when listed later, in scale points. {describe_items_and_filters(filtered)} "
-        "95 % intervals over items; n: answers judged in several orders."
-    )
+    title = f"Order of the criteria on {filtered.name}."
+    items = describe_items_and_filters(filtered)
+    end = f"{items} {INTERVALS_TEXT}; n: answers judged in several orders."
+    columns, definitions = CRITERIA_ORDER_COLUMNS, CRITERIA_ORDER_DEFINITIONS
     found = load_scores(filtered).criteria
-    return paper_table_by_judge(filtered, "Criteria order", caption, CRITERIA_ORDER_COLUMNS, found)
+    return paper_table_by_judge(filtered, "Criteria order", title, columns, found, end, definitions)

@@ -18,10 +18,12 @@ from components.results.cards.measure_table import card_measures
 from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import CardSentence, card_sentences
+from components.results.remedies.point_remedies_panel import _headline_of_rater
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.catalogue.records import RECORDS
+from metrics.labels.point_rules import point_remedies
 from metrics.remedies.remedy_study import build_remedy_study
-from studies.frames.arrangement import Arrangement
+from studies.frames.arrangement import Arrangement, rotations
 from tests.metrics.frames import build, pair, rotated
 from tests.metrics.labels.test_point_measures import frame_of
 from tests.metrics.position.test_accuracy_lead import judges_with_ties
@@ -195,11 +197,25 @@ def test_a_judge_that_scores_too_high_is_corrected_and_one_that_is_right_is_not(
         ]
         return PointCard(frame_of(rows, labels))
 
-    assert card(1.0)._is_gain_shown_for("shift")
-    assert not card(1.0)._is_gain_shown_for("arrangements", "threshold")
-    assert says(card(1.0)._advice_sentence, "mean error", "Remedies")
-    assert not card(0.0)._is_gain_shown_for("shift")
-    assert not says(card(0.0)._advice_sentence, "mean error")
+    assert says(card(1.0)._advice_sentence, "mean of all", "1 call", "Remedies")
+    assert says(card(0.0)._advice_sentence, "No remedy")
+
+
+def test_the_card_gives_the_advice_of_the_view_remedies():
+    """Scores one above, one below and at the label in three orders: their mean is the label."""
+    scales = [Arrangement(one) for one in rotations(("1", "2", "3", "4", "5"))][:3]
+    labels = {f"q{k}": float(2 + k % 3) for k in range(48)}
+    rows = [
+        (item, "m", scale, [label + step], False)
+        for item, label in labels.items()
+        for scale, step in zip(scales, (-1, 0, 1), strict=True)
+    ]
+    card = PointCard(frame_of(rows, labels))
+    (remedies,) = point_remedies(card.rows).values()
+    assert (remedies.advice.rule, remedies.advice.calls) == ("arrangements", 3)
+    assert says(card._advice_sentence, "all orders, combined", "3 calls", "Remedies")
+    title, _ = _headline_of_rater("j", remedies)
+    assert title.removeprefix("Use for j: ")[:-1] in card._advice_sentence
 
 
 def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
@@ -219,6 +235,8 @@ def test_the_pass_rate_of_answers_with_labels_is_not_called_a_correction():
         assert says(words, "corrected") is corrected
     assert says(card(160)._order_sentence, "different orders", "unknown")
     assert "one order" not in card(160)._order_sentence
+    told = card(160).how_computed_text
+    assert says(told, "160 replies", "by item.") and "core" not in told, "passes are no scores"
 
 
 @pytest.mark.parametrize("scale", [("1", "2", "3", "4"), ("fail", "pass")])
@@ -242,3 +260,20 @@ def test_a_card_of_single_answers_shows_the_share_of_unusable_replies():
     assert (measures["Unusable replies"].value, measures["Unusable replies"].n) == (0.25, 8)
     assert measures["Mean score"].value == 2
     assert RECORDS["scores.spearman"].name not in measures
+
+
+@pytest.mark.parametrize(("first_place", "shown"), [(False, False), (True, True)])
+def test_the_card_claims_an_order_effect_only_above_the_noise(first_place: bool, shown: bool):
+    """Two verdicts in each of two orders. By chance: half of both differ; else by place only."""
+    up, down = (Arrangement(one) for one in (("1", "2"), ("2", "1")))
+    by_chance = {up: [[1.0], [2.0]], down: [[1.0], [2.0]]}
+    by_place = {up: [[1.0], [1.0]], down: [[2.0], [2.0]]}
+    rows = [
+        (f"q{k}", "m", one, (by_place if first_place else by_chance)[one][(k + again) % 2], False)
+        for k in range(40)
+        for one in (up, down)
+        for again in range(2)
+    ]
+    told = PointCard(frame_of(rows))._order_sentence
+    assert says(told, "another order", "options", "repeats differ")
+    assert says(told, "no effect") is not shown

@@ -22,7 +22,7 @@ from components.results.bias import tab as bias_tab
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import OUTPUTS
 from components.results.overview import tab as overview_tab
-from components.results.pass_fail import panels
+from components.results.pass_fail import panels, rate_tables
 from components.results.pass_fail import pass_fail_panels as pass_fail_tab
 from components.results.pass_fail.computed import load_pass_fail
 from components.results.pass_fail.panels import (
@@ -43,12 +43,13 @@ from components.results.view_drawing import VIEWS, offered_views, render_view_un
 from components.share.report import ReportFigures, report_sections
 from metrics.labels.pass_by_order import pass_by_order
 from metrics.labels.pass_fail import Confusion
+from metrics.labels.reliability import ReliabilityPoint
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.point_columns import EXPECTED_COLUMN
 from studies.store.store import Store
 from tests.judges.small_studies import run_text
-from tests.page_words import says
+from tests.page_words import says, text_of
 
 COUNTS = {
     ("pass", "pass"): 97, ("fail", "pass"): 3, ("pass", "fail"): 39, ("fail", "fail"): 61,
@@ -399,3 +400,14 @@ def test_a_group_without_a_difference_has_a_dash_and_no_button(store: Store) -> 
     unsure = panels._pass_rate_shift_cell("coding", Estimate(0.5, -0.1, 0.9, 40, 40), {}, 1)
     sure = panels._pass_rate_shift_cell("c", many, {}, 1)
     assert "not significant" in unsure and "not significant" not in sure
+
+
+def test_verdicts_without_probabilities_are_not_called_probabilities() -> None:
+    """Without, 50 % is an answer that passes in one of two verdicts."""
+    for by_probability in (False, True):
+        points = tuple(ReliabilityPoint(x, Estimate(x), by_probability) for x in (0.0, 0.5, 1.0))
+        results: Any = SimpleNamespace(reliability={("j", "p"): points}, rater=("j", "p"))
+        table = str(rate_tables._reliability_table(results))
+        assert ("robability" in table) is by_probability
+        assert says(text_of(table), "50", "100")
+        assert ("verdicts that pass" in table) is not by_probability

@@ -280,10 +280,17 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
     whole = load_scores(FilteredStudy(store, "rubrics"))
     rater = whole.rater
     order, criteria = whole.order[rater], whole.criteria[rater]
-    noisy = replace(order, noise_floor=Estimate(0.25, n=8))
+    even = {"first_place": order.expected_first}
+    noisy = replace(order, noise_floor=Estimate(0.25, 0.0, 0.26, n=8), changed=Estimate(0.5, 0.3))
     title, lead = panels.scores_headline(replace(whole, order={rater: noisy}))
-    assert says(title, f"{100 * order.changed.value:.0f}", "options.")
-    assert says(lead, "; 25", "when repeated")
+    assert says(title, "50", "options.") and says(lead, "; 25", "when repeated")
+    noise = replace(noisy, noise_floor=Estimate(0.25, 0.1, 0.4), **even)
+    title, lead = panels.scores_headline(replace(whole, order={rater: noise}))
+    assert says(title, "No effect", "options") and "%" not in title
+    assert says(lead, "50", "another order, 25", "a repeat")
+    once = replace(noisy, noise_floor=Estimate(None), **even)
+    title, lead = panels.scores_headline(replace(whole, order={rater: once}))
+    assert says(title, "50", "options.") and says(lead, "may be noise")
     by_criteria = replace(whole, order={})
     title, lead = panels.scores_headline(by_criteria)
     assert says(title, f"{100 * criteria.overall.changed.value:.0f}", "criteria.")

@@ -428,6 +428,7 @@ def test_single_answers_name_a_leader_only_if_its_lead_excludes_zero(tmp_path):
         import_verdicts(store, path, name)
     title, lead = point_ranking_headline(FilteredStudy(store, "apart"))
     assert says(title, "x is significantly", "of y.") and says(lead, "x 100", "y 0")
+    assert says(lead, "by the labels:"), "every answer has a label"
     title, lead = point_ranking_headline(FilteredStudy(store, "alike"))
     assert says(title, "No significant difference") and says(lead, "x 100", "z 100")
     nobody = FilteredStudy(store, "apart", Filter(judge="nobody"))

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from components.results.remedies import point_remedies_panel
 from components.results.remedies.computed import RemedyResults
 from components.results.remedies.improve_panel import _mistake_rows
 from components.results.remedies.panels import _unpriced_judges_notes
 from components.results.remedies.point_remedies_panel import _rules_by_agreement_table
 from metrics.labels.point_rules import PointRemedies, PointRule
+from metrics.labels.true_pass_rate import CORRECTED_METHOD
 from metrics.remedies.budget_plan import BudgetPlan
 from metrics.summary.alignment.learn_mistakes import JudgeMistakes
 from studies.domain import Estimate
@@ -81,3 +83,16 @@ def test_the_advised_rule_is_marked_and_one_call_is_the_baseline() -> None:
     assert not any("recommended" in row for row in rows("pass", None))
     scores = rows("scores", None)
     assert "0.75" in scores[0] and "+0.25" in scores[1]
+
+
+@pytest.mark.parametrize(("method", "estimated"), [("Wilson", False), (CORRECTED_METHOD, True)])
+def test_only_a_corrected_pass_rate_is_called_an_estimate(
+    method: str, estimated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = SimpleNamespace(observed_pass_rate=Estimate(0.84))
+    found = SimpleNamespace(rates=rates, true_pass_rate=Estimate(0.5, method=method))
+    shown: Any = SimpleNamespace(results={("j", "p"): found})
+    monkeypatch.setattr(point_remedies_panel, "load_pass_fail", lambda _: shown)
+    told = text_of(str(point_remedies_panel._true_pass_rate_sentence(shown, ("j", "p"))))
+    assert says(told, "84", "50") and ("estimated" in told) is estimated
+    assert ("by the labels" in told) is not estimated
