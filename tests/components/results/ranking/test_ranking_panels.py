@@ -390,14 +390,17 @@ def test_without_pairs_there_is_no_leader_and_no_number_of_items():
 
 
 def test_a_cycle_is_told_once_round_and_a_lead_that_no_verdict_changes():
+    def pooled(rows):
+        return SimpleNamespace(measured_judge_rows=rows, rule=("pooled", "exclude"))
+
     rows = build(battles({("a", "b"): (5, 1), ("b", "c"): (5, 1), ("c", "a"): (5, 1)}))
-    told = analysis_places.first_place_and_cycles_text(SimpleNamespace(measured_judge_rows=rows))
+    told = analysis_places.first_place_and_cycles_text(pooled(rows))
     assert says(told, "1 cycle among", "a &gt; b", "c &gt; a.")
     won = build(battles({("a", "b"): (6, 0)}))
-    told = analysis_places.first_place_and_cycles_text(SimpleNamespace(measured_judge_rows=won))
+    told = analysis_places.first_place_and_cycles_text(pooled(won))
     assert "cycle" not in told and "<b>a</b>" in told
     sure = SimpleNamespace(leader="a", halves_first=9, halves=10, verdicts=None)
-    assert says(analysis_places._first_place_sentence(sure), "in 9 of 10", "no change")
+    assert says(analysis_places._first_place_sentence(sure, "pooled"), "in 9 of 10", "no change")
 
 
 def test_single_answers_name_a_leader_only_if_its_lead_excludes_zero(tmp_path):
