@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from studies.domain import Estimate
@@ -230,6 +230,16 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
     if len(names) > max_names:
         names = [*names[: max_names - 1], f"{len(names) - max_names + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def overlap_clause(best: str, found: Mapping[str, Estimate]) -> str:
+    """Clause that names the others of `found` whose interval reaches that of the best; "" if there
+    are none."""
+    if (low := found[best].low) is None:
+        return ""
+    highs = {name: one.high for name, one in found.items() if name != best}
+    near = [name for name, high in highs.items() if high is not None and high >= low]
+    return f"; its interval overlaps that of {join_names(near)}" if near else ""
 
 
 def number_word(value: int) -> str:

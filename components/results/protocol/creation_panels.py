@@ -12,7 +12,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
-from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, overlap_clause, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import Kpi, empty_state, paragraph, wrap
 from components.html.tables import range_table
@@ -345,7 +345,8 @@ def creation_headline(filtered: FilteredStudy, found: Sequence[CreationRow]) -> 
         if (best := _highest_factuality_row(found)) is None:
             return "No five-level verdicts yet.", "Results appear here while the study runs."
         score = number(best.vfs.value, 2)
-        title = f"{best.model} has the highest visual factuality: {score} of 10."
+        near = overlap_clause(best.model, {row.model: row.vfs for row in found})
+        title = f"{best.model} has the highest visual factuality: {score} of 10{near}."
         return title, "The score is averaged over both orders of an item, then over items."
     best, against = known[0], study_baseline(filtered) or "the others"
     side = "does not differ significantly from"

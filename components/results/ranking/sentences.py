@@ -1,6 +1,6 @@
 """Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from components.html.format import (
@@ -31,9 +31,12 @@ def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     )
 
 
-def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
+def win_rate_headline(
+    rates: Mapping[str, Estimate], difference: Callable[[str, str], Estimate]
+) -> tuple[str, str]:
     """Headline and the sentence below, if each comparison has three or more answers: the model
-    with the highest win rate, and the next, or all models with this win rate."""
+    with the highest win rate, and the next, or all models with this win rate. `difference` of two
+    models estimates that of their win rates."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
     if len(known) < 2:
         return "No ranking here.", "No comparison has a usable verdict."
@@ -43,8 +46,11 @@ def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     equal = [name for name, one in known.items() if abs((one.value or 0.0) - best) < 1e-9]
     if len(equal) > 1:
         return f"{join_names(equal)} have the same win rate, {share(best, 0)}.", why
-    title = f"{first} has the highest win rate, {_rate_text(rate)}; {second} {_rate_text(other)}."
-    return title, why
+    both = _rate_text(rate), _rate_text(other)
+    if is_significantly_above(difference(first, second)):
+        return f"{first} has the highest win rate, {both[0]}; {second} {both[1]}.", why
+    same = f"No significant difference between {first} and {second}"
+    return f"{same}: win rates of {both[0]} and {both[1]}.", why
 
 
 def _rate_text(rate: Estimate) -> str:

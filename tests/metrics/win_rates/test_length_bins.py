@@ -9,6 +9,7 @@ import pytest
 from metrics.win_rates.jury import decide_jury
 from metrics.win_rates.length_bins import length_effect
 from tests.metrics.frames import build, pair
+from tests.page_words import says
 
 
 def rows_of(*verdicts: tuple[object, int, int]) -> list[dict[str, object]]:
@@ -56,10 +57,10 @@ def test_a_length_without_effect_has_even_odds():
 
 def test_undecided_cases_widen_the_bounds_of_a_jury():
     # q1: two of three for x. q2: one each and a tie. q3: three for y.
-    says = {"q1": (0, 0, 1), "q2": (0, 1, "tie"), "q3": (1, 1, 1)}
+    picked = {"q1": (0, 0, 1), "q2": (0, 1, "tie"), "q3": (1, 1, 1)}
     rows = [
         {"item": item, "shown": "xy", "pick": pick, "judge": judge, "orders": 1}
-        for item, picks in says.items()
+        for item, picks in picked.items()
         for judge, pick in zip("abc", picks, strict=True)
     ]
     got = decide_jury(build(rows))
@@ -112,4 +113,4 @@ def test_a_doubled_length_is_not_judged_from_answers_of_about_equal_length(long,
     verdicts = [(k % 3 % 2, 145 if k < long else 110, 100) for k in range(200)]
     found = length_effect(build(rows_of(*verdicts)))
     assert found is not None and (found.odds_ratio.value is not None) is known
-    assert known or "at most 1.1 times" in found.odds_ratio.note
+    assert known or says(found.odds_ratio.note, "at most 1.1")

@@ -292,7 +292,7 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
     (first, best), (second, following), *_ = rates.items()
     assert best.value > following.value
     shares = [f"{100 * one.value:.0f}" for one in (best, following)]
-    assert says(plain(drawn["finding"]), first, shares[0], second, shares[1])
+    assert says(plain(drawn["finding"]), f"{first} and {second}", shares[0], shares[1])
     shown = {name for name, value in drawn.items() if name.endswith("_panel") and value}
     assert {"option_rates_panel", "rate_matrix_panel"} <= shown
     assert not shown & {"board_panel", "curves_panel", "head_to_head_panel", "choices_panel",
@@ -309,8 +309,17 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
     ],
 )
 def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
-    title, _ = win_rate_headline({name: Estimate(value) for name, value in rates.items()})
+    known = {name: Estimate(value) for name, value in rates.items()}
+    title, _ = win_rate_headline(known, lambda *_: Estimate(0.0))
     assert says(title, *named) and "most" not in title
+
+
+@pytest.mark.parametrize(("low", "named"), [(0.01, True), (0.0, False), (None, False)])
+def test_a_highest_win_rate_is_named_only_if_significantly_above_the_next(low, named):
+    rates = {"a": Estimate(0.45, 0.42, 0.48), "b": Estimate(0.44, 0.41, 0.48)}
+    title, _ = win_rate_headline(rates, lambda *_: Estimate(0.01, low, 0.03))
+    assert says(title, "a has the highest") is named
+    assert says(title, "No significant", "a and b", "45", "44") is not named
 
 
 def test_a_low_consistency_is_stated_above_the_win_rates_of_options(tmp_path):

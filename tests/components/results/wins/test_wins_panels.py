@@ -186,9 +186,8 @@ def test_the_headline_of_nudges_without_twins_is_the_share_of_longer_answers(won
 def test_equal_lengths_say_nothing():
     odds = length_bins._odds_ratio(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
     assert odds.value is None
-    assert "cannot be estimated" in wins_length.length_sentence(
-        wins_length.LengthEffect((), odds), None
-    )
+    told = wins_length.length_sentence(wins_length.LengthEffect((), odds), None)
+    assert says(told, "cannot be estimated")
 
 
 def test_raw_and_length_held_equal_stand_side_by_side(won):
