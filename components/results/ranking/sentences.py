@@ -1,6 +1,6 @@
 """Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from components.html.format import (
@@ -109,7 +109,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
-    if people.names == board.names:
+    if _is_in_order(board, people.names):
         return f"; people's votes give the same order, {_unsettled_places_clause(board)}"
     first, other = board.names[0], people.names[0]
     if other == first:
@@ -120,6 +120,12 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
     if _is_significantly_ahead(people, other, first):
         return f"; people put {other} first"
     return f"; people's votes put {other} first, but not significantly above {first}"
+
+
+def _is_in_order(board: Leaderboard, names: Sequence[str]) -> bool:
+    """Whether no model of `names` is rated below the next, by ratings rounded to whole points."""
+    ratings = [round(board.ratings[name].value or 0) for name in names]
+    return ratings == sorted(ratings, reverse=True)
 
 
 def _unsettled_places_clause(board: Leaderboard) -> str:
@@ -158,9 +164,15 @@ def _unseparated_models_sentence(board: Leaderboard) -> str:
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
         size = f"{points(number(gap.value))}{spaced_ci(gap, 0)}"
-        if is_significantly_above(gap):
-            return f"{places}: {size}, not significant after adjustment for all pairs of models."
-        return f"{places}: no significant difference ({size}){_items_needed_clause(gap)}."
+        needed = _items_needed_clause(board.adjusted_gap(above, below))
+        alone = is_significantly_above(gap)
+        if not place and alone:  # the headline has the rest
+            return f"{needed[2:3].upper()}{needed[3:]}." if needed else ""
+        if not place:
+            return f"The difference is {size}{needed}."
+        why = "not significant after adjustment for all pairs of models"
+        told = f"{size}, {why}" if alone else f"no significant difference ({size})"
+        return f"{places}: {told}{needed}."
     return ""
 
 
@@ -171,7 +183,7 @@ def _items_needed_clause(gap: Estimate) -> str:
     if not more or not gap.items:
         return ""
     needed = more_items_text(more, gap).partition(", ")[0]
-    return f"; about {needed} would probably show one of this size"
+    return f"; about {needed} would probably show a difference of this size"
 
 
 def _ordinal_word(place: int) -> str:

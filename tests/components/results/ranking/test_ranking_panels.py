@@ -19,6 +19,7 @@ from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.point_ranking_panel import point_ranking_headline
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
+from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
@@ -56,7 +57,7 @@ def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(
     title, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert says(title, "a leads b by 176 Elo points [78, 275]")
     assert says(lead, "third", "no significant difference")
-    assert re.search(r"about [\d,]+ more items would probably show one of this size", lead)
+    assert re.search(r"about [\d,]+ more items would probably show a difference of this size", lead)
 
 
 def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
@@ -64,7 +65,7 @@ def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     leads = [row.split("<td")[-1] for row in html.split("<tr")[2:]]
     tagged = ["not significant" in lead for lead in leads]
     assert tagged == [False, True, False], "the tag stands beside the lead that covers 0 only"
-    (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles", html)
+    (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles of these", html)
     _, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert needed in lead, "headline and table give one number of items for one gap"
     table = json.loads(
@@ -274,7 +275,28 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
         title, below = ranking_headline(ranking)
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled
-        assert ("adjustment" in below) is not settled
+        assert says(below, "more items would", "of this size") is not settled
+        assert "Elo" not in below.replace("the Elo scale", ""), "the lead is in the headline"
+
+
+def test_the_items_needed_are_those_for_the_adjusted_interval():
+    """More items than for the pair's own interval, and a number also for a lead that is only
+    significant before the adjustment."""
+    even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
+    rows = build(battles({("a", "b"): (27, 13)} | even))
+    found = compute_ranking(rows).main_leaderboard
+    assert battles_to_separate(found.gap("a", "b")) == 0
+    assert battles_to_separate(found.adjusted_gap("a", "b")) > 0
+    assert says(panels.leaderboard_html(compute_ranking(rows)), "for all pairs", "more items")
+
+
+def test_models_with_equal_ratings_are_in_no_different_order_by_people():
+    """a beats b and c 36 to 4 by the judge, b and c draw; people put c before b."""
+    judged = build(battles({("a", "b"): (36, 4), ("a", "c"): (36, 4), ("b", "c"): (20, 20)}))
+    votes = build(battles(dict.fromkeys(itertools.combinations("acb", 2), (36, 4)),
+                          judge="human:ann", orders=1))  # fmt: skip
+    title = ranking_headline(compute_ranking(judged, judged, votes))[0]
+    assert says(title, "give the same order", "places 2 to 3")
 
 
 def test_without_pairs_the_head_to_head_says_so():
