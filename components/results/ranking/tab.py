@@ -88,7 +88,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     title, lead = (
         win_rate_headline(
             win_rate(filtered.measured_judge_rows, *filtered.rule),
-            lambda *two: win_rate_difference(filtered.measured_judge_rows, *two, *filtered.rule),
+            lambda one, other: win_rate_difference(
+                filtered.measured_judge_rows, one, other, *filtered.rule
+            ),
         )
         if compares_only_many_options(filtered)
         else ranking_headline(load_ranking(filtered))

@@ -114,9 +114,11 @@ def test_a_possible_range_holds_the_rate_that_it_is_shown_with(store):
 def test_the_ties_of_merged_orders_open_no_list_of_tied_verdicts(store):
     name = Sheet("merged").both("q0", "ada", "xy").both("q1", "ada", "==").save(store)
     sent = "&quot;slot&quot;: -1"
-    assert sent in wins_view.show_win_rates(FilteredStudy(store, name))
+    html = wins_view.show_win_rates(FilteredStudy(store, name))
+    assert sent in html and says(html, "50.0", "of verdicts")
     strict = FilteredStudy(store, name, Filter(rule="win only if both orders agree"))
-    assert sent not in wins_view.show_win_rates(strict)
+    html = wins_view.show_win_rates(strict)
+    assert sent not in html and says(html, "100.0", "the orders combined")
 
 
 def test_missing_verdicts_on_single_answers_are_not_missing_in_win_rates(store):
