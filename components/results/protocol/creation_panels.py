@@ -100,7 +100,8 @@ def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Mark
     scored = protocol_sections.FACTUALITY_SECTION in sections
     scored = scored or any(row.vfs.value is not None for row in found)
     stacks = [level_row(row, scored) for row in found]
-    table = level_table(stacks, study_baseline(filtered) or "", PAPER_HEAD)
+    head = () if protocol_sections.is_arena_hard(filtered) else (PAPER_HEAD,)
+    table = level_table(stacks, study_baseline(filtered) or "", *head)
     return wrap(level_legend()) + table + _baseline_note(filtered, found)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import combine_rule_text
 from components.html import heatmap, scales
 from components.html.format import count, number, overlap_clause, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
@@ -346,10 +347,8 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     conflicts = game_conflicts(filtered)
     unequal = sum(one.conflicting_pairs for one in conflicts)
     pairs = sum(one.pairs for one in conflicts)
-    lead = (
-        "Adjusted win rate: (wins + half the ties) / all pairs, with the two orders of a pair "
-        "combined."
-    )
+    rule = combine_rule_text(filtered.rule[0])
+    lead = f"Adjusted win rate: (wins + half the ties) / all outcomes; {rule}."
     part = f"{count(unequal)} of {count(pairs)} pairs"
     told = f"{part} have different results in their two orders (games). " if pairs else ""
     highest = f"{share(best[1].value)}{_near_leader_clause(filtered)}"

@@ -150,7 +150,7 @@ def test_the_headline_and_the_key_figures_of_the_games(scene):
     """x: one win and four ties of five pairs, (1 + 2)/5; three pairs with different results."""
     title, lead = protocol_view.protocol_headline(scene)
     assert says(title, "x has", "60.0", "not significantly above", "of y.")
-    assert says(lead, "3 of 5 pairs", "different results")
+    assert says(lead, "3 of 5 pairs", "different results") and says(lead, "in both orders.")
     kpis = {one.label: one for one in protocol_games.game_kpis(scene)}
     assert says(kpis["Adjusted win rate"].value, "60.0")
     assert kpis["Adjusted win rate"].note.startswith("x ")
@@ -239,6 +239,9 @@ def test_the_rule_on_two_games_follows_from_preset_and_filter(preset, combine, p
     assert rule.published is published and words in f"{rule.in_use} {rule.alternatives}"
     both = [protocol_sections.WINS_SECTION, protocol_sections.VISIT_SECTION]
     assert rule.subject not in {r.subject for r in protocol_sections.rules_in_force(shown, both)}
+    levels = [protocol_sections.WINS_SECTION, protocol_sections.LEVELS_SECTION]
+    told = [r.subject for r in protocol_sections.rules_in_force(shown, levels)]
+    assert len(told) == (1 if preset == "arena-hard" else 2), "one rule on the two orders"
 
 
 def test_without_verdicts_and_preset_the_paper_has_no_panels(judged, scene):

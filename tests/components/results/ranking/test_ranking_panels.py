@@ -296,7 +296,7 @@ def test_models_with_equal_ratings_are_in_no_different_order_by_people():
     votes = build(battles(dict.fromkeys(itertools.combinations("acb", 2), (36, 4)),
                           judge="human:ann", orders=1))  # fmt: skip
     title = ranking_headline(compute_ranking(judged, judged, votes))[0]
-    assert says(title, "give the same order", "places 2 to 3")
+    assert says(title, "same order", "2 to 3")
 
 
 def test_without_pairs_the_head_to_head_says_so():
@@ -340,7 +340,7 @@ def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
 def test_a_highest_win_rate_is_named_only_if_significantly_above_the_next(low, named):
     rates = {"a": Estimate(0.45, 0.42, 0.48), "b": Estimate(0.44, 0.41, 0.48)}
     title, _ = win_rate_headline(rates, lambda *_: Estimate(0.01, low, 0.03))
-    assert says(title, "a has the highest") is named
+    assert says(title, "a has", "highest") is named
     assert says(title, "No significant", "a and b", "45", "44") is not named
 
 
