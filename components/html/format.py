@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from studies.domain import Estimate
@@ -183,13 +183,13 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on about how much more data would make the gap between two ratings significant: "1,000
-    more items, 2,400 battles". `battles`: number of further battles that are needed. The number of
-    items is computed from the items per battle in the estimate `gap`; if `gap` has no items or no
-    battles, the text is "2,400 more battles"."""
+    more items, 2,400 battles of these two models". `battles`: number of further battles that are
+    needed. The number of items is computed from the items per battle in the estimate `gap`; if
+    `gap` has no items or no battles, the text is "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
-    return f"{items}, {approximate_count(battles, 'battle')}"
+    return f"{items}, {approximate_count(battles, 'battle')} of these two models"
 
 
 def truncate(text: str, max_chars: int) -> str:
@@ -230,6 +230,16 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
     if len(names) > max_names:
         names = [*names[: max_names - 1], f"{len(names) - max_names + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def overlap_clause(best: str, found: Mapping[str, Estimate]) -> str:
+    """Clause that names the others of `found` whose interval reaches that of the best; "" if there
+    are none."""
+    if (low := found[best].low) is None:
+        return ""
+    highs = {name: one.high for name, one in found.items() if name != best}
+    near = [name for name, high in highs.items() if high is not None and high >= low]
+    return f"; its interval overlaps that of {join_names(near)}" if near else ""
 
 
 def number_word(value: int) -> str:

@@ -52,14 +52,16 @@ declare_measures(
     "nudges", "study",
     ("length_odds", "Odds ratio of length", "factor on the odds of winning if an answer is "
      "twice as long as the other", "Logistic regression on log₂ of the length ratio, ties as "
-     "half wins; sandwich by items.",
+     "half wins; sandwich by items. Unknown unless 5 % of the verdicts are on answers of which one "
+     "is 1.4 times as long as the other.",
      "length.judges.odds_ratio people_length.odds_ratio"),
     unit="odds ratio", style="decimal", neutral=1.0, needs=(LENGTHS,),
 )  # fmt: skip
 declare_measures(
     "nudges", "model",
     ("length_bins", "Win rate by length difference", "verdicts that answers in a bin of the "
-     "length ratio win, ties counted half", "Each verdict counts for both of its answers. "
+     "length ratio win, ties counted half", "Each verdict counts for both of its answers; answers "
+     "of about equal length are left out. "
      f"{SHARE_INTERVAL}", "length.judges.bins.[].win_rate people_length.bins.[].win_rate"),
     neutral=0.5, needs=(LENGTHS,),
 )  # fmt: skip
@@ -68,8 +70,10 @@ declare_measures(
     ("length_controlled", "Win rate at equal length", "verdicts that a model would win against "
      "the baseline (without one, the model with the highest win rate) if both answers were equally "
      "long", "Logistic regression on tanh of the "
-     "length difference, ties as half wins; sandwich by items, or Wilson if all verdicts are "
-     "the same.", "length.controlled.*"),
+     "length difference, ties as half wins; sandwich by items, not narrower "
+     "than that of the observed rate; Wilson if all verdicts are the same. Unknown if the answers "
+     "of one model are as long as the other's, or longer, on fewer than 5 items or 10 % of them.",
+     "length.controlled.*"),
     neutral=0.5, needs=(LENGTHS,),
     also_known_as=("length-controlled win rate (AlpacaEval 2), in its simplest form",),
 )  # fmt: skip

@@ -45,15 +45,16 @@ declare_measures(
     "ranking", "study",
     ("ranking_cycles", "Cycles among models", "triples of models of which each beats the next "
      "more often than not", "Of all triples whose three pairs were compared.",
-     "first_place.cycles first_place.triples"),
+     "first_place.cycles first_place.triples protocol.first_place.cycles "
+     "protocol.first_place.triples"),
     ("first_in_halves", "First in random halves", "random halves of the items, of 50, in which "
      "the leading model alone is first", "By win rate; seeded.",
-     "first_place.first.halves_first"),
+     "first_place.first.halves_first protocol.first_place.first.halves_first"),
     ("deciding_verdicts", "Verdicts that decide first place", "fewest verdicts whose change "
      "puts another model above the leading one", "By win rate; exact.",
-     "first_place.first.verdicts"),
+     "first_place.first.verdicts protocol.first_place.first.verdicts"),
     ("multiverse_places", "Places under other choices", "best and worst place of a model over "
      "all combinations of tie rule, order, prompt and baseline", "By win rate.",
-     "first_place.multiverse.*.*"),
+     "first_place.multiverse.*.* protocol.first_place.multiverse.*.*"),
     unit="count", style="decimal",
 )  # fmt: skip

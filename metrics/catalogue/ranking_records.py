@@ -69,7 +69,8 @@ declare_measures(
      "Rao and Kupper", "Maximum likelihood, a tie is an outcome of its own; interval: sandwich "
      "by items. `parameter`: Davidson's ν (0 without ties), Rao and Kupper's κ (1 without "
      "ties).",
-     "tie_models.*.strength.* tie_models.*.parameter"),
+     "tie_models.*.strength.* tie_models.*.parameter "
+     "protocol.tie_models.*.strength.* protocol.tie_models.*.parameter"),
     unit="logit", style="logit",
 )  # fmt: skip
 declare_measures(

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from metrics.estimation.intervals import (
     ITEMS_AGREE_NOTE,
@@ -190,6 +190,15 @@ class Leaderboard:
         value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
         error = None if self._gap_errors is None else float(self._gap_errors[i, j])
         return self._elo_estimate(value, error, n, regularised=False)
+
+    def adjusted_gap(self, above: str, below: str) -> Estimate:
+        """Estimate `gap` with the interval by which the ranks are decided: adjusted for all gaps at
+        once. Its level is the one that this wider interval has for one gap alone."""
+        gap, widening = self.gap(above, below), self._rank_quantile / self._t_quantile
+        if gap.value is None or gap.low is None or gap.high is None:
+            return gap
+        low, high = (gap.value + widening * (end - gap.value) for end in (gap.low, gap.high))
+        return replace(gap, low=low, high=high, level=float(1 - 2 * ndtr(-1.96 * widening)))
 
     def _one_sided_gap(self, above: int, below: int, n: int) -> Estimate:
         """Estimate a gap that has only one limit, because a chain of wins leads from one contestant

@@ -22,10 +22,11 @@ from metrics.ratings.position_term import position_term
 from metrics.remedies import remedy_study
 from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
-from metrics.summary.rating_sections import rating_sections
+from metrics.summary.rating_sections import rating_sections, tie_model_table
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.twins import style_control, twin_effects
 from metrics.win_rates import counting_rules, win_rates
+from metrics.win_rates.first_place import ranking_stability_section
 from studies.domain import STATUSES, AnswerCheck, Estimate
 from studies.frames.point_columns import pass_fail_mask
 from studies.texts.style_features import Styles
@@ -212,6 +213,8 @@ def _protocol_section(
         "win_rate": to_plain_data(win_rates.win_rate(frame, combine, unreadable)),
         "head_to_head": to_plain_data(win_rates.head_to_head(frame, combine, unreadable)),
         "leaderboard": _leaderboard_section(frame, combine, unreadable, rng),
+        "first_place": to_plain_data(ranking_stability_section(frame, combine, unreadable)),
+        "tie_models": to_plain_data(tie_model_table(merged)),
     }
 
 

@@ -37,6 +37,7 @@ NO_OVERLAP: Final = "the models do not overlap in it: style cannot be told from 
 NOT_FINITE: Final = "no finite fit: one side wins every comparison"
 MAX_BATTLES: Final = 500_000
 TOO_MANY: Final = f"more than {MAX_BATTLES:,} verdicts: filter the study"
+TOO_FEW_DIFFER: Final = f"the compared answers differ in it on fewer than {LEAST_ITEMS} items"
 TOO_FEW: Final = f"fewer than {LEAST_ITEMS} items with the texts of both answers"
 
 Json = dict[str, Any]
@@ -76,6 +77,18 @@ class StyleData:
         style = self.styles[:, feature]
         fitted = self.model_design @ np.linalg.lstsq(self.model_design, style, rcond=None)[0]
         return float(((style - fitted) ** 2).sum() / max((style**2).sum(), 1e-300))
+
+    def items_that_differ(self, feature: int) -> int:
+        """Number of items with two compared answers that differ in a feature."""
+        return len(np.unique(self.battles.item[self.styles[:, feature] != 0]))
+
+    def reason_without_weight(self, feature: int) -> str:
+        """Reason why a feature can have no weight; empty if it can."""
+        if self.scale[feature] < 1e-9:
+            return NOT_VARIED
+        if self.items_that_differ(feature) < LEAST_ITEMS:
+            return TOO_FEW_DIFFER
+        return NO_OVERLAP if self.unexplained_share(feature) < LEAST_OVERLAP else ""
 
     def select(self, keys: Ints) -> StyleData:
         """Return the data of the battles that have one of these `keys`."""
@@ -147,11 +160,12 @@ def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = N
 
 
 def _estimate_from_deviations(
-    value: float, deviations: Floats, n: int, unit: str = "logit"
+    value: float, deviations: Floats, n: int, unit: str = "logit", items: int = 0
 ) -> Estimate:
     """Return the estimate of a value with a t interval (`logit_half_width`); `deviations` has the
-    change of the value, up to its sign, if an item is left out."""
-    items = len(deviations)
+    change of the value, up to its sign, if an item is left out. `items`: the number of items that
+    inform the value, if not all do."""
+    items = items or len(deviations)
     variance = items / max(items - 1, 1) * float((deviations**2).sum())
     half, note = logit_half_width(variance, items)
     low, high = (None if half is None else value + sign * half for sign in (-1, 1))
@@ -167,13 +181,9 @@ def style_effects_on_judge(data: StyleData, people: StyleData | None = None) -> 
         return _refused_coefficients(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_FEW))
     if len(data.battles) > MAX_BATTLES:
         return _refused_coefficients(dict.fromkeys(range(len(STYLE_FEATURES)), TOO_MANY))
-    reasons = {}
-    for feature in range(len(STYLE_FEATURES)):
-        if data.scale[feature] < 1e-9:
-            reasons[feature] = NOT_VARIED
-        elif data.unexplained_share(feature) < LEAST_OVERLAP:
-            reasons[feature] = NO_OVERLAP
-    used = [feature for feature in range(len(STYLE_FEATURES)) if feature not in reasons]
+    found_reasons = {k: data.reason_without_weight(k) for k in range(len(STYLE_FEATURES))}
+    reasons = {feature: why for feature, why in found_reasons.items() if why}
+    used = [feature for feature, why in found_reasons.items() if not why]
     fits = _fit_with_and_without_style(data, used)
     if fits is None or not used:
         return _refused_coefficients(
@@ -182,7 +192,12 @@ def style_effects_on_judge(data: StyleData, people: StyleData | None = None) -> 
     before, after = fits
     models, n = len(after.beta), len(data.battles)
     found = {
-        feature: _estimate_from_deviations(float(after.gamma[k]), after.influence[:, models + k], n)
+        feature: _estimate_from_deviations(
+            float(after.gamma[k]),
+            after.influence[:, models + k],
+            n,
+            items=data.items_that_differ(feature),
+        )
         for k, feature in enumerate(used)
     }
     result = _refused_coefficients(reasons)
@@ -220,10 +235,7 @@ def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequenc
     mine, theirs = data.select(common), people.select(common)
     if len(np.unique(mine.item_codes)) < LEAST_ITEMS:
         return {}
-    if any(
-        theirs.unexplained_share(k) < LEAST_OVERLAP or mine.unexplained_share(k) < LEAST_OVERLAP
-        for k in used
-    ):
+    if any(part.reason_without_weight(k) for part in (mine, theirs) for k in used):
         return {}
     try:
         one, two = (fit_style(part, used, data.scale) for part in (mine, theirs))

@@ -19,7 +19,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.intervals import Floats, Ints, safe_divide
-from metrics.win_rates.counting_rules import outcome_rows
+from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, outcome_rows
 from studies.frames.frame import TIE
 
 HALVES: Final = 50
@@ -58,10 +58,13 @@ class PairVerdicts:
         return -1
 
 
-def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
-    """Extract the verdicts on pairs; with `combine="strict"` a comparison counts once, and a flip
-    is a tie."""
-    rows = row_selection.select_pairs(outcome_rows(row_selection.select_pairs(frame), combine))
+def pair_verdicts(
+    frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
+) -> PairVerdicts:
+    """Extract the outcomes of pairs by a counting rule (`outcome_rows`); with `combine="strict"` a
+    comparison counts once, and a flip is a tie."""
+    pairs = row_selection.select_pairs(frame)
+    rows = row_selection.select_pairs(outcome_rows(pairs, combine, unreadable))
     names = row_selection.contestants(rows) if len(rows) else []
     if not names:
         none = np.zeros(0, np.int64)
@@ -72,7 +75,7 @@ def pair_verdicts(frame: pd.DataFrame, combine: str = "pooled") -> PairVerdicts:
     pick = rows["pick"].to_numpy()
     points = np.where(pick == TIE, 0.5, shown[np.arange(len(rows)), np.maximum(pick, 0)] == low)
     codes = (row_selection.item_codes(rows), row_selection.column_codes(rows["prompt"])[0])
-    listed = row_selection.first_listed_orders(row_selection.select_pairs(frame))
+    listed = row_selection.first_listed_orders(pairs)
     first = rows["shown"].isin(listed).to_numpy().astype(np.int64)
     item, prompt, low, high, first = (one[kept] for one in (*codes, low, high, first))
     return PairVerdicts(names, item, prompt, low, high, first, points[kept].astype(np.float64))
@@ -202,24 +205,30 @@ class Analysis:
     places: dict[str, int]
 
 
-def rank_multiverse(frame: pd.DataFrame) -> list[Analysis]:
+def rank_multiverse(
+    frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
+) -> list[Analysis]:
     """Rank the models under every combination of tie rule, order, prompt and opponent; the first is
-    the default: all verdicts, ties counted half. Combinations that leave a model without a verdict
-    are left out. Empty for fewer than three or more than MAX_MODELS models."""
-    pooled, strict = pair_verdicts(frame), pair_verdicts(frame, "strict")
-    if not 2 < len(pooled.names) <= MAX_MODELS:
+    the default: all outcomes by the counting rule (`combine`, `unreadable`), ties counted half.
+    Combinations that leave a model without a verdict are left out. Empty for fewer than three or
+    more than MAX_MODELS models."""
+    rules = dict(zip(ORDER_CHOICES, (combine, "pooled", "pooled", "strict"), strict=True))
+    if combine == "strict":  # flips are ties by default
+        del rules[ORDER_CHOICES[-1]]
+    verdicts = {rule: pair_verdicts(frame, rule, unreadable) for rule in set(rules.values())}
+    usual = verdicts[combine]
+    if not 2 < len(usual.names) <= MAX_MODELS:
         return []
     prompts = _prompt_codes_if_several(frame)
-    opponents = [EVERY] if pooled.baseline_code >= 0 else [EVERY, *pooled.names]
-    tables = {one: strict if one == ORDER_CHOICES[-1] else pooled for one in ORDER_CHOICES}
-    counted = {id(one): _CountedPairs.from_verdicts(one) for one in (pooled, strict)}
-    chosen = product(TIE_CHOICES, ORDER_CHOICES, [EVERY, *prompts], opponents)
+    opponents = [EVERY] if usual.baseline_code >= 0 else [EVERY, *usual.names]
+    counted = {rule: _CountedPairs.from_verdicts(one) for rule, one in verdicts.items()}
+    chosen = product(TIE_CHOICES, rules, [EVERY, *prompts], opponents)
     found = []
     for ties, order, prompt, baseline in chosen:
-        table = counted[id(tables[order])]
+        table = counted[rules[order]]
         code = prompts.get(prompt, -1)
         places = table.places_of_models(ties, ORDER_CHOICES.index(order), code, baseline)
-        if places and len(places) == len(pooled.names):
+        if places and len(places) == len(usual.names):
             found.append(Analysis(ties, order, prompt, baseline, places))
     return found
 
@@ -301,10 +310,12 @@ def place_ranges(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def ranking_stability_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return cycles, first place (None without a sole leader), and the places under other choices;
-    empty for fewer than three or more than MAX_MODELS models."""
-    data = pair_verdicts(frame)
+def ranking_stability_section(
+    frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
+) -> dict[str, Any]:
+    """Return cycles, first place (None without a sole leader), and the places under other choices,
+    by a counting rule; empty for fewer than three or more than MAX_MODELS models."""
+    data = pair_verdicts(frame, combine, unreadable)
     if not 2 < len(data.names) <= MAX_MODELS:
         return {}
     cycles = find_cycles(data)
@@ -312,5 +323,5 @@ def ranking_stability_section(frame: pd.DataFrame) -> dict[str, Any]:
         "cycles": [list(one) for one in cycles.found],
         "triples": cycles.triples,
         "first": first_place(data),
-        "multiverse": place_ranges(rank_multiverse(frame)),
+        "multiverse": place_ranges(rank_multiverse(frame, combine, unreadable)),
     }

@@ -13,6 +13,10 @@ from metrics.win_rates.length_effects import LENGTH_RIDGE, fit_logit, logit_half
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
+LEAST_DOUBLING: Final = 0.5
+"""Least |log2(length ratio)| that a part of the verdicts must reach (`REACHED_BY`); below it, the
+effect of twice the length would be far outside the data."""
+REACHED_BY: Final = 0.05
 LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
 """Bin edges of log2(length of an answer / length of the other), the same for all judges."""
 
@@ -58,15 +62,16 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
     """Compute the share won in each bin of `ratio`, the log2 of the length ratio, one bin at a
-    time, so that millions of verdicts need not be stored twice; bins without answers are left out.
-    `won` is the first answer's outcome (1, ½ or 0)."""
+    time, so that millions of verdicts need not be stored twice. Left out are bins without answers,
+    and the bin of equal lengths, in which half of the answers win by definition. `won` is the first
+    answer's outcome (1, ½ or 0)."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )
     items, made = int(item.max()) + 1, []
     for code in range(len(LENGTH_BIN_EDGES) - 1):
         mine, its = own == code, other == code
-        if not mine.any() and not its.any():
+        if code == len(LENGTH_BIN_EDGES) // 2 - 1 or not (mine.any() or its.any()):
             continue
         middle = float(np.concatenate([ratio[mine], -ratio[its]]).mean())
         wins = np.bincount(item[mine], won[mine], items) + np.bincount(
@@ -82,10 +87,14 @@ def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[
 
 def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
     """Estimate the factor by which the odds of winning change when the length doubles; unknown if
-    all answers are equally long. `ratio` is log2(length of the first answer / length of the
-    second), `won` the first answer's outcome."""
+    nearly all answers are about equally long. `ratio` is log2(length of the first answer / length
+    of the second), `won` the first answer's outcome."""
     if not ratio.any():
         return Estimate(None, note="all answers are equally long")
+    reached = float(np.quantile(np.abs(ratio), 1 - REACHED_BY, method="higher"))
+    if reached < LEAST_DOUBLING:
+        most = f"answers are at most {2**reached:.1f} times as long as the other"
+        return Estimate(None, note=f"{most} in {100 * (1 - REACHED_BY):.0f} % of verdicts")
     beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))
     method = "logistic regression on log2 of the length ratio, sandwich standard error by item"
     slope = float(beta[0])

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from metrics.estimation import all_measures, row_selection
 from metrics.estimation.intervals import (
@@ -22,6 +22,7 @@ from metrics.estimation.intervals import (
     proportion,
     student_t_quantile,
     sum_by_item,
+    unknown_estimate,
 )
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
@@ -29,6 +30,12 @@ from studies.frames.frame import TIE
 
 DESCRIPTIVE_NOTE = "descriptive, not causal: longer answers may also be better"
 NO_LENGTHS_NOTE = "no verdict on a pair of answers of known, different lengths"
+LEAST_SIDE_ITEMS = 5
+LEAST_SIDE_SHARE = 0.1
+NO_LENGTH_OVERLAP_NOTE = (
+    "lengths hardly overlap: one model's answer is as long as the other's, or longer, on fewer "
+    f"than {LEAST_SIDE_ITEMS} items or {100 * LEAST_SIDE_SHARE:.0f} % of them"
+)
 MAX_STEPS = 100
 LENGTH_RIDGE = 1e-3
 """Small ridge penalty that keeps the coefficient of length finite if length alone predicts every
@@ -78,7 +85,9 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
     The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
     is σ(θ). It is AlpacaEval 2's model in its simplest form, without difficulties of instructions.
-    A contestant whose verdicts are all the same has its plain win rate: 1, 0, or ½ for ties.
+    A contestant whose verdicts are all the same has its plain win rate: 1, 0, or ½ for ties. If
+    lengths differ, the rate is unknown unless its answers are at least as long as the other's on
+    LEAST_SIDE_ITEMS items and LEAST_SIDE_SHARE of all, and at most as long on as many.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
@@ -103,16 +112,23 @@ def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Fl
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
     """Estimate the win rate at equal length from the result of `_outcomes_and_length_gaps`; the
-    plain win rate if all verdicts are the same."""
+    plain win rate if all verdicts are the same. The interval is not narrower (in logits) than that
+    of the plain win rate: few items that agree by chance do not make it certain."""
     outcome, gap, item = data
+    least = max(LEAST_SIDE_ITEMS, LEAST_SIDE_SHARE * len(np.unique(item)))
+    if gap.any() and min(len(np.unique(item[side])) for side in (gap >= 0, gap <= 0)) < least:
+        return unknown_estimate(NO_LENGTH_OVERLAP_NOTE, "share")
+    plain = proportion(
+        outcome, item, note="all verdicts are the same: no length effect can be fitted"
+    )
     if outcome.min() == outcome.max():
-        return proportion(
-            outcome, item, note="all verdicts are the same: no length effect can be fitted"
-        )
+        return plain
     design, note = _design_matrix(gap)
     shrink = np.array([LENGTH_RIDGE * (k > 0) for k in range(design.shape[1])])
     beta, covariance, items = fit_logit(design, outcome, item, shrink)
     half, reason = logit_half_width(float(covariance[0, 0]), items)
+    if half is not None and plain.low is not None:
+        half = max(half, float(logit(plain.high) - logit(plain.low)) / 2)
     low, high = (None if half is None else float(expit(beta[0] + s * half)) for s in (-1, 1))
     method = "logistic regression, sandwich variance by item"
     note = join_notes(note, reason)

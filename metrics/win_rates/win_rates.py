@@ -14,9 +14,11 @@ from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.intervals import (
     Floats,
     Ints,
+    jackknife_estimate,
     join_notes,
     pooled_judges_note,
     proportions,
+    safe_divide,
     unknown_estimate,
 )
 from metrics.win_rates.counting_rules import (
@@ -150,7 +152,7 @@ def _flat_win_rates(
     def codes_by_cell(part: pd.DataFrame, row: Ints, contestant: Ints) -> Ints:
         return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + contestant
 
-    group, total, n = _points_by_group_and_item(rows, names, outcome, codes_by_cell)
+    group, _, total, n = _points_by_group_and_item(rows, names, outcome, codes_by_cell)
     return proportions(total, n, group, cells * len(names), "share", note)
 
 
@@ -160,9 +162,9 @@ GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
 
 def _points_by_group_and_item(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
-) -> tuple[Ints, Floats, Floats]:
+) -> tuple[Ints, Ints, Floats, Floats]:
     """Add up the points and the number of answers shown for each (group, item); return the group,
-    the points and the number of each."""
+    the item, the points and the number of each."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):
@@ -179,7 +181,31 @@ def _points_by_group_and_item(
         np.asarray(np.bincount(code, np.concatenate(each), minlength=len(present)), np.float64)
         for each in (totals, numbers)
     )
-    return present // max(items, 1), total, n
+    return present // max(items, 1), present % max(items, 1), total, n
+
+
+def win_rate_difference(
+    frame: pd.DataFrame,
+    one: str,
+    other: str,
+    combine: CombineRule = "pooled",
+    unreadable: UnreadableRule = "exclude",
+) -> Estimate:
+    """Estimate the win rate of one contestant minus that of another (`win_rate`), with a jackknife
+    interval over items: both rates rest on the same items, often on the same verdicts."""
+    rows = outcome_rows(_comparison_rows(frame), combine, unreadable)
+    names = [one, other, *(set(row_selection.contestants(rows)) - {one, other})]
+    who, item, total, n = _points_by_group_and_item(rows, names, "verdict", lambda *each: each[2])
+    kept = who < 2
+    items, place = np.unique(item[kept], return_inverse=True)
+    sums = np.zeros((len(items), 4))
+    sums[place, who[kept]], sums[place, 2 + who[kept]] = total[kept], n[kept]
+
+    def difference(totals: Floats) -> Floats:
+        rates = safe_divide(totals[..., :2], totals[..., 2:])
+        return np.asarray(rates[..., 0] - rates[..., 1])
+
+    return jackknife_estimate(sums, difference, int(n[kept].sum()), "share", (-1.0, 1.0))
 
 
 def head_to_head(
@@ -200,7 +226,7 @@ def head_to_head(
         both: Ints = row_selection.slot_contestants(part, names)[row].sum(axis=1)
         return contestant * len(names) + both - contestant
 
-    group, total, n = _points_by_group_and_item(rows, names, "verdict", pair_codes)
+    group, _, total, n = _points_by_group_and_item(rows, names, "verdict", pair_codes)
     met, place = unique_codes(group)
     table: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     for code, estimate in zip(met.tolist(), proportions(total, n, place, len(met)), strict=True):
@@ -227,7 +253,7 @@ def win_rate_by_position(frame: pd.DataFrame) -> dict[str, tuple[Estimate, Estim
     if len(known) == 0:
         unknown = unknown_estimate(measures.ORDER_UNKNOWN_NOTE, "share")
         return dict.fromkeys(names, (unknown, unknown))
-    group, total, n = _points_by_group_and_item(known, names, "verdict", codes_by_slot)
+    group, _, total, n = _points_by_group_and_item(known, names, "verdict", codes_by_slot)
     found = proportions(total, n, group, 2 * len(names), "share")
     return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(names)}
 

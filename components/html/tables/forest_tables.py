@@ -153,11 +153,13 @@ def _gap_html(row: LeaderRow) -> Markup:
         note = attributes({"data-tip": f"{text}\n{estimate.note}", "tabindex": "0"})
         return fill("<b{}>{}</b>", note, text)
     made = forest_cells.value_html(number(estimate.value), interval(estimate, 0))
-    if not estimate.low <= 0 <= estimate.high:
-        tip = "the interval is of this pair alone; ranks are adjusted for all pairs of models"
-        badge = pieces.rating_gap_badge("not after adjustment", tip)
-        return made if row.is_ahead else fill("{} {}", made, badge)
     tip = f"a significant difference would need over {count(MAX_BATTLES)} further battles"
     if row.battles_needed:
         tip = f"≈ {more_items_text(row.battles_needed, estimate)}"
-    return fill("{} {}", made, pieces.rating_gap_badge("not significant", tip))
+    word = "not significant"
+    if not estimate.low <= 0 <= estimate.high:
+        if row.is_ahead:
+            return made
+        tip = f"the interval is of this pair alone; ranks are adjusted for all pairs; {tip}"
+        word = "not after adjustment"
+    return fill("{} {}", made, pieces.rating_gap_badge(word, tip))

@@ -94,8 +94,8 @@ class BiasCounts(Memo):
         filter selected one, for the adjustment of p-values."""
         rows = filters.judge_rows_or_people_rows(frame)
         self.model_sets = model_sets
-        self.option_counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
-        self.max_options = self.option_counts[-1]
+        counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
+        self.option_counts, self.max_options = [n for n in counts if n > 1] or [2], counts[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         measures = _bias_measures(self.max_options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)

@@ -44,9 +44,9 @@ def judge_and_people_length_effects(
 
 def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
-    people as diamonds; None if the lengths are not known."""
+    people as diamonds; None if the lengths are not known, or all about equal."""
     judges, persons = judge_and_people_length_effects(filtered)
-    if judges is None:
+    if judges is None or not judges.bins:
         return None
     data = [_fitted_curve_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
     if persons is not None:
@@ -138,7 +138,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     it cannot be estimated, the reason."""
     odds = judges.odds_ratio
     if odds.value is None:
-        return f"{odds.note.capitalize()}: no length effect can be estimated."
+        return f"{odds.note.capitalize()}: the effect of twice the length cannot be estimated."
     times, bounds = _format_odds_ratio(odds)
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:

@@ -70,7 +70,7 @@ def render_length_effect(filtered: FilteredStudy) -> Content | None:
     if figure is None or not do_lengths_differ(filtered):
         return None
     judges = "judge" if filtered.measured_judge_rows["judge"].nunique() == 1 else "judges"
-    keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}, with fit"), ("even", "even")]
+    keys: list[tuple[LegendMark, str]] = [("dot", judges), ("even", "even")]
     if length_panel.judge_and_people_length_effects(filtered)[1] is not None:
         keys.insert(1, ("diamond", "people"))
     return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
@@ -100,7 +100,9 @@ LENGTH: Final = Panel(
     LENGTH_SUBTITLE,
     how="Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
     "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
-    "by the sandwich estimator, clustered by item. Longer answers may also be better: only the "
+    "by the sandwich estimator, clustered by item. "
+    "The factor is unknown unless 5 % of verdicts are on answers of which one is 1.4 times as long "
+    "as the other. Longer answers may also be better: only the "
     "padded answers of the probe set separate length from quality.",
     needs="pairs of answers of different lengths, with stored texts",
     json_keys=(
@@ -129,8 +131,10 @@ CONTROLLED: Final = Panel(
     "difference of the two lengths, sd its standard deviation. The win rate "
     "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
     "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
-    "sandwich estimator, clustered by item. The change has no interval: both rates are estimated "
-    "from the same verdicts, and no estimator of their difference is used. It describes.",
+    "sandwich estimator, clustered by item, not narrower than that of the observed rate. The rate "
+    "is unknown if the answers of one model are hardly ever as long as the other's. The change has "
+    "no interval: both rates are estimated from the same verdicts, and no estimator of their "
+    "difference is used. It describes.",
     json_keys=("length.controlled.*",),
 )
 INJECTION: Final = Panel(

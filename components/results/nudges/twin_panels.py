@@ -231,6 +231,9 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
     sentences = [_length_weight_text(judge, part, several) for judge, part in found.items()]
+    unknown = set(STYLE_FEATURES) - {name for _, name, _, _ in rows}
+    reasons = next(iter(found.values()))["coefficients"].items()
+    sentences += [f"No weight of {name}: {one.note}." for name, one in reasons if name in unknown]
     made: Markup = html.style(axis, shown, folded, " ".join(text for text in sentences if text))
     voted = any(people is not None for *_, people in lines)
     keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]

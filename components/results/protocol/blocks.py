@@ -168,7 +168,8 @@ def main_section(filtered: FilteredStudy) -> str:
     any."""
     wanted = load_sections(filtered)
     first = wanted[0] if wanted else ""
-    if first != sections.GRADE_SECTION and shows_levels(filtered):
+    levels = shows_levels(filtered) and not sections.is_arena_hard(filtered)
+    if first != sections.GRADE_SECTION and levels:
         return sections.LEVELS_SECTION
     if first in ("", sections.GRADE_SECTION, sections.VISIT_SECTION):
         return first

@@ -12,7 +12,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap, scales
-from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, overlap_clause, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import Kpi, empty_state, paragraph, wrap
 from components.html.tables import range_table
@@ -100,7 +100,8 @@ def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Mark
     scored = protocol_sections.FACTUALITY_SECTION in sections
     scored = scored or any(row.vfs.value is not None for row in found)
     stacks = [level_row(row, scored) for row in found]
-    table = level_table(stacks, study_baseline(filtered) or "", PAPER_HEAD)
+    head = () if protocol_sections.is_arena_hard(filtered) else (PAPER_HEAD,)
+    table = level_table(stacks, study_baseline(filtered) or "", *head)
     return wrap(level_legend()) + table + _baseline_note(filtered, found)
 
 
@@ -345,7 +346,8 @@ def creation_headline(filtered: FilteredStudy, found: Sequence[CreationRow]) -> 
         if (best := _highest_factuality_row(found)) is None:
             return "No five-level verdicts yet.", "Results appear here while the study runs."
         score = number(best.vfs.value, 2)
-        title = f"{best.model} has the highest visual factuality: {score} of 10."
+        near = overlap_clause(best.model, {row.model: row.vfs for row in found})
+        title = f"{best.model} has the highest visual factuality: {score} of 10{near}."
         return title, "The score is averaged over both orders of an item, then over items."
     best, against = known[0], study_baseline(filtered) or "the others"
     side = "does not differ significantly from"

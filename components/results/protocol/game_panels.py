@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import combine_rule_text
 from components.html import heatmap, scales
-from components.html.format import count, number, share, spaced_ci
+from components.html.format import count, number, overlap_clause, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
@@ -27,7 +28,7 @@ from metrics.estimation.score_scale import ScoreScale
 from metrics.protocols import creation_levels
 from metrics.ratings.battles import STRONG_WINS
 from metrics.ratings.bradley_terry import connected_leaderboards
-from metrics.win_rates.win_rates import win_loss_record, win_rate
+from metrics.win_rates.win_rates import win_loss_record, win_rate, win_rate_difference
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
@@ -316,7 +317,8 @@ def _ratings_title(found: Mapping[str, creation_levels.PromptRatings]) -> str:
         best = max(means, key=lambda model: means[model].value or 0.0)
         end = f" of {ratings.scale.high:g}" if math.isfinite(ratings.scale.high) else ""
         by = f" by {prompt}" if len(found) > 1 else ""
-        parts.append(f"{best} has the highest rating{by}: {number(means[best].value, 2)}{end}.")
+        rating = f"{number(means[best].value, 2)}{end}{overlap_clause(best, means)}"
+        parts.append(f"{best} has the highest rating{by}: {rating}.")
     return " ".join(parts[:MAX_TITLE_RATINGS])
 
 
@@ -325,6 +327,14 @@ def _model_with_highest_win_rate(filtered: FilteredStudy) -> tuple[str, Estimate
     rows = load_game_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
     return next(((model, rate) for model, rate in rates.items() if rate.value is not None), None)
+
+
+def _near_leader_clause(filtered: FilteredStudy) -> str:
+    """Clause that the highest win rate is not significantly above the next; "" if it is."""
+    rows, rule = load_game_rows(filtered), filtered.rule
+    first, second, *_ = *(name for name, rate in win_rate(rows, *rule).items() if rate.n), "", ""
+    known = second and (win_rate_difference(rows, first, second, *rule).low or 0) <= 0
+    return f", not significantly above that of {second}" if known else ""
 
 
 def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
@@ -337,13 +347,12 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     conflicts = game_conflicts(filtered)
     unequal = sum(one.conflicting_pairs for one in conflicts)
     pairs = sum(one.pairs for one in conflicts)
-    lead = (
-        "Adjusted win rate: (wins + half the ties) / all pairs, with the two orders of a pair "
-        "combined."
-    )
+    rule = combine_rule_text(filtered.rule[0])
+    lead = f"Adjusted win rate: (wins + half the ties) / all outcomes; {rule}."
     part = f"{count(unequal)} of {count(pairs)} pairs"
     told = f"{part} have different results in their two orders (games). " if pairs else ""
-    return f"{best[0]} has the highest adjusted win rate: {share(best[1].value)}.", told + lead
+    highest = f"{share(best[1].value)}{_near_leader_clause(filtered)}"
+    return f"{best[0]} has the highest adjusted win rate: {highest}.", told + lead
 
 
 def game_kpis(filtered: FilteredStudy) -> list[Kpi]:

@@ -216,6 +216,12 @@ _CONSTANT_RULES: Final = {
 }
 
 
+def is_arena_hard(filtered: FilteredStudy) -> bool:
+    """Whether the study follows Arena-Hard, whose five levels are not read as Creation-MMBench's
+    Reward and win rate."""
+    return filtered.study.preset == "arena-hard"
+
+
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
     """The rules that apply to the panels `sections`, under the study's or the filter's settings."""
     found: list[ProtocolRule] = []
@@ -227,7 +233,9 @@ def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[Pro
         by_authors = filtered.study.reading == "gradelab"
         reading = _READING_GRADELAB if by_authors else _READING_DEFAULT
         found += [reading, _UNREAD_TRIALS_RULE, _CHOICE_SCORE_RULE]
-    found += [rule for section, rule in _CONSTANT_RULES.items() if section in sections]
+    skipped = LEVELS_SECTION if is_arena_hard(filtered) else ""  # it has its rule on two games
+    constant = _CONSTANT_RULES.items()
+    found += [rule for name, rule in constant if name in sections and name != skipped]
     if WINS_SECTION in sections and VISIT_SECTION not in sections:
         found.append(_games_rule(filtered))
     return found

@@ -9,7 +9,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap, scales
-from components.html.format import count, join_names, number, share
+from components.html.format import count, join_names, number, overlap_clause, share
 from components.html.markup import EMPTY, Markup, escape, fill
 from components.html.pieces import empty_state, paragraph
 from components.html.tables import value_table as tables
@@ -174,9 +174,11 @@ def elo(row: VisitLeaderboardRow) -> float:
     return row.elo.estimate.value or 0.0
 
 
-def find_best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> VisitLeaderboardRow | None:
+def find_best_against_reference(rated: Sequence[VisitLeaderboardRow]) -> list[VisitLeaderboardRow]:
+    """The models with the highest win rate against the reference: several if it is the same."""
     met = [row for row in rated if row.against_reference.value is not None]
-    return max(met, key=lambda row: row.against_reference.value or 0.0, default=None)
+    most = max((row.against_reference.value or 0.0 for row in met), default=0.0)
+    return [row for row in met if most - (row.against_reference.value or 0.0) < 1e-9]
 
 
 def leaderboard_headline(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
@@ -188,10 +190,16 @@ def leaderboard_headline(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]
         "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
         "app adds the intervals."
     )
-    if against is not None:
-        won = against.against_reference
+    if against:
+        won, one = against[0].against_reference, len(against) == 1
+        who = f"{join_names([row.model for row in against])} {'wins' if one else 'win'}"
+        of = f"{count(won.n)} head-to-heads" if one else "the head-to-heads"
+        rates = {row.model: row.against_reference for row in rated}
+        near = overlap_clause(against[0].model, rates) if one else ""
+        told = f"{who} most often" if won.value else "No model wins"
         lead = (
-            f"{against.model} wins most often against the human-verified reference: "
-            f"{share(won.value, 0)} of {count(won.n)} head-to-heads that are not ties. {lead}"
+            f"{told} against the human-verified reference: {share(won.value, 0)} of {of} that are "
+            f"not ties{near}. {lead}"
         )
-    return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}.", lead
+    near = overlap_clause(best.model, {row.model: row.elo.estimate for row in rated})
+    return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}{near}.", lead

@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, dollars, number, share, spaced_ci, tokens
+from components.html.format import count, dollars, join_names, number, share, spaced_ci, tokens
 from components.html.markup import Markup, fill
 from components.html.pieces import Kpi, empty_state, paragraph, status_badge
 from components.html.tables import value_table as tables
@@ -253,9 +253,10 @@ def visit_kpis(
     best, top = max(rated, key=visit_panels.elo), visit_panels.find_best_against_reference(rated)
     got = best.elo.estimate
     kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {tables.ELO.interval(got)}")]
-    if top is not None:
-        won = top.against_reference
-        note = f"{top.model}{spaced_ci(won, scale=100)}, n {count(won.n)} without ties"
+    if top:
+        won = top[0].against_reference
+        note = f"{top[0].model}{spaced_ci(won, scale=100)}, n {count(won.n)} without ties"
+        note = note if len(top) == 1 else f"{join_names([row.model for row in top])}, without ties"
         kpis.append(Kpi("Highest win rate against the reference", share(won.value), note=note))
     priced = [one for one in spent if one.cost.dollars.value is not None]
     if priced:

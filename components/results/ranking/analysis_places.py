@@ -36,13 +36,15 @@ SUBTITLE: Final = (
 ORDERS_FOLD: Final = "[data-keep=fold_orders]"
 """The fold with the ratings from each order alone."""
 HOW_CHOICES: Final = (
-    "Models are placed by win rate, ties counted half; against a baseline that is in every pair, "
-    "the baseline counts as ½. Each column changes one choice: one order alone, flips counted as "
-    "ties, ties left out, one prompt, or one opponent alone. The range is the best and the worst "
-    "place over all combinations of these choices. It is no interval: it says how much the ranking "
-    "depends on the analysis.\n\nHalves: 50 random halves of the items, in which the leading model "
-    "alone must be first. Deciding verdicts: the fewest whose change puts another model above the "
-    "leading one. A cycle is a triple of models of which each beats the next more often than not."
+    "Models are placed by win rate, by the study's counting rule, ties counted half; against a "
+    "baseline that is in every pair, the baseline counts as ½. Each column changes one choice: "
+    "one order alone, flips counted as ties, ties left out, one prompt, or one opponent alone. "
+    "The range is the best and the worst place over all combinations of these choices. It is no "
+    "interval: it says how much the ranking depends on the analysis.\n\nHalves: 50 random halves "
+    "of the items, in which the leading model alone must be first. Deciding verdicts: the fewest "
+    "whose change puts another model above the leading one; if the study combines the two orders, "
+    "a combined verdict is one. A cycle is a triple of models of which each beats the next more "
+    "often than not."
 )
 
 
@@ -50,7 +52,7 @@ def places_by_analysis(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's place: by default, with one choice of the analysis changed (order,
     tie rule, prompt or baseline), and the range over all combinations; then a sentence on first
     place. Only a note for fewer than three models, or more than MAX_MODELS."""
-    analyses = rank_multiverse(filtered.measured_judge_rows)
+    analyses = rank_multiverse(filtered.measured_judge_rows, *filtered.rule)
     if not analyses:
         needs = f"Needs comparisons of three models or more, at most {MAX_MODELS}."
         return paragraph(needs, "eh-small")
@@ -135,25 +137,26 @@ def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) ->
     place = analysis.places[name]
     head, kind = _analysis_name(analysis, default), _column_css_class(analysis)
     if place == usual:
-        return TableCell("·", kind, f"{name}: place {place}, as with all verdicts", head)
+        return TableCell("·", kind, f"{name}: place {place}, unchanged", head)
     moved = min(4 + 4 * abs(place - usual), 20)
     mark = tag("b", str(place), class_=f"eh-moved b{moved}")
-    return TableCell(mark, kind, f"{name}: place {place}; with all verdicts {usual}", head)
+    return TableCell(mark, kind, f"{name}: place {place}; otherwise {usual}", head)
 
 
 def first_place_and_cycles_text(filtered: FilteredStudy) -> Markup:
     """Sentences on first place and on cycles (A beats B, B beats C, C beats A); empty without a
     single leader and without cycles."""
-    data = pair_verdicts(filtered.measured_judge_rows)
+    data = pair_verdicts(filtered.measured_judge_rows, *filtered.rule)
     found, cycles = first_place(data), find_cycles(data)
-    words = [] if found is None else [_first_place_sentence(found)]
+    words = [] if found is None else [_first_place_sentence(found, filtered.rule[0])]
     if cycles.found:
         example = " > ".join((*cycles.found[0], cycles.found[0][0]))
         words.append(f"{count(len(cycles.found), 'cycle')} among models, such as {example}.")
     return paragraph(" ".join(words), "eh-under") if words else EMPTY
 
 
-def _first_place_sentence(found: FirstPlace) -> str:
+def _first_place_sentence(found: FirstPlace, combine: str) -> str:
+    what = "changed verdict" if combine == "pooled" else "changed combined verdict"
     text = (
         f"**{found.leader}** is first, alone in {found.halves_first} of {found.halves} random "
         "halves of the items"
@@ -161,6 +164,6 @@ def _first_place_sentence(found: FirstPlace) -> str:
     if found.verdicts is None:
         return f"{text}; no change of verdicts puts another model above it."
     return (
-        f"{text}; {count(found.verdicts, 'changed verdict')} of {count(found.of)} would put "
+        f"{text}; {count(found.verdicts, what)} of {count(found.of)} would put "
         f"{found.challenger} above it."
     )

@@ -68,7 +68,9 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
             people.get(name),
             colour=ranking.colour_indices.get(name, 0),
             select={"contestant": name},
-            battles_needed=battles_to_separate(gaps[name]) if name in gaps else None,
+            battles_needed=battles_to_separate(board.adjusted_gap(name, names[place + 1]))
+            if name in gaps
+            else None,
             is_ahead=place + 1 == len(names)
             or board.is_significantly_better(name, names[place + 1]),
         )

@@ -1,6 +1,6 @@
 """Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from components.html.format import (
@@ -32,9 +32,12 @@ def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     )
 
 
-def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
+def win_rate_headline(
+    rates: Mapping[str, Estimate], difference: Callable[[str, str], Estimate]
+) -> tuple[str, str]:
     """Headline and the sentence below, if each comparison has three or more answers: the model
-    with the highest win rate, and the next, or all models with this win rate."""
+    with the highest win rate, and the next, or all models with this win rate. `difference` of two
+    models estimates that of their win rates."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
     if len(known) < 2:
         return "No ranking here.", NO_PREFERENCES
@@ -44,8 +47,11 @@ def win_rate_headline(rates: Mapping[str, Estimate]) -> tuple[str, str]:
     equal = [name for name, one in known.items() if abs((one.value or 0.0) - best) < 1e-9]
     if len(equal) > 1:
         return f"{join_names(equal)} have the same win rate, {share(best, 0)}.", why
-    title = f"{first} has the highest win rate, {_rate_text(rate)}; {second} {_rate_text(other)}."
-    return title, why
+    both = _rate_text(rate), _rate_text(other)
+    if is_significantly_above(difference(first, second)):
+        return f"{first} has the highest win rate, {both[0]}; {second} {both[1]}.", why
+    same = f"No significant difference between {first} and {second}"
+    return f"{same}: win rates of {both[0]} and {both[1]}.", why
 
 
 def _rate_text(rate: Estimate) -> str:
@@ -104,7 +110,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
-    if people.names == board.names:
+    if _is_in_order(board, people.names):
         return f"; people's votes give the same order, {_unsettled_places_clause(board)}"
     first, other = board.names[0], people.names[0]
     if other == first:
@@ -115,6 +121,12 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
     if _is_significantly_ahead(people, other, first):
         return f"; people put {other} first"
     return f"; people's votes put {other} first, but not significantly above {first}"
+
+
+def _is_in_order(board: Leaderboard, names: Sequence[str]) -> bool:
+    """Whether no model of `names` is rated below the next, by ratings rounded to whole points."""
+    ratings = [round(board.ratings[name].value or 0) for name in names]
+    return ratings == sorted(ratings, reverse=True)
 
 
 def _unsettled_places_clause(board: Leaderboard) -> str:
@@ -153,9 +165,15 @@ def _unseparated_models_sentence(board: Leaderboard) -> str:
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
         size = f"{points(number(gap.value))}{spaced_ci(gap, 0)}"
-        if is_significantly_above(gap):
-            return f"{places}: {size}, not significant after adjustment for all pairs of models."
-        return f"{places}: no significant difference ({size}){_items_needed_clause(gap)}."
+        needed = _items_needed_clause(board.adjusted_gap(above, below))
+        alone = is_significantly_above(gap)
+        if not place and alone:  # the headline has the rest
+            return f"{needed[2:3].upper()}{needed[3:]}." if needed else ""
+        if not place:
+            return f"The difference is {size}{needed}."
+        why = "not significant after adjustment for all pairs of models"
+        told = f"{size}, {why}" if alone else f"no significant difference ({size})"
+        return f"{places}: {told}{needed}."
     return ""
 
 
@@ -166,7 +184,7 @@ def _items_needed_clause(gap: Estimate) -> str:
     if not more or not gap.items:
         return ""
     needed = more_items_text(more, gap).partition(", ")[0]
-    return f"; about {needed} would probably show one of this size"
+    return f"; about {needed} would probably show a difference of this size"
 
 
 def _ordinal_word(place: int) -> str:

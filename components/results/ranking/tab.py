@@ -24,7 +24,7 @@ from components.results.view import paper_table
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from components.results.wins import win_rate_panels as wins
 from metrics.ratings.bradley_terry import connected_leaderboards
-from metrics.win_rates.win_rates import win_rate
+from metrics.win_rates.win_rates import win_rate, win_rate_difference
 
 NAME: Final = "Ranking"
 
@@ -86,7 +86,12 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
         return point_ranking_panel.point_ranking_headline(filtered)
     title, lead = (
-        win_rate_headline(win_rate(filtered.measured_judge_rows, *filtered.rule))
+        win_rate_headline(
+            win_rate(filtered.measured_judge_rows, *filtered.rule),
+            lambda one, other: win_rate_difference(
+                filtered.measured_judge_rows, one, other, *filtered.rule
+            ),
+        )
         if compares_only_many_options(filtered)
         else ranking_headline(load_ranking(filtered))
     )

@@ -68,6 +68,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     bounds = win_rates.win_rate_bounds(filtered.measured_judge_rows) if pooled else {}
     axis = Axis(chance=chance_win_rate(filtered.outcomes))
     spans = {who: _possible_range(bounds.get(who)) for who in rates}
+    counted = "verdicts" if pooled else "outcomes, the orders combined"
     missing = any(span and span[0] != span[1] for span in spans.values())
     heads: list[tables.Head] = ["Model", "Win rate, %", axis, "Wins", "Ties", "Losses"]
     if missing:
@@ -79,7 +80,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
         own, select, span = counts[who], {"contestant": who}, spans[who] if missing else None
         name, key = f"win rate of {who}", f"win_rate.{who}"
         cells = tables.plotted_cells(rate, axis, tables.PERCENT, name, select, key=key, bounds=span)
-        tied = f"{share(own['ties'] / max(own['matches'], 1))} of verdicts"
+        tied = f"{share(own['ties'] / max(own['matches'], 1))} of {counted}"
         line = [
             tables.name_cell(who, select),
             *cells,

@@ -16,7 +16,7 @@ from components.html.pieces import paragraph
 from components.html.tables import value_table as tables
 from components.results.wins.panels import study_win_rates
 from metrics.estimation.planning.variance_components import ITEM, REPEAT
-from metrics.estimation.row_selection import people_mask, select_pairs, select_picks, select_rows
+from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.ratings.tie_models import TieModel, fit_davidson, fit_rao_kupper
 from metrics.win_rates.jury import JuryResult, decide_jury, effective_judges, verdict_correlation
 from metrics.win_rates.precision_plan import PrecisionPlan, precision_plan
@@ -129,7 +129,7 @@ def _effective_judges_sentence(rows: pd.DataFrame) -> str:
 
 @memoise_by_study
 def _fit_tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
-    pairs = select_pairs(select_picks(filtered.measured_judge_rows))
+    pairs = select_pairs(filtered.outcomes)
     if pairs.empty or not (pairs["pick"] == TIE).any():
         return None
     found = fit_davidson(pairs), fit_rao_kupper(pairs)

@@ -77,7 +77,7 @@ RATES: Final = Panel(
     panels.show_win_rates,
     (Body("rates", "eh-rates", clickable=True),),
     "Win rate by model",
-    f"% of verdicts that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
+    f"% that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
     "range if all missing verdicts were lost, or all won",
     how=HOW_WINS,
     table=win_rates_paper_table,

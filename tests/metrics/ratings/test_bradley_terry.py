@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from functools import cache
@@ -283,6 +284,19 @@ def test_ranks_come_from_intervals_of_differences():
     only = board(duels([("A", "B", 95, 5), ("A", "C", 95, 5), ("B", "C", 50, 50)]))
     assert [str(only.ranks[name]) for name in "ABC"] == ["1", "2–3", "2–3"]
     assert str(board(duels(THREE)).ranks["B"]) == "1–3"
+
+
+def test_a_gap_adjusted_for_all_pairs_decides_the_ranks():
+    apart = board(
+        duels([("A", "B", 60, 40), ("B", "C", 62, 38), ("A", "C", 75, 25), ("C", "D", 55, 45)])
+    )
+    for one, other in itertools.permutations("ABCD", 2):
+        gap, wide = apart.gap(one, other), apart.adjusted_gap(one, other)
+        assert wide.value == gap.value and wide.low < gap.low and wide.high > gap.high
+        assert (wide.low > 0) == apart.is_significantly_better(one, other)
+        assert 0.95 < wide.level < 1
+    two = board(duels([("A", "B", 60, 40)]))
+    assert two.adjusted_gap("A", "B").low == pytest.approx(two.gap("A", "B").low, rel=0.02)
 
 
 def test_five_levels_count_by_sign_and_three_times_only_under_the_name_arena_hard():

@@ -259,9 +259,10 @@ def test_win_rates_at_equal_length_have_an_opponent_without_a_baseline_too():
     frames = {"ab": (0, 1), "ac": (0, 1), "bc": (0, 1)}  # each pair is won by the earlier name
     rows = [
         row | {"length": lengths}
-        for k in range(4)
+        for k in range(10)
         for (x, y), picks in frames.items()
-        for row, lengths in zip(pair(f"q{k}", *picks, x=x, y=y), ((9, 5), (5, 9)), strict=True)
+        for both in [((9, 5), (5, 9))[:: 1 if k % 2 else -1]]
+        for row, lengths in zip(pair(f"q{k}", *picks, x=x, y=y), both, strict=True)
     ]
     section = json_sections(build(rows), "length")["length"]
     assert {name: one["value"] for name, one in section["controlled"].items()} == {"b": 0, "c": 0}

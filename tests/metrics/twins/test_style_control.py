@@ -18,6 +18,7 @@ from metrics.twins.style_control import (
     LEAST_ITEMS,
     NO_OVERLAP,
     NOT_VARIED,
+    TOO_FEW_DIFFER,
     TOO_MANY,
     extract_style_data,
     fit_style,
@@ -164,6 +165,20 @@ def test_models_that_do_not_overlap_in_style_are_refused():
     fixed = {item: {m: (10 * (n + 1), 0, 0, 0) for n, m in enumerate(MODELS)} for item in styles}
     got = style_effects_on_judge(extract_style_data(frame, fixed))
     assert got["coefficients"]["length"].note == NO_OVERLAP and "ranking" not in got
+
+
+@pytest.mark.parametrize(("items", "known"), [(4, False), (5, True)])
+def test_a_feature_in_which_few_items_differ_has_no_weight(items, known):
+    """Lists differ on 4 or 5 of 40 items; the t interval has the degrees of freedom of those."""
+    frame, styles = simulated(40, 0.5, 2)
+    for k in range(40):
+        own = styles[f"q{k}"]
+        lists = dict.fromkeys(MODELS, 3) if k >= items else {m: own[m][2] for m in MODELS}
+        styles[f"q{k}"] = {m: (own[m][0], 0, lists[m], 0) for m in MODELS}
+    found = style_effects_on_judge(extract_style_data(frame, styles))["coefficients"]
+    assert (found["lists"].value is not None) is known and found["length"].items == 40
+    assert known or found["lists"].note == TOO_FEW_DIFFER
+    assert not known or found["lists"].items == 5
 
 
 def test_too_few_items_and_missing_texts_give_a_reason():

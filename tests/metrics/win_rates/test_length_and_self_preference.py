@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from metrics.position import label_effect
 from metrics.win_rates import length_effects, self_preference
+from metrics.win_rates.win_rates import head_to_head
 from studies.frames.frame_codes import TIE
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -149,9 +150,51 @@ def test_equal_lengths_drop_the_term_and_a_clean_sweep_says_so():
     got = length_effects.length_controlled_win_rates(build(rows), "y")["x"]
     # x: first order always, second order (slot 1 = x) for k = 1, 3: 6 of 8.
     assert got.value == pytest.approx(0.75, abs=1e-6) and "dropped" in got.note
-    sweep = [{**row, "length": (50, 60)} for k in range(4) for row in pair(f"q{k}", 0, 1)]
+    sweep = [{**row, "length": (50, 60)} for k in range(5) for row in pair(f"q{k}", 0, 1)]
     assert length_effects.length_controlled_win_rates(build(sweep), "y")["x"].value == 1
     assert length_effects.length_controlled_win_rates(build(pair("q", 0, 0)), "y") == {}
+
+
+@pytest.mark.parametrize(("longer", "known"), [(4, False), (5, True), (15, True), (16, False)])
+def test_a_rate_at_equal_length_needs_both_models_to_be_longer_on_five_items(longer, known):
+    rows = [
+        {**row, "length": lengths}
+        for k in range(20)
+        for one in [100 + k if k < longer else 90 - k]
+        for row, lengths in zip(pair(f"q{k}", k % 3 % 2, 1), [(one, 95), (95, one)], strict=True)
+    ]
+    got = length_effects.length_controlled_win_rates(build(rows), "y")["x"]
+    assert (got.value is not None) is known and (says(got.note, "hardly overlap") is not known)
+
+
+def test_a_tenth_of_the_items_must_be_on_each_side():
+    rows = [
+        {
+            "item": f"q{k}",
+            "shown": "xy",
+            "orders": 1,
+            "pick": k % 2,
+            "length": (9 + 2 * (k < 6), 10),
+        }
+        for k in range(61)
+    ]
+    got = length_effects.length_controlled_win_rates(build(rows), "y")["x"]
+    assert got.value is None
+    assert length_effects.length_controlled_win_rates(build(rows[:60]), "y")["x"].value is not None
+
+
+def test_the_rate_at_equal_length_is_not_surer_than_the_plain_one():
+    """Every item has three wins and one loss, two of each in either order of lengths, so the items
+    do not differ at all but for one: the sandwich is nearly zero wide, Wilson's interval is not."""
+    rows = [
+        {"item": f"q{k}", "shown": "xy", "orders": 1, "repeat": n, "pick": int(n == 0 and k > 0),
+         "length": (12 - 4 * (k % 2), 10)}
+        for k in range(12) for n in range(4)
+    ]  # fmt: skip
+    got = length_effects.length_controlled_win_rates(build(rows), "y")["x"]
+    plain = head_to_head(build(rows))["x"]["y"]
+    assert logit(got.high) - logit(got.low) >= logit(plain.high) - logit(plain.low) - 1e-9
+    assert got.low < got.value < got.high
 
 
 def own(item: str, pick, people, judge: str = "j", family: str = "f"):

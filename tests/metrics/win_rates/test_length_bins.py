@@ -9,6 +9,7 @@ import pytest
 from metrics.win_rates.jury import decide_jury
 from metrics.win_rates.length_bins import length_effect
 from tests.metrics.frames import build, pair
+from tests.page_words import says
 
 
 def rows_of(*verdicts: tuple[object, int, int]) -> list[dict[str, object]]:
@@ -23,19 +24,20 @@ def test_every_verdict_counts_for_both_of_its_answers():
     # Twice as long and wins, twice; half as long and loses against; equal and a tie.
     found = length_effect(build(rows_of((0, 20, 10), (0, 20, 10), (1, 10, 20), ("tie", 10, 10))))
     assert found is not None
-    assert [one.ratio for one in found.bins] == pytest.approx([-1, 0, 1])
-    assert [one.win_rate.value for one in found.bins] == pytest.approx([0, 0.5, 1])
-    assert [one.win_rate.n for one in found.bins] == [3, 2, 3]
+    # Of equal lengths half win by definition: no bin.
+    assert [one.ratio for one in found.bins] == pytest.approx([-1, 1])
+    assert [one.win_rate.value for one in found.bins] == pytest.approx([0, 1])
+    assert [one.win_rate.n for one in found.bins] == [3, 3]
     assert found.odds_ratio.value > 1
 
 
 def test_bins_have_their_edges_and_the_ratio_is_the_mean_inside():
-    # log2 of 3: above 1.5; of 1.8: between .5 and .9; of 1.05: near 0.
+    # log2 of 3: above 1.5; of 1.8: between .5 and .9; of 1.05: near 0, without a bin.
     found = length_effect(build(rows_of((0, 30, 10), (0, 18, 10), (1, 105, 100))))
     assert found is not None
-    wanted = [-math.log2(3), -math.log2(1.8), 0, math.log2(1.8), math.log2(3)]
+    wanted = [-math.log2(3), -math.log2(1.8), math.log2(1.8), math.log2(3)]
     assert [one.ratio for one in found.bins] == pytest.approx(wanted)
-    assert [one.win_rate.value for one in found.bins] == pytest.approx([0, 0, 0.5, 1, 1])
+    assert [one.win_rate.value for one in found.bins] == pytest.approx([0, 0, 1, 1])
 
 
 def test_lengths_that_are_equal_or_unknown_have_no_odds():
@@ -55,10 +57,10 @@ def test_a_length_without_effect_has_even_odds():
 
 def test_undecided_cases_widen_the_bounds_of_a_jury():
     # q1: two of three for x. q2: one each and a tie. q3: three for y.
-    says = {"q1": (0, 0, 1), "q2": (0, 1, "tie"), "q3": (1, 1, 1)}
+    picked = {"q1": (0, 0, 1), "q2": (0, 1, "tie"), "q3": (1, 1, 1)}
     rows = [
         {"item": item, "shown": "xy", "pick": pick, "judge": judge, "orders": 1}
-        for item, picks in says.items()
+        for item, picks in picked.items()
         for judge, pick in zip("abc", picks, strict=True)
     ]
     got = decide_jury(build(rows))
@@ -100,6 +102,15 @@ def test_a_judge_that_follows_the_position_has_no_interval_of_width_zero():
 
 
 def test_an_extreme_odds_ratio_is_inside_its_interval():
-    found = length_effect(build(turned(50, 0, 1, lambda _: (1035, 1000))))
+    found = length_effect(build(turned(50, 0, 1, lambda _: (1450, 1000))))
     assert found is not None
     assert found.odds_ratio.low <= found.odds_ratio.value <= found.odds_ratio.high
+
+
+@pytest.mark.parametrize(("long", "known"), [(9, False), (10, True)])
+def test_a_doubled_length_is_not_judged_from_answers_of_about_equal_length(long, known):
+    """Of 200 verdicts a twentieth must be on answers of which one is 1.41 times as long."""
+    verdicts = [(k % 3 % 2, 145 if k < long else 110, 100) for k in range(200)]
+    found = length_effect(build(rows_of(*verdicts)))
+    assert found is not None and (found.odds_ratio.value is not None) is known
+    assert known or says(found.odds_ratio.note, "at most 1.1")

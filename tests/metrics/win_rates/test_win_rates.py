@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metrics.estimation.intervals import mean_estimate
 from metrics.position import position_measures
 from metrics.win_rates import counting_rules, win_rates
 from tests.metrics.frames import build, llmbar, mtbench, pair, patterns, prd, records, rotated
@@ -261,3 +262,29 @@ def test_the_win_rate_of_one_contestant_is_a_measure() -> None:
         "x": 0.75, "y": 0.25, "v": 1.0, "z": None,
     }  # fmt: skip
     assert (got["x"].n, got["x"].items) == (4, 2)
+
+
+def test_the_difference_of_two_win_rates_is_paired_by_item():
+    """Among three options, of 8 choices of each of 6 items; x and y are chosen as often on every
+    item, so their difference is sure, though both rates vary. z is chosen more or less often."""
+    rows = [
+        {"item": f"q{k}", "shown": "xyz", "pick": min(n // (1 + k // 2), 2), "repeat": n}
+        for k in range(6) for n in range(8)
+    ]  # fmt: skip
+    frame = build(rows)
+    same = win_rates.win_rate_difference(frame, "x", "y")
+    assert same.value == pytest.approx(0) and same.items == 6
+    got = win_rates.win_rate_difference(frame, "z", "x")
+    by_item = [(8 - 3 * (1 + k // 2)) / 8 for k in range(6)]  # z: 8 less those of x and y
+    wanted = mean_estimate(by_item, range(6), bounds=(-1, 1))
+    assert (got.value, got.low, got.high) == pytest.approx((wanted.value, wanted.low, wanted.high))
+    back = win_rates.win_rate_difference(frame, "x", "z")
+    assert (back.low, back.high) == pytest.approx((-got.high, -got.low))
+
+
+def test_the_difference_of_two_win_rates_follows_the_counting_rule():
+    frame = build(ROWS)
+    for rule in (("pooled", "exclude"), ("strict", "exclude"), ("pooled", "tie")):
+        rates = win_rates.win_rate(frame, *rule)
+        wanted = rates["x"].value - rates["y"].value
+        assert win_rates.win_rate_difference(frame, "x", "y", *rule).value == pytest.approx(wanted)

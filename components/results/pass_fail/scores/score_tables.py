@@ -152,7 +152,7 @@ def _circular_share_by_chance(found: ScoreContradictions) -> Estimate | Markup:
 CONTRADICTION_COLUMNS: Final = (
     TypedColumn("Pairs contradicted, %", attrgetter("share"), n=True),
     TypedColumn("Pairs with equal scores", attrgetter("equal_scores")),
-    TypedColumn("Tied comparisons", attrgetter("ties")),
+    TypedColumn("Tied or flipped", attrgetter("ties")),
     TypedColumn("Circular triples, %", _circular_triple_share, n=True, tip=CIRCULAR_TIP),
     TypedColumn("Circular triples by chance, %", _circular_share_by_chance),
 )

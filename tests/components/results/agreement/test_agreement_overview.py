@@ -211,6 +211,9 @@ def test_corrected_win_rates_stand_beside_the_raw_ones(store):
     assert one.corrected.value == pytest.approx(one.judge.value, abs=0.002)
     assert one.worth > 2
     assert "\u00d7" in text(show_corrected_rates(data))
+    # 60 pairs in both orders
+    tip = show_corrected_rates(data)
+    assert says(tip, "pairs with votes: 20") and says(tip, "of the judges: 120")
 
 
 @pytest.mark.parametrize("kind", list(COEFFICIENTS))

@@ -453,6 +453,15 @@ def test_opposite_preferences_in_two_categories_are_told_where_there_is_none_ove
     assert plain.leaning_categories == ()
 
 
+def test_verdicts_on_single_answers_are_in_no_even_share():
+    """The first-position share is of comparisons, whose even share is a half."""
+    rows = [*pair("q0", 0, 1), {"item": "q1", "shown": ("x",), "pick": None, "judge": "k"}]
+    counts = BiasCounts(build(rows))
+    assert (counts.option_counts, counts.max_options) == ([2], 2)
+    alone = BiasCounts(build(rows[2:]))
+    assert (alone.option_counts, alone.max_options) == ([2], 1)
+
+
 def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
     """Ten items of a category all flip to the first: 2/2^10, times 3 judges and 2 categories, in a
     tenth of the error rate, is .117. With 20 items a judge without flips could have been tested."""

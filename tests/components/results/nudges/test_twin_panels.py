@@ -142,6 +142,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
 ) -> None:
     """Judge 0.1 without an interval, people 0.4: an axis from 0 to 0.4 has them at 25 and 100 %."""
     found = {"j": weights(Estimate(0.1), Estimate(-0.3))}
+    found["j"]["coefficients"]["lists"] = Estimate(None, note="few items")
     shown = SimpleNamespace(store=None, name="", filter=Filter(), memoise=lambda *_: found)
     monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
     made = twin_panels.render_style_weights(shown)  # type: ignore[arg-type]
@@ -149,6 +150,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     html = made.bodies["style"]
     assert 'class="w"' not in html and 'class="p control" style="left:25.00%"' in html
     assert 'class="q" style="left:100.00%"' in html and "+0.10" in html
+    assert says(html, "No weight of", "lists: few items.")
 
 
 def test_the_axis_of_effects_holds_the_floor() -> None:

@@ -11,6 +11,7 @@ from components.results.protocol import creation_panels, grade_panel
 from metrics.protocols.creation_table import CreationRow
 from metrics.protocols.grade_table import UNRELATED_PRESENT
 from studies.domain import Estimate
+from tests.page_words import says
 
 NONE = Estimate(None)
 
@@ -50,6 +51,8 @@ def test_without_a_baseline_the_others_are_named() -> None:
 def test_without_levels_the_highest_factuality_leads_and_without_both_nothing() -> None:
     title, _ = finding(row("m", vfs=Estimate(7.25)), row("n", vfs=Estimate(8.5)), row("o"))
     assert title.startswith("n ") and "8.50 of 10" in title
+    near = finding(row("m", vfs=Estimate(7.25, 6, 8)), row("n", vfs=Estimate(8.5, 8, 9)))[0]
+    assert says(near, "n has", "overlaps", "of m.") and not says(title, "overlaps")
     assert "8.5" not in " ".join(finding(row("m")))
     assert creation_panels._highest_factuality_row([row("m")]) is None
 

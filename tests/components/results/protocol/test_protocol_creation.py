@@ -14,6 +14,7 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol import creation_panels as protocol_creation
 from components.results.protocol import game_panels as protocol_ratings
 from components.results.protocol import redundancy_panel as protocol_redundancy
+from components.results.protocol import sections as protocol_sections
 from components.results.wins import panels as wins_view
 from studies.domain import Estimate
 from studies.store.store import Store
@@ -101,6 +102,20 @@ def test_categories_and_tasks_pool_the_judgements_of_their_items(scene):
     tasks = protocol_creation.show_creation_table(scene, "Tasks", "Reward", ())
     assert all(task in tasks for task in ("story", "poem", "mail"))
     assert "−100.0" in tasks and "+50.0" in tasks
+
+
+def test_arena_hard_is_not_headed_by_the_measures_of_another_paper(scene, monkeypatch):
+    """The same five levels: win rate leads, and a win without its ties is called won outright."""
+    sections = ("creation-table", "win-table")
+    assert protocol_view.main_section(scene) == "creation-table"
+    own = protocol_creation.show_creation_table(scene, "Models", "Reward", sections)
+    monkeypatch.setattr(protocol_sections, "is_arena_hard", lambda _: True)
+    assert protocol_view.main_section(scene) == "win-table"
+    title, lead = protocol_view.protocol_headline(scene)
+    assert says(title, "highest adjusted") and says(lead, "each order counts")
+    assert not says(protocol_view.show_kpis(scene), "Reward")
+    other = protocol_creation.show_creation_table(scene, "Models", "Reward", sections)
+    assert says(other, "Won outright") and not says(own, "Won outright")
 
 
 def test_the_five_labels_by_place(creation):

@@ -149,7 +149,8 @@ def test_every_preset_names_panels_that_the_page_draws() -> None:
 def test_the_headline_and_the_key_figures_of_the_games(scene):
     """x: one win and four ties of five pairs, (1 + 2)/5; three pairs with different results."""
     title, lead = protocol_view.protocol_headline(scene)
-    assert says(title, "x has", "60.0") and says(lead, "3 of 5 pairs", "different results")
+    assert says(title, "x has", "60.0", "not significantly above", "of y.")
+    assert says(lead, "3 of 5 pairs", "different results") and says(lead, "in both orders.")
     kpis = {one.label: one for one in protocol_games.game_kpis(scene)}
     assert says(kpis["Adjusted win rate"].value, "60.0")
     assert kpis["Adjusted win rate"].note.startswith("x ")
@@ -162,12 +163,12 @@ def test_the_headline_and_the_key_figures_of_the_games(scene):
 def test_ratings_alone_have_a_headline_and_no_key_figures(games):
     alone = FilteredStudy(games, NAME, Filter(prompt="mt-bench-single"))
     title, lead = protocol_games.games_headline(alone)
-    assert says(title, "x has", ": 8.00 of 10.") and "averaged" in lead
+    assert says(title, "x has", ": 8.00 of 10", "of y.") and "averaged" in lead
     assert protocol_games.game_kpis(alone) == [] and protocol_view.show_kpis(alone) == ""
     (single,) = ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
     free = replace(single, scale=replace(single.scale, high=math.inf))
     two = protocol_games._ratings_title({"p": single, "q": free})
-    assert says(two, "by p: 8.00", "of 10.", "by q: 8.00.")
+    assert says(two, "by p: 8.00", "of 10", "by q: 8.00")
     many = protocol_games._ratings_title(dict.fromkeys("pqrstuv", single))
     assert many.count("highest") == protocol_games.MAX_TITLE_RATINGS
     one = FilteredStudy(games, NAME, Filter(prompt="mt-bench-single", category="maths"))
@@ -238,6 +239,9 @@ def test_the_rule_on_two_games_follows_from_preset_and_filter(preset, combine, p
     assert rule.published is published and words in f"{rule.in_use} {rule.alternatives}"
     both = [protocol_sections.WINS_SECTION, protocol_sections.VISIT_SECTION]
     assert rule.subject not in {r.subject for r in protocol_sections.rules_in_force(shown, both)}
+    levels = [protocol_sections.WINS_SECTION, protocol_sections.LEVELS_SECTION]
+    told = [r.subject for r in protocol_sections.rules_in_force(shown, levels)]
+    assert len(told) == (1 if preset == "arena-hard" else 2), "one rule on the two orders"
 
 
 def test_without_verdicts_and_preset_the_paper_has_no_panels(judged, scene):

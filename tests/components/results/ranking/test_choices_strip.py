@@ -19,7 +19,15 @@ from components.results.ranking.analysis_places import (
 from components.results.view.result_view import PanelGroup
 from metrics.win_rates.first_place import rank_multiverse
 from tests.metrics.frames import build
+from tests.metrics.frames import pair as both_orders
 from tests.page_words import says
+
+
+def shown(
+    frame: pd.DataFrame, chosen: Filter | None = None, rule: tuple[str, str] = ("pooled", "exclude")
+) -> SimpleNamespace:
+    """The parts of a filtered study that the strip reads."""
+    return SimpleNamespace(measured_judge_rows=frame, filter=chosen or Filter(), rule=rule)
 
 
 def two_prompts() -> pd.DataFrame:
@@ -37,7 +45,7 @@ def two_prompts() -> pd.DataFrame:
 
 def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
     frame = two_prompts()
-    html = str(places_by_analysis(SimpleNamespace(measured_judge_rows=frame, filter=Filter())))  # type: ignore[arg-type]
+    html = str(places_by_analysis(shown(frame)))  # type: ignore[arg-type]
     # prompts p and q, three opponents, flips as ties, and the one order that was asked
     assert says(html, "against c") and html.count("</button></th>") == 7
     rows = html.split("<tr")[2:]
@@ -49,9 +57,9 @@ def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
 def test_columns_of_the_strip_change_one_choice_each() -> None:
     analyses = rank_multiverse(two_prompts())
     default = analyses[0]
-    shown = analyses_with_one_change(analyses)
-    assert {one.prompt for one in shown} == {"all", "p", "q"}
-    for one in shown:
+    columns = analyses_with_one_change(analyses)
+    assert {one.prompt for one in columns} == {"all", "p", "q"}
+    for one in columns:
         changed = [
             getattr(one, name) != getattr(default, name)
             for name in ("ties", "order", "prompt", "baseline")
@@ -61,15 +69,11 @@ def test_columns_of_the_strip_change_one_choice_each() -> None:
 
 def test_two_models_have_no_strip() -> None:
     frame = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(6)])
-    assert "<table" not in str(
-        places_by_analysis(SimpleNamespace(measured_judge_rows=frame, filter=Filter()))
-    )  # type: ignore[arg-type]
+    assert "<table" not in str(places_by_analysis(shown(frame)))  # type: ignore[arg-type]
 
 
 def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
-    filtered = SimpleNamespace(
-        measured_judge_rows=two_prompts(), filter=Filter(judge="j", contestants=("a",))
-    )
+    filtered = shown(two_prompts(), Filter(judge="j", contestants=("a",)))
     html = unescape(str(places_by_analysis(filtered)))  # type: ignore[arg-type]
     found = [json.loads(text) for text in re.findall(r'data-go="(\{.*?\})"', html)]
     kept = {"view": "Ranking", "judge": "j", "contestants": "a"}
@@ -96,12 +100,29 @@ def test_one_order_opens_the_ratings_by_order_and_ties_left_out_is_plain_text() 
         for pair in (("a", "b"), ("a", "c"), ("b", "c"))
         for shown, pick in ((pair, 0), (pair[::-1], "tie" if k else 1))
     ]
-    html = unescape(
-        str(places_by_analysis(SimpleNamespace(measured_judge_rows=build(rows), filter=Filter())))
-    )  # type: ignore[arg-type]
+    html = unescape(str(places_by_analysis(shown(build(rows)))))  # type: ignore[arg-type]
     heads = re.findall(r"<th[^>]*>(.*?)</th>", html.partition("</thead>")[0])
     order = next(one for one in heads if one.endswith(">one order</button>"))
     assert f'data-unfold="{ORDERS_FOLD}"' in order
     assert "ties left out" in heads
     names = {group.name for group in ranking_tab.PAIRS.panels if isinstance(group, PanelGroup)}
     assert ORDERS_FOLD == "[data-keep=fold_orders]" and "fold_orders" in names
+
+
+def test_the_strip_ranks_by_the_rule_of_the_study() -> None:
+    """Of 6 pairs each, a wins and ties against c, b wins 4 and loses 2 against c, and a ties with
+    b. Single verdicts: a 15 of 24, b 14 of 24. Both orders must agree: a 6 of 12, b 7 of 12; b is
+    passed by two changes, as one pair moves the two rates together by 1/12 at most."""
+    rows = [
+        row
+        for k in range(6)
+        for x, y, first, second in (
+            ("a", "c", 0, "tie"), ("b", "c", int(k > 3), int(k < 4)), ("a", "b", "tie", "tie")
+        )
+        for row in both_orders(f"q{k}", first, second, x=x, y=y)
+    ]  # fmt: skip
+    html = places_by_analysis(shown(build(rows)))  # type: ignore[arg-type]
+    assert says(html, "flips as ties") and says(html, "<b>a</b> is first")
+    html = places_by_analysis(shown(build(rows), rule=("strict", "exclude")))  # type: ignore[arg-type]
+    assert says(html, "<b>b</b> is first", "2 changed combined verdicts", "of 18 would")
+    assert not says(html, "flips as")

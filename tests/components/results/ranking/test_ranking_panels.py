@@ -19,6 +19,7 @@ from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.point_ranking_panel import point_ranking_headline
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
+from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
@@ -56,7 +57,7 @@ def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(
     title, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert says(title, "a leads b by 176 Elo points [78, 275]")
     assert says(lead, "third", "no significant difference")
-    assert re.search(r"about [\d,]+ more items would probably show one of this size", lead)
+    assert re.search(r"about [\d,]+ more items would probably show a difference of this size", lead)
 
 
 def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
@@ -64,7 +65,7 @@ def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     leads = [row.split("<td")[-1] for row in html.split("<tr")[2:]]
     tagged = ["not significant" in lead for lead in leads]
     assert tagged == [False, True, False], "the tag stands beside the lead that covers 0 only"
-    (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles", html)
+    (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles of these", html)
     _, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert needed in lead, "headline and table give one number of items for one gap"
     table = json.loads(
@@ -273,7 +274,28 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
         title, below = ranking_headline(ranking)
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled
-        assert ("adjustment" in below) is not settled
+        assert says(below, "more items would", "of this size") is not settled
+        assert "Elo" not in below.replace("the Elo scale", ""), "the lead is in the headline"
+
+
+def test_the_items_needed_are_those_for_the_adjusted_interval():
+    """More items than for the pair's own interval, and a number also for a lead that is only
+    significant before the adjustment."""
+    even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
+    rows = build(battles({("a", "b"): (27, 13)} | even))
+    found = compute_ranking(rows).main_leaderboard
+    assert battles_to_separate(found.gap("a", "b")) == 0
+    assert battles_to_separate(found.adjusted_gap("a", "b")) > 0
+    assert says(panels.leaderboard_html(compute_ranking(rows)), "for all pairs", "more items")
+
+
+def test_models_with_equal_ratings_are_in_no_different_order_by_people():
+    """a beats b and c 36 to 4 by the judge, b and c draw; people put c before b."""
+    judged = build(battles({("a", "b"): (36, 4), ("a", "c"): (36, 4), ("b", "c"): (20, 20)}))
+    votes = build(battles(dict.fromkeys(itertools.combinations("acb", 2), (36, 4)),
+                          judge="human:ann", orders=1))  # fmt: skip
+    title = ranking_headline(compute_ranking(judged, judged, votes))[0]
+    assert says(title, "same order", "2 to 3")
 
 
 def test_without_pairs_the_head_to_head_says_so():
@@ -303,7 +325,7 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
     (first, best), (second, following), *_ = rates.items()
     assert best.value > following.value
     shares = [f"{100 * one.value:.0f}" for one in (best, following)]
-    assert says(plain(drawn["finding"]), first, shares[0], second, shares[1])
+    assert says(plain(drawn["finding"]), f"{first} and {second}", shares[0], shares[1])
     shown = {name for name, value in drawn.items() if name.endswith("_panel") and value}
     assert {"option_rates_panel", "rate_matrix_panel"} <= shown
     assert not shown & {"board_panel", "curves_panel", "head_to_head_panel", "choices_panel",
@@ -320,8 +342,17 @@ def test_a_study_of_four_options_is_ranked_by_win_rates_and_shows_no_empty_panel
     ],
 )
 def test_equal_or_unknown_win_rates_name_no_leader(rates, named):
-    title, _ = win_rate_headline({name: Estimate(value) for name, value in rates.items()})
+    known = {name: Estimate(value) for name, value in rates.items()}
+    title, _ = win_rate_headline(known, lambda *_: Estimate(0.0))
     assert says(title, *named) and "most" not in title
+
+
+@pytest.mark.parametrize(("low", "named"), [(0.01, True), (0.0, False), (None, False)])
+def test_a_highest_win_rate_is_named_only_if_significantly_above_the_next(low, named):
+    rates = {"a": Estimate(0.45, 0.42, 0.48), "b": Estimate(0.44, 0.41, 0.48)}
+    title, _ = win_rate_headline(rates, lambda *_: Estimate(0.01, low, 0.03))
+    assert says(title, "a has", "highest") is named
+    assert says(title, "No significant", "a and b", "45", "44") is not named
 
 
 def test_a_low_consistency_is_stated_above_the_win_rates_of_options(tmp_path):
@@ -401,14 +432,17 @@ def test_without_pairs_there_is_no_leader_and_no_number_of_items():
 
 
 def test_a_cycle_is_told_once_round_and_a_lead_that_no_verdict_changes():
+    def pooled(rows):
+        return SimpleNamespace(measured_judge_rows=rows, rule=("pooled", "exclude"))
+
     rows = build(battles({("a", "b"): (5, 1), ("b", "c"): (5, 1), ("c", "a"): (5, 1)}))
-    told = analysis_places.first_place_and_cycles_text(SimpleNamespace(measured_judge_rows=rows))
+    told = analysis_places.first_place_and_cycles_text(pooled(rows))
     assert says(told, "1 cycle among", "a &gt; b", "c &gt; a.")
     won = build(battles({("a", "b"): (6, 0)}))
-    told = analysis_places.first_place_and_cycles_text(SimpleNamespace(measured_judge_rows=won))
+    told = analysis_places.first_place_and_cycles_text(pooled(won))
     assert "cycle" not in told and "<b>a</b>" in told
     sure = SimpleNamespace(leader="a", halves_first=9, halves=10, verdicts=None)
-    assert says(analysis_places._first_place_sentence(sure), "in 9 of 10", "no change")
+    assert says(analysis_places._first_place_sentence(sure, "pooled"), "in 9 of 10", "no change")
 
 
 def test_single_answers_name_a_leader_only_if_its_lead_excludes_zero(tmp_path):
