@@ -99,13 +99,21 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 def _find_reusable_batches(client: openai.OpenAI) -> dict[str, str]:
     """Return the hash of a batch file -> id of the batch that this program created from it; batches
-    that ended without an output file, such as failed ones, are left out."""
-    found = {}
+    that ended without an output file, such as failed ones, are left out. Of several batches, a
+    completed one is preferred, then one in progress, then the one with most replies."""
+    found = dict[str, Any]()
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
         if sha and (batch.output_file_id or batch.status not in FINAL_STATUSES):
-            found[sha] = batch.id
-    return found
+            found[sha] = max(found.get(sha, batch), batch, key=_expected_replies)
+    return {sha: batch.id for sha, batch in found.items()}
+
+
+def _expected_replies(batch: Any) -> tuple[bool, bool, int]:
+    """Sort key of a batch: completed, in progress (neither ended nor cancelled), replies so far."""
+    in_progress = batch.status not in {*FINAL_STATUSES, "cancelling"}
+    replies = batch.request_counts.completed if batch.request_counts else 0
+    return batch.status == "completed", in_progress, replies
 
 
 def collect_batches(

@@ -136,16 +136,16 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 
 def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if every prompt skips every item, or no item has the answers that a prompt
-    shows."""
-    eligible = {p.name: [i for i in items if not skip_reason(p, i, prompts)] for p in prompts}
+    """Raise PlanError if every prompt skips every item, or none of the items that a prompt uses has
+    the answers that it shows."""
+    eligible = {p.name: {i.id for i in items if not skip_reason(p, i, prompts)} for p in prompts}
     for prompt in prompts:
-        shows = presentation_lister_for(prompt)
-        if eligible[prompt.name] and next(shows(study, items), None) is None:
+        shows, used = presentation_lister_for(prompt), eligible[prompt.name]
+        if used and not any(one.item.id in used for one in shows(study, items)):
             wanted = "one of" if shows is presentations.single_presentations else "at least two of"
             raise PlanError(
-                f"prompt {prompt.name!r} has nothing to judge: no item of this slice has answers "
-                f"by {wanted} the study's models; change the slice or 'contestants'"
+                f"prompt {prompt.name!r} has nothing to judge: no item of this slice that it uses "
+                f"has answers by {wanted} the study's models; change the slice or 'contestants'"
             )
     if not any(eligible.values()):
         prompt = prompts[0]

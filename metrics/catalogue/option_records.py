@@ -6,7 +6,10 @@ from typing import Final
 from metrics.catalogue.record import SEVERAL_OPTIONS, SHARE_INTERVAL, declare, declare_measures
 from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
 
-_MEAN: Final = "Mean over items; interval: Student's t over items."
+_MEAN: Final = (
+    "In the mean, each repeat of all orders of an item counts once; interval: Student's t over "
+    "items."
+)
 _GRADED: Final = (
     f"{_MEAN} Items with a tie or an unusable reply are left out. `_gradelab`, the authors' rule, "
     "keeps them and divides the entropy by the log of the number of orders."

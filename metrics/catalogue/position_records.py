@@ -352,7 +352,8 @@ for _part, _words in (
         key=f"entropy_{_part}",
         name=f"Entropy of {_words}",
         definition=f"entropy of the {_words}, in bits, for comparisons repeated in every order",
-        how="Total = noise + order; with few repeats the part of the order is too high. "
+        how="Total = noise + order; noise is a mean over orders, weighted by their verdicts. "
+        "With few repeats the part of the order is too high. "
         "Noise-floor repeats are left out. Interval: Student's t over items.",
         paths=(f"position.*.*.entropy_{_part}",),
         unit="bits",

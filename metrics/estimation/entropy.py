@@ -34,12 +34,12 @@ def normalised_entropy(counts: ArrayLike) -> Floats:
 def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Split the entropy of the outcomes of a comparison, in bits: "total" = "noise" + "order".
 
-    "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order,
-    "order" their difference, which is due to the order. An outcome is the winner or a tie. The
-    values are means over the comparisons read in all their orders, at least two, with at least two
-    repeats in each (noise-floor repeats are left out); unknown without such comparisons. With few
-    repeats, "order" is biased upward. No interval exceeds log₂(N + 1), the entropy of N winners and
-    a tie that are all equally frequent.
+    "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order
+    (each weighted by its verdicts), "order" their difference, which is due to the order. An outcome
+    is the winner or a tie. The values are means over the comparisons read in all their orders, at
+    least two, with at least two repeats in each (noise-floor repeats are left out); unknown without
+    such comparisons. With few repeats, "order" is biased upward. No interval exceeds log₂(N + 1),
+    the entropy of N winners and a tie that are all equally frequent.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -59,7 +59,7 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 def _total_and_noise_entropy(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
     """Return, for each comparison, the entropy H(V) of its outcome V in bits, its mean entropy
-    within an order E[H(V | order)], and its item code."""
+    within an order E[H(V | order)], each order weighted by its verdicts, and its item code."""
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

@@ -48,9 +48,10 @@ NOT_SHARED_NOTE: Final = (
 
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
-    """Estimate each person's probability of being right in a decisive vote. `options` is the number
-    of answers N in the comparison of each vote, `people` the number of people. Unknown above
-    MAX_PEOPLE people, and for a person who shares too few comparisons with others."""
+    """Estimate each person's probability of being right in a decisive vote, mean over the person's
+    decisive votes: (1 + (N − 1)·skill)/N. `options` is the number of answers N in the comparison of
+    each vote, `people` the number of people. Unknown above MAX_PEOPLE people, and for a person who
+    shares too few comparisons with others."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _agreement_sums(votes, options, people)
@@ -62,12 +63,13 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
     if not known.any():
         return [unknown_estimate(NOT_SHARED_NOTE, "share")] * people
     both = known[:, None] & known[None, :]
-    size = float(np.median(options))
-    shares = (
-        1
-        + (size - 1)
-        * _fit_skills(_leave_one_group_out(above * both), _leave_one_group_out(met * both))
-    ) / size
+    skill = _fit_skills(_leave_one_group_out(above * both), _leave_one_group_out(met * both))
+    decided = votes.choice >= 0
+    chance = safe_divide(
+        np.bincount(votes.voter[decided], 1 / np.maximum(options[decided], 2), people),
+        np.bincount(votes.voter[decided], minlength=people),
+    )
+    shares = chance + (1 - chance) * skill
     items = [len(np.unique(votes.item[votes.voter == code])) for code in range(people)]
     return [
         _skill_estimate(shares[:, code], int(n[code]), items[code])

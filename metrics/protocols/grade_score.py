@@ -117,11 +117,14 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 def estimate_grade_score_measures(
     frame: pd.DataFrame, rule: GradeRule = "default"
 ) -> dict[str, Estimate]:
-    """Estimate the means over items of "grade", "entropy" and "choice" share, the grade corrected
-    for chance ("corrected"), and, if N differs between items, the grade for each N ("grade_N").
+    """Estimate the means of "grade", "entropy" and "choice" share, the grade corrected for chance
+    ("corrected"), and, if N differs between items, the grade for each N ("grade_N"). All are means
+    over the rows of `grade_table`, so an item counts once for each repeat; intervals are clustered
+    by item.
 
-    The corrected grade is Σ(G − g(N))/Σ(1 − g(N)) over items, with G an item's grade and g(N) the
-    expected grade of random choices. Even corrected grades are not comparable between different N.
+    The corrected grade is Σ(G − g(N))/Σ(1 − g(N)) over these rows, with G a row's grade and g(N)
+    the expected grade of random choices. Even corrected grades are not comparable between different
+    N.
     """
     table = grade_table(frame, rule)
     item = row_selection.item_codes(table)

@@ -7,7 +7,7 @@ too, because a malicious file may have been downloaded.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from studies.errors import SourceError
 from studies.settings import MAX_FILE_MB, is_public
@@ -131,17 +131,6 @@ class ReadLimits:
                 "Check the column with their names"
             )
 
-    def check_depth(self, value: Any, text: str, where: str) -> None:
-        """Raise SourceError if `value`, parsed from the JSON `text`, is nested too deeply."""
-        if text.count("[") + text.count("{") <= self.depth:
-            return
-        level, depth = [value], 0
-        while level:
-            depth += 1
-            if depth > self.depth:
-                raise self.nesting_error(where)
-            level = [inner for outer in level for inner in _nested_lists_and_objects(outer)]
-
     def nesting_error(self, where: str) -> SourceError:
         return SourceError(
             f"{where}: lists and objects are nested more than {self.depth} deep; save the data "
@@ -174,8 +163,3 @@ def current_limits() -> ReadLimits:
 
 def unpacked_size_error(name: str) -> SourceError:
     return SourceError(f"{name}: unpacks to more than can be read; split it into smaller files")
-
-
-def _nested_lists_and_objects(value: Any) -> list[Any]:
-    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [inner for inner in values if isinstance(inner, (dict, list))]

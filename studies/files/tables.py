@@ -292,7 +292,7 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
             where = f"{name}, line {number}"
             values += count_values_within_limits(line, where, limits)
             limits.check_values(values, name)
-            rows.append(parse_object(line, where, limits))
+            rows.append(parse_object(line, where))
             numbers.append(number)
             limits.check_rows(len(rows), name)
             _add_columns(columns, rows[-1], name, limits)
@@ -329,7 +329,7 @@ def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
         return replace(table, notes=("the file contains JSON lines, one object per line",))
     count_values_within_limits(content, path.name, limits)
     text = decode_utf8(content, path.name).removeprefix("\ufeff")
-    value = parse_json(text, path.name, limits)
+    value = parse_json(text, path.name)
     if isinstance(value, dict):
         return SourceTable(path.name, "json", tuple(value), [], json_object=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
@@ -351,7 +351,7 @@ def _is_json_lines(content: bytes, name: str, limits: ReadLimits) -> bool:
     count_values_within_limits(first, name, limits)
     try:
         json.loads(first)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return True
 

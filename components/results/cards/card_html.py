@@ -247,9 +247,9 @@ def _cost_html(card: ReportCard) -> Any:
     if spent.prompt_tokens is not None:
         both = (spent.prompt_tokens, spent.completion_tokens)
         tokens = (" + ".join(map(formats.tokens, both)), "")
-    if spent.dollars is not None and spent.replies > spent.unpriced:
-        thousand = 1000 * spent.dollars / (spent.replies - spent.unpriced)
-        each = f"{formats.dollars(thousand)} for 1,000 replies"
+    if spent.dollars_per_reply is not None:
+        each = f"{formats.dollars(1000 * spent.dollars_per_reply)} for 1,000 replies"
+        each += "; the sum includes failed calls" if spent.failed else ""
     dollars = DASH if spent.dollars is None else formats.dollars(spent.dollars)
     timing = "median" if spent.timed else "not recorded"
     return _CARD.spent(

@@ -28,27 +28,29 @@ def count_values_within_limits(content: bytes, where: str, limits: ReadLimits) -
     a file may have rows, or if lists and objects are nested too deeply. `where` (file and line)
     begins every error message.
     """
-    if (bound := _count_commas_and_openings(content)) <= limits.columns:
+    openings = _count_openings(content)
+    if openings <= limits.depth and (bound := content.count(b",") + openings) <= limits.columns:
         return bound
     parts, values = [], 0
     for part in _brackets_and_commas(content):
         parts.append(part)
-        values += _count_commas_and_openings(part)
+        values += part.count(b",") + _count_openings(part)
         limits.check_values(values, where)
     structure = b"".join(parts)
     for _ in range(limits.depth):
         if b"," * limits.rows in structure:
             raise limits.too_many_entries_error(where)
         structure, removed = _INNERMOST.subn(b"", structure)
-        if not removed:
+        if not removed and _count_openings(structure) <= limits.depth:  # those never closed
             return values
     raise limits.nesting_error(where)
 
 
-def _count_commas_and_openings(content: bytes) -> int:
-    """Count commas and opening brackets: an upper bound of the number of values in lists and
-    objects, exact if strings contain none of these characters and no list or object is empty."""
-    return content.count(b",") + content.count(b"[") + content.count(b"{")
+def _count_openings(content: bytes) -> int:
+    """Count opening brackets. With the commas they are an upper bound of the number of values in
+    lists and objects, exact if strings contain none of these characters and no list or object is
+    empty."""
+    return content.count(b"[") + content.count(b"{")
 
 
 def _brackets_and_commas(content: bytes) -> Iterator[bytes]:
@@ -73,10 +75,10 @@ def decode_utf8(content: bytes, where: str) -> str:
         ) from None
 
 
-def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> dict[str, Any]:
+def parse_object(line: bytes, where: str) -> dict[str, Any]:
     """Parse one line as a JSON object; SourceError if it is none. `where` begins every error
     message."""
-    values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where, limits)
+    values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where)
     if not isinstance(values, dict):
         raise SourceError(
             f"{where}: expected a JSON object, found {type(values).__name__}; write one "
@@ -85,17 +87,13 @@ def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> d
     return values
 
 
-def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
-    """Parse a JSON text; SourceError if it is invalid, nested too deeply, or has a key twice in one
-    object or half a character. `where` (file and line) begins every error message.
-
-    Callers that parse many lines pass `limits`, so that the limits are determined only once.
-    """
+def parse_json(text: str, where: str) -> Any:
+    """Parse a JSON text whose values were counted; SourceError if it is invalid, or has a key twice
+    in one object or half a character. `where` (file and line) begins every error message."""
     try:
         value = _DECODER.decode(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SourceError(f"{where}: not valid JSON: {error}; correct it") from None
-    (limits or current_limits()).check_depth(value, text, where)
     if "\\ud" in text or "\\uD" in text:
         _refuse_lone_surrogates(value, where)
     return value
@@ -103,18 +101,18 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
 
 def parse_cell_if_json(value: Any, brackets: str = "[{") -> Any:
     """Parse a cell that starts with one of `brackets` as JSON; return any other cell, and a text
-    that is no JSON, unchanged. SourceError if the JSON has too many values."""
+    that is no JSON, unchanged. SourceError if it has too many values or is nested too deeply."""
     if not isinstance(value, str) or not value.lstrip().startswith(tuple(brackets)):
         return value
     try:
         return parse_json_cell_or_raise(value)
-    except (ValueError, RecursionError):
+    except ValueError:
         return value
 
 
 def parse_json_cell_or_raise(text: str) -> Any:
     """Parse the JSON text of a cell, without the check for duplicate keys; SourceError if it has
-    too many values, ValueError if it is no JSON."""
+    too many values or is nested too deeply, ValueError if it is no JSON."""
     count_values_within_limits(
         text.encode("utf-8", "replace"), "JSON inside a cell", current_limits()
     )

@@ -256,7 +256,7 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
     """Add a row's verdicts, none if the baseline is compared with itself; return the number of
     scores that are not one of the five levels. SourceError if the row has not one or two games."""
     games, unknown = line.row.get("games"), 0
-    if not isinstance(games, list) or len(games) > 2:
+    if not isinstance(games, list) or not 1 <= len(games) <= 2:
         found = f"{len(games)} games" if isinstance(games, list) else type(games).__name__
         raise line.error(
             f"field 'games': expected a list of one or two games, found {found}; "

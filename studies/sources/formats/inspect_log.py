@@ -119,7 +119,7 @@ def _parse_log_object(content: bytes, where: str) -> Mapping[str, Any]:
     count_values_within_limits(content, where, current_limits())
     try:
         value = _load_json(content)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise SourceError(f"{where}: not valid JSON; copy the log again") from None
     if not isinstance(value, dict):
         raise SourceError(f"{where}: expected a JSON object; copy the log again")

@@ -1,7 +1,7 @@
 """Tokens, seconds and dollars spent on the replies of a judge."""
 
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from studies.domain import ERROR_STATUSES, USABLE_STATUSES
 from studies.store.store_file import StoreFile
@@ -11,16 +11,17 @@ from studies.texts.twin_families import TWIN_SIGN
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
     """Totals and median time of one judge's replies to one prompt or all prompts; a value is None
-    if no reply reports it. `unpriced` counts replies without a price, `timed` those with a time,
-    `unusable` those without a verdict, `repeats` those to calls repeated in the same order, `twins`
-    those on twins of answers; `failed` counts calls without a reply."""
+    if no reply reports it. Of the replies, `timed` counts those with a time, `unusable` those
+    without a verdict, `repeats` those to calls repeated in the same order, `twins` those on twins
+    of answers; `failed` counts calls without a reply."""
 
     replies: int
     prompt_tokens: int | None
     completion_tokens: int | None
     dollars: float | None
-    """Sum over the priced replies; None if no reply has a price."""
-    unpriced: int
+    """Sum over all calls with a price, failed ones included; None without any."""
+    dollars_per_reply: float | None
+    """Mean over the replies with a price, without failed calls; None without any."""
     median_seconds: float | None
     timed: int
     unusable: int = 0
@@ -31,7 +32,8 @@ class JudgeSpending:
 
 def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
     """Sum tokens and dollars, and compute the median seconds, over all replies of a judge (to one
-    prompt, if `prompt` is given), readable or not, repeats included."""
+    prompt, if `prompt` is given), readable or not, repeats included; dollars also of failed calls.
+    """
     rows = store.read(
         "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds, j.status, p.noise, "
         "instr(p.shown, ?) > 0 FROM plan p JOIN judgements j USING(key) "
@@ -41,13 +43,14 @@ def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -
     replies = [row for row in rows if row[4] not in ERROR_STATUSES]
     sent, written = ([row[k] for row in replies] for k in range(2))
     priced = [row[2] for row in rows if row[2] is not None]
+    reply_costs = [row[2] for row in replies if row[2] is not None]
     timed = [row[3] for row in replies if row[3]]
     return JudgeSpending(
         replies=len(replies),
         prompt_tokens=_sum_known(sent),
         completion_tokens=_sum_known(written),
         dollars=sum(priced) if priced else None,
-        unpriced=sum(row[2] is None for row in replies),
+        dollars_per_reply=fmean(reply_costs) if reply_costs else None,
         median_seconds=median(timed) if timed else None,
         timed=len(timed),
         unusable=sum(row[4] not in USABLE_STATUSES for row in replies),
@@ -64,12 +67,14 @@ def _sum_known(values: list[int | None]) -> int | None:
 
 
 def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Return (judge, prompt) -> mean dollars per call, only where all replies have a price."""
+    """Return (judge, prompt) -> mean dollars of the calls with a reply, only where all replies have
+    a price; failed calls, with or without a price, do not count."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) "
+        f"AND j.status NOT IN ({','.join('?' * len(ERROR_STATUSES))}) "
         "GROUP BY p.judge, p.prompt HAVING count(*) = count(j.cost)",
-        (study,),
+        (study, *ERROR_STATUSES),
     ).fetchall()
     return {(judge, prompt): float(dollars) for judge, prompt, dollars in rows}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from judges.bulk.batch_api import (
     BATCHES_FILE,
     SubmittedBatch,
+    _find_reusable_batches,
     _mask_line,
     _poll_and_download,
     read_submitted_batches,
@@ -76,6 +78,35 @@ def test_errors_have_a_file_of_their_own_and_a_batch_that_was_not_created_none(t
     (tmp_path / "n").mkdir()
     assert download(tmp_path / "n", Provider("failed", None), nothing) == []
     assert nothing.is_final
+
+
+@pytest.mark.parametrize(
+    "best_first",
+    [
+        [("completed", 5), ("in_progress", 1), ("cancelling", 9), ("expired", 4)],
+        [("validating", None), ("cancelled", 9), ("expired", 3)],
+        [("expired", 7), ("expired", 3)],
+    ],
+)
+def test_of_several_batches_of_a_file_the_best_is_used_in_whatever_order_they_are_listed(
+    best_first: list[tuple[str, int | None]],
+) -> None:
+    listed = [
+        SimpleNamespace(
+            id=str(rank),
+            status=status,
+            metadata={"evenhand": "sha"},
+            output_file_id="out",
+            request_counts=None if done is None else SimpleNamespace(completed=done),
+        )
+        for rank, (status, done) in enumerate(best_first)
+    ]
+    failed = SimpleNamespace(
+        id="failed", status="failed", metadata={"evenhand": "sha"}, output_file_id=None
+    )
+    for order in permutations([*listed, failed]):
+        client: Any = SimpleNamespace(batches=SimpleNamespace(list=lambda limit, all=order: all))
+        assert _find_reusable_batches(client) == {"sha": "0"}
 
 
 def test_a_key_is_masked_in_a_line_also_where_it_is_escaped():

@@ -329,8 +329,9 @@ def test_an_image_that_is_gone_is_named(tmp_path: Path) -> None:
 def made_from(folder: Path, **values: Any) -> Plan:
     lines = [
         {"id": "q1", "instruction": "i", "responses": {"x": "a", "y": "b"}, "reference": "r"},
-        {"id": "q2", "instruction": "i", "responses": {"x": "a", "y": ""}},
-    ]
+        {"id": "q2", "instruction": "i", "responses": {"x": "a", "y": ""},
+         "criteria": {"subjective": "s"}},
+    ]  # fmt: skip
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / "items.jsonl").write_text(text, encoding="utf-8")
     (folder / "own.yaml").write_text(OWN_PROMPT.replace("own", "brief-letters"), encoding="utf-8")
@@ -352,6 +353,7 @@ def made_from(folder: Path, **values: Any) -> Plan:
         ({"prompts": ["visit-extraction"]}, "has the protocol extraction and gives no verdict"),
         ({"prompts": ["brief-letters", "own.yaml"]}, "two prompts are named 'brief-letters@"),
         ({"contestants": ["x"]}, "prompt 'brief-letters' has nothing to judge"),
+        ({"prompts": ["creation-subjective"]}, "prompt 'creation-subjective' has nothing to judge"),
         ({"prompts": ["visit-reference-backed"], "contestants": ["x", "@reference"]},
          "shows the judge the reference, but @reference is"),
         ({"prompts": ["visit-reference-backed"], "pairing": "baseline", "baseline": "@reference"},

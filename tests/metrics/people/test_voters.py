@@ -346,6 +346,23 @@ def test_three_people_who_share_comparisons_have_skills_by_hand():
     assert four[2].value == pytest.approx((1 + 3 * 2 / 3) / 4, abs=1e-4)
 
 
+def test_each_voter_has_the_chance_level_of_the_own_votes():
+    """Three people saw 12 comparisons of two answers, three others 12 of four; in each group the
+    third agrees with the first two in 9 of 12, hence (1 + ½)/2, and (1 + 3·⅔)/4 of four."""
+    votes = cast({
+        k: {first: 0, first + 1: 0, first + 2: int(k % 12 < 3)}
+        for first in (0, 3) for k in range(4 * first, 4 * first + 12)
+    })  # fmt: skip
+    got = voter_skills(votes, np.where(votes.voter < 3, 2, 4), 6)
+    assert [one.value for one in got] == pytest.approx([1, 1, 0.75] * 2, abs=1e-4)
+    # One more comparison of four answers, seen by nobody else, counts as the other 12 of two do:
+    # the mean of 1/N is (12/2 + 1/4)/13, the skill ½ is the same.
+    more = cast({**{k: {0: 0, 1: 0, 2: int(k < 3)} for k in range(12)}, 12: {2: 0}})
+    mixed = voter_skills(more, np.where(more.case < 12, 2, 4), 3)
+    chance = (12 / 2 + 1 / 4) / 13
+    assert mixed[2].value == pytest.approx(chance + (1 - chance) / 2, abs=1e-4)
+
+
 def test_a_skill_needs_ten_shared_votes_and_a_third_person_between_two():
     five = cast({k: {0: 0, 1: 0, 2: 0} for k in range(5)})
     assert all(one.value is not None for one in skills(five, 3))

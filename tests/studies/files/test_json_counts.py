@@ -168,9 +168,19 @@ def test_json_inside_a_cell_is_counted_before_it_is_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(json_lines, "current_limits", lambda: SMALL)
-    for bomb in ("0," * 400 + "0", "[" * 9 + "0," * 11 + "0" + "]" * 9):
+    deep = ("[" * 9 + "0," * 11 + "0" + "]" * 9, "[" * 9 + "]" * 9, "[" * 20_000)
+    for bomb in ("0," * 400 + "0", *deep):
         with attempt(BURSTING, each_mode, f"{reader}: {bomb[:9]}"), pytest.raises(SourceError):
             CELL_READERS[reader](bomb)
+
+
+def test_nesting_is_measured_not_guessed_from_brackets() -> None:
+    depth = PUBLIC_LIMITS.depth
+    count_values_within_limits(b"[" * depth + b"]" * depth, "a", PUBLIC_LIMITS)
+    count_values_within_limits(json.dumps([{"a": [1]}] * depth).encode(), "a", PUBLIC_LIMITS)
+    for text in (b"[" * (depth + 1) + b"]" * (depth + 1), b"[" * (depth + 1), b'{"a":' * 5_000):
+        with pytest.raises(SourceError, match=f"nested more than {depth} deep"):
+            count_values_within_limits(text, "a", PUBLIC_LIMITS)
 
 
 def test_no_reader_of_foreign_cells_parses_json_by_itself() -> None:

@@ -54,6 +54,13 @@ def test_an_unreadable_arena_hard_score_without_a_reply_becomes_the_reply(tmp_pa
     assert (judgement.status, judgement.reply) == ("unreadable", "no idea")
 
 
+@pytest.mark.parametrize("scores", [(), ("A>B", "A>B", "A>B")])
+def test_an_arena_hard_row_has_one_or_two_games(scores: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [arena_hard_row("u1", "A>B"), arena_hard_row("u2", *scores)]
+    with pytest.raises(SourceError, match=f"line 2.*one or two games, found {len(scores)} games"):
+        loaded(jsonl(tmp_path / "j.jsonl", rows))
+
+
 def test_an_unnamed_arena_hard_baseline_is_called_baseline(tmp_path: Path) -> None:
     rows = [arena_hard_row("u1", "A>B", "B>A")]
     del rows[0]["baseline"]
