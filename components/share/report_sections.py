@@ -15,9 +15,7 @@ from components.html.markup import EMPTY, Markup, fill, join, json_script
 from components.html.pieces import panel_html, wrap
 from components.html.tables.table import plain_table
 from components.html.templates import macros
-from components.results.agreement import panels as agreement_view
 from components.results.agreement import tab as agreement_tab
-from components.results.agreement.computed import load_agreement
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
@@ -28,8 +26,7 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, ReportPanel, View
-from components.results.view.unusable_replies import find_if_all_unusable
-from components.results.view_drawing import show_data_note
+from components.results.view_drawing import VIEWS, show_data_note, view_headline
 from components.share import paper_text
 from judges.rendering.prompt import parse_prompt
 from studies.domain import HUMAN_PREFIX
@@ -64,13 +61,8 @@ def _title_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {_format_day(time.time())}."
-    unusable = find_if_all_unusable(filtered)
-    if unusable is not None:
-        title, lead = unusable.sentence, unusable.consequence
-    elif filtered.has_only_people:
-        title, lead = agreement_view.agreement_headline(load_agreement(filtered))
-    else:
-        title, lead = summary_tab.headline(filtered)
+    view = agreement_tab if filtered.has_only_people else summary_tab
+    title, lead = view_headline(VIEWS[view.NAME], filtered)
     top = macros(TEMPLATE).report_top(pieces.brand_html(), line, filtered.name)
     return join([top, pieces.finding_html(title, lead), _title_kpis(filtered)])
 
@@ -99,7 +91,9 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
 
 
 def _views_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
-    """HTML of the parts that the views add to the report, panel by panel."""
+    """HTML of the parts that the views add to the report, panel by panel; none for an empty study."""
+    if filtered.unfiltered_frame.empty:
+        return EMPTY
     return join(
         part for one in REPORTED_VIEWS for part in _iterate_view_sections(one, filtered, figures)
     )
@@ -158,7 +152,6 @@ def _unusable_replies_and_costs_section(filtered: FilteredStudy, figures: Report
     bad = cost_queries.failure_counts(store, name)
     rows = [(f.status, f.judge, count(f.n), f.example) for f in bad]
     failures = plain_table(("Status", "Judge", "n", "Example"), rows)
-    none = pieces.notice_html("calm", "Every reply has a verdict.")
     models = cost_queries.reported_models(store, name)
     head = ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time")
     costs = [
@@ -176,7 +169,8 @@ def _unusable_replies_and_costs_section(filtered: FilteredStudy, figures: Report
     ]
     subtitle = "unusable replies enter no measure, unless the preset counts them as ties"
     title = pieces.failures_title({f.status for f in bad})
-    unusable = panel_html(title, subtitle, failures if bad else none)
+    none = "Every reply has a verdict." if costs else "There are no replies."
+    unusable = panel_html(title, subtitle, failures if bad else pieces.notice_html("calm", none))
     return unusable + panel_html("Costs", "", plain_table(head, costs))
 
 

@@ -296,7 +296,7 @@ def _corrected_rate_row(name: str, model_rates: CorrectedWinRate, axis: Axis) ->
         f"{name}\nwin rate by judges minus win rate by people: "
         f"{points(number(100 * (bias.value or 0.0), 1, signed=True))}"
         f"{spaced_ci(bias, 1, scale=100)}, on {count(bias.n, 'pair')} with votes and verdicts\n"
-        f"all pairs with votes: {count(people.n)}\nverdicts of the judges: {count(judge.n)}"
+        f"all pairs with votes: {count(people.n)}\nof the judges: {count(judge.n, 'verdict')}"
     )
     rate = DASH if model_rates.corrected.value is None else estimate_html(model_rates.corrected, 1)
     by_judges = _render_rate(judge, measure_attribute("win_rate", "", "", name))

@@ -111,7 +111,9 @@ def test_failures_are_counted_with_an_example(store: Store) -> None:
 
 def test_an_empty_study_makes_a_report_that_says_so(store: Store) -> None:
     store.save_study(Study("none"), [Item("q", "why?", {"x": "a", "y": "b"})], (), ())
-    assert says(report.report_html(store, "none"), "no verdicts yet")
+    html = report.report_html(store, "none")
+    assert says(html, "no verdicts yet") and says(html, "no replies")
+    assert not says(html, "Every reply has") and not says(html, "No reply says")
 
 
 def test_the_command_writes_the_file_and_says_its_size(written: tuple[Path, str]) -> None:

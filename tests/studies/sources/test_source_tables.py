@@ -106,7 +106,9 @@ def test_a_gzip_that_was_cut_off_is_refused(tmp_path: Path) -> None:
 
 def test_json_that_is_deep_or_broken_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[" * 100_000, encoding="utf-8")
-    assert refused(tmp_path / "a.json").startswith("a.json: not valid JSON: ")
+    assert says(refused(tmp_path / "a.json"), "a.json: lists", "more than 100 deep")
+    (tmp_path / "c.json").write_text('[{"a": 1}, {"b"', encoding="utf-8")
+    assert refused(tmp_path / "c.json").startswith("c.json: not valid JSON: ")
     (tmp_path / "b.json").write_text("[1, 2]", encoding="utf-8")
     assert says(refused(tmp_path / "b.json"), "b.json", "objects", "these forms")
 
