@@ -91,7 +91,7 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
 
 
 def _views_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
-    """HTML of the parts that the views add to the report, panel by panel; none for an empty study."""
+    """HTML of the views' parts of the report, panel by panel; none if the study is empty."""
     if filtered.unfiltered_frame.empty:
         return EMPTY
     return join(
