@@ -52,6 +52,17 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
     return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
 
 
+def rounded_shares(parts: Sequence[float]) -> list[str]:
+    """Format the shares of one whole as per cent without decimals that add up to 100: those with
+    the largest remainders are rounded up; of two equal ones the odd one, as `share` does."""
+    exact = [round(100 * part, 9) for part in parts]
+    down = [math.floor(one) for one in exact]
+    order = sorted(range(len(down)), key=lambda k: (round(down[k] - exact[k], 9), -(down[k] % 2)))
+    for place in order[: 100 - sum(down)]:
+        down[place] += 1
+    return [share(one / 100, 0) for one in down]
+
+
 def even_share(options: Collection[int]) -> str:
     """Format 1/N as per cent, the share of each of N equally likely options: "25 %" for N = 4; for
     several values of N the range, such as "25 to 50 %"."""

@@ -19,6 +19,7 @@ from components.html.format import (
     number,
     percent,
     rating,
+    rounded_shares,
     share,
     tokens,
 )
@@ -117,6 +118,20 @@ def test_one_end_of_an_interval_without_the_other_says_which():
     assert rating(least) == "≥\u202f137"
     assert rating(Estimate(-137.2, None, -137.2, n=16, unit="Elo")) == "≤\u202f−137"
     assert percent(Estimate(0.69, 0.69, None, n=8), n=False) == "≥\u202f69.0\u202f%"
+
+
+@pytest.mark.parametrize(
+    ("counts", "percents"),
+    [
+        ((204, 25, 27), (80, 10, 10)),  # of 256: 79.7, 9.8 and 10.5
+        ((986, 8, 6), (99, 1, 0)),
+        ((29, 71, 0), (29, 71, 0)),
+        ((1, 1, 1), (34, 33, 33)),
+    ],
+)
+def test_rounded_shares_of_one_whole_add_up_to_100(counts, percents):
+    found = rounded_shares([one / sum(counts) for one in counts])
+    assert found == [f"{one}\u202f%" for one in percents]
 
 
 def test_further_items_are_those_of_the_further_battles():
