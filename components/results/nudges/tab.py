@@ -70,8 +70,10 @@ def render_length_effect(filtered: FilteredStudy) -> Content | None:
     if figure is None or not do_lengths_differ(filtered):
         return None
     judges = "judge" if filtered.measured_judge_rows["judge"].nunique() == 1 else "judges"
-    keys: list[tuple[LegendMark, str]] = [("dot", judges), ("even", "even")]
-    if length_panel.judge_and_people_length_effects(filtered)[1] is not None:
+    own, people = length_panel.judge_and_people_length_effects(filtered)
+    fit = ", with fit" if own and own.odds_ratio.value else ""
+    keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}{fit}"), ("even", "even")]
+    if people is not None:
         keys.insert(1, ("diamond", "people"))
     return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 

@@ -27,6 +27,7 @@ def test_answers_of_equal_length_have_neither_headline_nor_panels(other, measure
     assert says(f"{title} {lead}", "33") is measured and says(lead, "different") is not measured
     drawn = [tab.render_length_effect(filtered), tab.render_length_controlled(filtered)]
     assert [one is not None for one in drawn] == [measured, measured]
+    assert not measured or says(drawn[0].heading, "judge, with fit"), "the line is in the legend"
 
 
 def test_the_curve_is_the_logistic_one_through_one_half_and_the_odds():
