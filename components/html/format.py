@@ -194,13 +194,13 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on about how much more data would make the gap between two ratings significant: "1,000
-    more items, 2,400 battles of these two models". `battles`: number of further battles that are
+    more items, 2,400 battles of either model". `battles`: number of further battles that are
     needed. The number of items is computed from the items per battle in the estimate `gap`; if
     `gap` has no items or no battles, the text is "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
-    return f"{items}, {approximate_count(battles, 'battle')} of these two models"
+    return f"{items}, {approximate_count(battles, 'battle')} of either model"
 
 
 def truncate(text: str, max_chars: int) -> str:

@@ -136,7 +136,7 @@ def test_rounded_shares_of_one_whole_add_up_to_100(counts, percents):
 
 def test_further_items_are_those_of_the_further_battles():
     gap = Estimate(20.0, -20.0, 60.0, n=400, items=80)
-    assert says(more_items_text(2400, gap), "480 more items", "2,400 battles", "of these two")
+    assert says(more_items_text(2400, gap), "480 more items", "2,400 battles", "of either model")
     assert says(more_items_text(1234, replace(gap, items=0)), "1,200 more battles")
     assert says(more_items_text(2, gap), "1 more item,", "2 battles of")
 
