@@ -52,6 +52,17 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
     return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
 
 
+def rounded_shares(parts: Sequence[float]) -> list[str]:
+    """Format the shares of one whole as per cent without decimals that add up to 100: those with
+    the largest remainders are rounded up; of two equal ones the odd one, as `share` does."""
+    exact = [round(100 * part, 9) for part in parts]
+    down = [math.floor(one) for one in exact]
+    order = sorted(range(len(down)), key=lambda k: (round(down[k] - exact[k], 9), -(down[k] % 2)))
+    for place in order[: 100 - sum(down)]:
+        down[place] += 1
+    return [share(one / 100, 0) for one in down]
+
+
 def even_share(options: Collection[int]) -> str:
     """Format 1/N as per cent, the share of each of N equally likely options: "25 %" for N = 4; for
     several values of N the range, such as "25 to 50 %"."""
@@ -183,13 +194,13 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on about how much more data would make the gap between two ratings significant: "1,000
-    more items, 2,400 battles of these two models". `battles`: number of further battles that are
+    more items, 2,400 battles of either model". `battles`: number of further battles that are
     needed. The number of items is computed from the items per battle in the estimate `gap`; if
     `gap` has no items or no battles, the text is "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
-    return f"{items}, {approximate_count(battles, 'battle')} of these two models"
+    return f"{items}, {approximate_count(battles, 'battle')} of either model"
 
 
 def truncate(text: str, max_chars: int) -> str:

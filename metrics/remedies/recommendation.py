@@ -133,6 +133,13 @@ def no_room_text(table: Sequence[RuleEstimate]) -> str:
     )
 
 
+def is_room_small(table: Sequence[RuleEstimate]) -> bool:
+    """Whether one call, the first line of the table, agrees so often that no rule can gain
+    SMALL_GAIN, also by the lower end of its interval."""
+    low = table[0].agreement.low
+    return low is not None and low + SMALL_GAIN > 1
+
+
 def small_gain_detection_text(table: Sequence[RuleEstimate]) -> str:
     """Sentence on how often a gain of SMALL_GAIN would have been found, by the intervals of the
     rule with the highest agreement. Rules that ask people, lack replies on some comparisons, or

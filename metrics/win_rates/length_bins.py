@@ -93,8 +93,9 @@ def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimat
         return Estimate(None, note="all answers are equally long")
     reached = float(np.quantile(np.abs(ratio), 1 - REACHED_BY, method="higher"))
     if reached < LEAST_DOUBLING:
-        most = f"answers are at most {2**reached:.1f} times as long as the other"
-        return Estimate(None, note=f"{most} in {100 * (1 - REACHED_BY):.0f} % of verdicts")
+        most = math.ceil(10 * 2**reached - 1e-9) / 10  # not rounded down: a limit
+        text = f"one answer is at most {most:.1f} times as long as the other"
+        return Estimate(None, note=f"{text} in {100 * (1 - REACHED_BY):.0f} % of verdicts")
     beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))
     method = "logistic regression on log2 of the length ratio, sandwich standard error by item"
     slope = float(beta[0])

@@ -221,9 +221,7 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs; "" for none. Without repeats,
     only a surplus of flips in one direction shows that the order, and not noise, is the cause."""
     decided = [row for row in rows if row.order_decides_most_pairs]
-    who = _some_of_total_text(len(decided), len(rows), noun)
-    if len(decided) <= NAMED_ROWS:
-        who = join_names([row.name for row in decided])
+    who = _rows_text(decided, len(rows), noun)
     why = " (flips one way exceed the others by over 50 points)"
     why = why if any(row.order_effect is None for row in decided) else ""
     return f"For {who}, the order decides the verdict on most pairs{why}." if decided else ""
@@ -233,9 +231,9 @@ def _label_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows that flip most pairs because most verdicts are for one label; "" for
     none."""
     found = [row for row in rows if row.label and row.flips_most_pairs]
-    flips = _flip_most_pairs_clause(found, noun)
-    label = f"the label “{found[0].label}”" if len(found) == 1 else "one label"
-    return f"{flips}; most verdicts are for {label}." if found else ""
+    who = _rows_text(found, len(rows), noun)
+    label = f"the label “{found[0].label}”" if len(found) == 1 else "one label each"
+    return f"Most verdicts of {who} are for {label}." if found else ""
 
 
 def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
@@ -243,16 +241,15 @@ def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     significantly more go one way are not all noise."""
     found = [row for row in rows if row.may_be_noise]
     leaning = any(row.is_significant or row.leaning_categories for row in found)
-    what = f"{'part of ' if leaning else ''}this may be noise"
-    flips = _flip_most_pairs_clause(found, noun)
-    return f"{flips}; without repeats in the same order, {what}." if found else ""
+    what = f"{'part of ' if leaning else ''}the flips of {_rows_text(found, len(rows), noun)}"
+    return f"Without repeats in the same order, {what} may be noise." if found else ""
 
 
-def _flip_most_pairs_clause(rows: Sequence[FlipLean], noun: str) -> str:
-    """Clause that these rows flip most pairs; up to NAMED_ROWS rows are named."""
-    who = join_names([row.name for row in rows])
-    who = who if len(rows) <= NAMED_ROWS else f"{number_word(len(rows))} {noun}s".capitalize()
-    return f"{who} {'flips' if len(rows) == 1 else 'flip'} most pairs"
+def _rows_text(some: Sequence[FlipLean], total: int, noun: str) -> str:
+    """Names of up to NAMED_ROWS rows; of more rows, their number out of `total`."""
+    if len(some) <= NAMED_ROWS:
+        return join_names([row.name for row in some])
+    return _some_of_total_text(len(some), total, noun)
 
 
 def _some_of_total_text(some: int, total: int, noun: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from components.html.format import lean_text, number, points, share, spaced_ci
+from components.html.format import lean_text, number, points, rounded_shares, share, spaced_ci
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.option_tests import (
@@ -215,11 +215,10 @@ class ReportCard(CardMeasures):
         right, ties = self.measures["accuracy"].value, self.tie_share_with_known_answer
         if right is None or ties is None:
             return ""
-        # The remainder of the rounded shares, so that the printed numbers add up to 100.
-        wrong = f"wrong in {share(1 - (round(100 * right) + round(100 * ties)) / 100, 0)}"
+        won, lost, tied = rounded_shares((right, max(1 - right - ties, 0.0), ties))
         if not ties:
-            return f"right in **{share(right, 0)}** and {wrong}"
-        return f"right in **{share(right, 0)}**, {wrong} and undecided (tie) in {share(ties, 0)}"
+            return f"right in **{won}** and wrong in {lost}"
+        return f"right in **{won}**, wrong in {lost} and undecided (tie) in {tied}"
 
     def _accuracy_above_chance_text(self) -> str:
         """Lead of the accuracy over chance with its interval; for pairs, twice this lead is the

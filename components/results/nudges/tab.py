@@ -70,8 +70,10 @@ def render_length_effect(filtered: FilteredStudy) -> Content | None:
     if figure is None or not do_lengths_differ(filtered):
         return None
     judges = "judge" if filtered.measured_judge_rows["judge"].nunique() == 1 else "judges"
-    keys: list[tuple[LegendMark, str]] = [("dot", judges), ("even", "even")]
-    if length_panel.judge_and_people_length_effects(filtered)[1] is not None:
+    own, people = length_panel.judge_and_people_length_effects(filtered)
+    fit = ", with fit" if own and own.odds_ratio.value else ""
+    keys: list[tuple[LegendMark, str]] = [("dot", f"{judges}{fit}"), ("even", "even")]
+    if people is not None:
         keys.insert(1, ("diamond", "people"))
     return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 
@@ -98,13 +100,14 @@ LENGTH: Final = Panel(
     (Body("length", "eh-length", chart_height=330),),
     LENGTH_TITLE,
     LENGTH_SUBTITLE,
-    how="Every verdict counts for both of its answers. `logit P(win) = β · log2(own length / "
-    "other length)`; `exp(β)` is the factor on the odds of winning for twice the length; interval "
-    "by the sandwich estimator, clustered by item. "
+    how="Every verdict counts for both of its answers. About equal lengths (within a factor of "
+    "1.125) are not drawn: half of these answers win by definition. "
+    "`logit P(win) = β · log2(own length / other length)`; `exp(β)` is the factor on the "
+    "odds of winning for twice the length; interval by the sandwich estimator, clustered by item. "
     "The factor is unknown unless 5 % of verdicts are on answers of which one is 1.4 times as long "
     "as the other. Longer answers may also be better: only the "
     "padded answers of the probe set separate length from quality.",
-    needs="pairs of answers of different lengths, with stored texts",
+    needs="pairs of answers whose lengths clearly differ, with stored texts",
     json_keys=(
         "length.judges.bins.*.win_rate",
         "length.judges.odds_ratio",
@@ -169,7 +172,8 @@ STYLE: Final = Panel(
     (Body("style", "eh-style"),),
     twin_panels.STYLE_TITLE,
     how=HOW_STYLE,
-    needs="answers with stored texts whose models overlap in style",
+    needs="answers with stored texts that differ in style on five items or more, whose models "
+    "overlap in it",
     in_report=lambda _: True,
     json_keys=("style.*.coefficients.*", "style.*.minus_people.*"),
 )

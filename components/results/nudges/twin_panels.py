@@ -5,7 +5,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
-from components.html.format import DASH, count, interval, number, spaced_ci
+from components.html.format import DASH, count, interval, join_names, number, spaced_ci
 from components.html.markup import Markup
 from components.html.pieces import LegendMark, panel_heading
 from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, tick_steps_from
@@ -232,8 +232,13 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     folded = [line for line in lines if line not in shown]
     sentences = [_length_weight_text(judge, part, several) for judge, part in found.items()]
     unknown = set(STYLE_FEATURES) - {name for _, name, _, _ in rows}
-    reasons = next(iter(found.values()))["coefficients"].items()
-    sentences += [f"No weight of {name}: {one.note}." for name, one in reasons if name in unknown]
+    without: dict[tuple[str, str], list[str]] = {}
+    for judge, part in found.items():
+        for name in [one for one in part["coefficients"] if one in unknown]:
+            without.setdefault((name, part["coefficients"][name].note), []).append(judge)
+    for (name, why), judges in without.items():
+        whose = "" if len(judges) == len(found) else f" for {join_names(judges)}"
+        sentences.append(f"No weight of {name}{whose}: {why}.")
     made: Markup = html.style(axis, shown, folded, " ".join(text for text in sentences if text))
     voted = any(people is not None for *_, people in lines)
     keys: list[tuple[LegendMark, str]] = [("dot", "judge"), ("diamond", "people")]

@@ -20,6 +20,7 @@ from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import Kpi, empty_state, paragraph
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import Axis, fit_axis, tick_steps_from
+from components.results.protocol.creation_panels import study_baseline
 from components.results.protocol.sections import judge_rows_or_votes, rows_by_rater
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection
@@ -323,14 +324,22 @@ def _ratings_title(found: Mapping[str, creation_levels.PromptRatings]) -> str:
 
 
 def _model_with_highest_win_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
-    """The model with the highest adjusted win rate, and this rate; None without verdicts."""
+    """The model with the highest adjusted win rate, and this rate; None without verdicts. A
+    baseline in every pair does not count: its rate is against all others, theirs against it."""
     rows = load_game_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
+    rates.pop(study_baseline(filtered) or "", None)
     return next(((model, rate) for model, rate in rates.items() if rate.value is not None), None)
 
 
-def _near_leader_clause(filtered: FilteredStudy) -> str:
-    """Clause that the highest win rate is not significantly above the next; "" if it is."""
+def _near_leader_clause(filtered: FilteredStudy, best: Estimate) -> str:
+    """Clause that the highest win rate is not significantly above the next; "" if it is. With a
+    baseline in every pair, `best` is compared with an even share instead."""
+    if study_baseline(filtered):
+        side = "not significantly different from"
+        side = "significantly above" if (best.low or 0) > 0.5 else side
+        side = "significantly below" if best.high is not None and best.high < 0.5 else side
+        return f"{spaced_ci(best, scale=100)}, {side} an even share"
     rows, rule = load_game_rows(filtered), filtered.rule
     first, second, *_ = *(name for name, rate in win_rate(rows, *rule).items() if rate.n), "", ""
     known = second and (win_rate_difference(rows, first, second, *rule).low or 0) <= 0
@@ -351,15 +360,22 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     lead = f"Adjusted win rate: (wins + half the ties) / all outcomes; {rule}."
     part = f"{count(unequal)} of {count(pairs)} pairs"
     told = f"{part} have different results in their two orders (games). " if pairs else ""
-    highest = f"{share(best[1].value)}{_near_leader_clause(filtered)}"
-    return f"{best[0]} has the highest adjusted win rate: {highest}.", told + lead
+    highest = f"{share(best[1].value)}{_near_leader_clause(filtered, best[1])}"
+    against = _against_baseline_clause(filtered)
+    return f"{best[0]} has the highest adjusted win rate{against}: {highest}.", told + lead
+
+
+def _against_baseline_clause(filtered: FilteredStudy) -> str:
+    baseline = study_baseline(filtered)
+    return f" against {baseline}" if baseline else ""
 
 
 def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
     kpis = []
     if (best := _model_with_highest_win_rate(filtered)) is not None:
         model, rate = best
-        note = f"{model}{spaced_ci(rate, scale=100)}, n {count(rate.n)}"
+        who = f"{model}{_against_baseline_clause(filtered)}"
+        note = f"{who}{spaced_ci(rate, scale=100)}, n {count(rate.n)}"
         kpis.append(Kpi("Adjusted win rate", share(rate.value), note=note))
     conflicts = game_conflicts(filtered)
     if pairs := sum(one.pairs for one in conflicts):

@@ -95,7 +95,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
         if compares_only_many_options(filtered)
         else ranking_headline(load_ranking(filtered))
     )
-    return title, f"{low_consistency_warning(load_bias(filtered))} {lead}".strip()
+    return title, f"{lead} {low_consistency_warning(load_bias(filtered))}".strip()
 
 
 def render_leaderboard(filtered: FilteredStudy) -> Content:

@@ -65,8 +65,7 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         usual = advice.chosen.rule.id == "agree"
         said = "" if usual else _orders_must_agree_sentence(results)
         return advice.sentence, f"{said} {_better_judge_sentence(results)}".strip()
-    full = recommendation.no_room_text(results.rule_estimates)
-    reason = full or (
+    reason = recommendation.no_room_text(results.rule_estimates) or (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
         else f"no rule agrees with {results.winner_source} significantly more often than one call"
@@ -83,7 +82,7 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         once,
     )
     title = f"No remedy was shown to help the judge {results.rater_text}."
-    if full:
+    if recommendation.is_room_small(results.rule_estimates):
         title = f"More calls of the judge {results.rater_text} have hardly anything to gain."
     return title, " ".join(filter(None, parts))
 
@@ -438,7 +437,7 @@ def other_judges_panel(results: RemedyResults) -> Markup:
 def pilots_panel(results: RemedyResults) -> Markup:
     """HTML list of the remedies that need new replies, each with its calls, price and a button if
     the page has a Study tab that can open it; empty if there are none, or nothing to gain."""
-    if recommendation.no_room_text(results.rule_estimates):
+    if recommendation.is_room_small(results.rule_estimates):
         return EMPTY
     found = offered_pilots(results)
     opens = not results.filtered.store.read_only

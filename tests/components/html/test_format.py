@@ -19,6 +19,7 @@ from components.html.format import (
     number,
     percent,
     rating,
+    rounded_shares,
     share,
     tokens,
 )
@@ -119,9 +120,23 @@ def test_one_end_of_an_interval_without_the_other_says_which():
     assert percent(Estimate(0.69, 0.69, None, n=8), n=False) == "≥\u202f69.0\u202f%"
 
 
+@pytest.mark.parametrize(
+    ("counts", "percents"),
+    [
+        ((204, 25, 27), (80, 10, 10)),  # of 256: 79.7, 9.8 and 10.5
+        ((986, 8, 6), (99, 1, 0)),
+        ((29, 71, 0), (29, 71, 0)),
+        ((1, 1, 1), (34, 33, 33)),
+    ],
+)
+def test_rounded_shares_of_one_whole_add_up_to_100(counts, percents):
+    found = rounded_shares([one / sum(counts) for one in counts])
+    assert found == [f"{one}\u202f%" for one in percents]
+
+
 def test_further_items_are_those_of_the_further_battles():
     gap = Estimate(20.0, -20.0, 60.0, n=400, items=80)
-    assert says(more_items_text(2400, gap), "480 more items", "2,400 battles", "of these two")
+    assert says(more_items_text(2400, gap), "480 more items", "2,400 battles", "of either model")
     assert says(more_items_text(1234, replace(gap, items=0)), "1,200 more battles")
     assert says(more_items_text(2, gap), "1 more item,", "2 battles of")
 

@@ -63,7 +63,7 @@ def test_flips_without_repeats_are_not_said_to_come_from_the_order():
     frame = coin_judges(coin3=COIN_WITH_TIES, coin2=(0, 1, 0, 1))
     told = " ".join(bias_headline(bias_from_frame(frame)))
     assert "order decides" not in told
-    assert says(told, "without repeats", "same", "noise")
+    assert says(told, "Without repeats", "same", "noise")
 
 
 def test_one_way_flips_are_said_to_come_from_the_order():

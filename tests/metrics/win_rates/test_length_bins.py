@@ -113,4 +113,10 @@ def test_a_doubled_length_is_not_judged_from_answers_of_about_equal_length(long,
     verdicts = [(k % 3 % 2, 145 if k < long else 110, 100) for k in range(200)]
     found = length_effect(build(rows_of(*verdicts)))
     assert found is not None and (found.odds_ratio.value is not None) is known
-    assert known or says(found.odds_ratio.note, "at most 1.1")
+    assert known or says(found.odds_ratio.note, "answer is at", "most 1.1 times")
+
+
+def test_the_largest_ratio_of_lengths_is_rounded_up():
+    """1.14 is not “at most 1.1”."""
+    found = length_effect(build(rows_of(*[(k % 3 % 2, 114, 100) for k in range(200)])))
+    assert found is not None and says(found.odds_ratio.note, "most 1.2 times")

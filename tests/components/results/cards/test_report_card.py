@@ -81,6 +81,7 @@ def test_a_warm_judge_whose_repeats_hardly_differ_is_warned_of_a_cache(
         (0.7, 0.0, ["70", "30"]),
         (0.6, 0.15, ["60", "25", "15"]),
         (0.925, 0.0, ["92", "8"]),
+        (204 / 256, 27 / 256, ["80", "10", "10"]),  # wrong: 25 of 256, 9.8 %
     ],
 )
 def test_right_wrong_and_tied_verdicts_are_the_whole(

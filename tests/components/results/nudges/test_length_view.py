@@ -6,6 +6,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.nudges import length_panel, tab
+from metrics.win_rates.length_bins import LENGTH_BIN_EDGES
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from tests.page_words import says
@@ -27,6 +28,14 @@ def test_answers_of_equal_length_have_neither_headline_nor_panels(other, measure
     assert says(f"{title} {lead}", "33") is measured and says(lead, "different") is not measured
     drawn = [tab.render_length_effect(filtered), tab.render_length_controlled(filtered)]
     assert [one is not None for one in drawn] == [measured, measured]
+    assert not measured or says(drawn[0].heading, "judge, with fit"), "the line is in the legend"
+
+
+def test_lengths_that_differ_too_little_for_a_bin_are_told_so():
+    """Edge of the middle bin: 2^0.17 = 1.125."""
+    assert round(2**0.17, 3) == 1.125 and 0.17 in LENGTH_BIN_EDGES
+    assert says(tab.LENGTH.needs, "lengths clearly differ")
+    assert says(tab.LENGTH.how, "factor of 1.125)", "not drawn")
 
 
 def test_the_curve_is_the_logistic_one_through_one_half_and_the_odds():

@@ -151,6 +151,11 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     assert 'class="w"' not in html and 'class="p control" style="left:25.00%"' in html
     assert 'class="q" style="left:100.00%"' in html and "+0.10" in html
     assert says(html, "No weight of", "lists: few items.")
+    # A reason of one of two judges names this judge.
+    found["k"] = weights(Estimate(0.1))
+    found["k"]["coefficients"]["lists"] = Estimate(None, note="none differ")
+    two = twin_panels.render_style_weights(shown).bodies["style"]  # type: ignore[arg-type, union-attr]
+    assert says(two, "lists for j:", "few items.", "lists for k:", "none differ.")
 
 
 def test_the_axis_of_effects_holds_the_floor() -> None:

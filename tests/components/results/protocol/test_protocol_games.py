@@ -17,6 +17,7 @@ from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_replies as protocol_cost
 from components.results.protocol.tab import VIEW
 from metrics.protocols.creation_levels import ratings_by_prompt
+from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.presets import PRESETS
 from studies.store.store import Store
@@ -158,6 +159,35 @@ def test_the_headline_and_the_key_figures_of_the_games(scene):
     both = [kpis[f"{place} position won both games"] for place in ("First", "Second")]
     assert [(one.value, one.unit) for one in both] == [("1", "of 5")] * 2
     assert len(kpis) == 3 and says(protocol_view.show_kpis(scene), "Adjusted win rate")
+
+
+def test_a_baseline_in_every_pair_is_not_the_best_of_the_models(store):
+    """Of four items each, x beats y in two and z in three. The 5/8 of x are of other pairs."""
+    won_by_x = {"y": ("q0", "q1"), "z": ("q0", "q1", "q2")}
+
+    def judge(planned, rng) -> str:
+        other = max(planned.ask.shown)
+        best = "x" if planned.ask.item in won_by_x[other] else other
+        return "[[A]]" if planned.ask.shown[0] == best else "[[B]]"
+
+    items = [
+        {"id": f"q{k}", "instruction": "?", "responses": {who: f"{who} {k}" for who in "xyz"}}
+        for k in range(4)
+    ]
+    path = write_items(store.path.with_name("items.jsonl"), items)
+    values = {"name": "arena", "preset": "mt-bench", "data": {"source": str(path)},
+              "prompts": ["mt-bench-pair"], "pairing": "baseline", "baseline": "x",
+              "judges": [endpoint("gpt")]}  # fmt: skip
+    answered(store, values, judge)
+    shown = FilteredStudy(store, "arena")
+    title = protocol_games.games_headline(shown)[0]
+    assert says(title, "y has the", "against x: 50.0", "not significantly different", "even share.")
+    figure = protocol_games.game_kpis(shown)[0]
+    assert figure.note.startswith("y against x") and says(figure.value, "50.0")
+    ends = [Estimate(0.5, low, high) for low, high in ((0.51, 0.9), (0.1, 0.49), (0.5, None))]
+    said = [protocol_games._near_leader_clause(shown, one) for one in ends]
+    assert says(said[0], "significantly above an") and says(said[1], "significantly below an")
+    assert says(said[2], "not significantly")
 
 
 def test_ratings_alone_have_a_headline_and_no_key_figures(games):

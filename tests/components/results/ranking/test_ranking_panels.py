@@ -65,7 +65,7 @@ def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     leads = [row.split("<td")[-1] for row in html.split("<tr")[2:]]
     tagged = ["not significant" in lead for lead in leads]
     assert tagged == [False, True, False], "the tag stands beside the lead that covers 0 only"
-    (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles of these", html)
+    (needed,) = re.findall(r"≈ ([\d,]+ more items), [\d,]+ battles of either", html)
     _, lead = ranking_headline(compute_ranking(ladder, ladder))
     assert needed in lead, "headline and table give one number of items for one gap"
     table = json.loads(

@@ -247,20 +247,23 @@ def test_the_identity_has_the_studys_own_numbers(prd):
     assert not says(text, "gains so little") and not says(text, "another judge"), "adding up gains"
 
 
-def test_a_judge_that_is_always_right_is_offered_nothing(store):
+@pytest.mark.parametrize(("items", "full"), [(6, False), (200, True)])
+def test_a_judge_that_is_right_on_many_items_is_offered_nothing(items, full, store):
+    """Lower end by Wilson: of 6 items 6/(6 + 1.96²) = 61 %, of 200 200/(200 + 1.96²) = 98.1 %."""
     rows = [
         (f"q{k}", judge, "p", pair, "x" if judge == "sharp" else pair[0], 2)
-        for k in range(6) for judge in ("sharp", "first") for pair in (("x", "y"), ("y", "x"))
+        for k in range(items) for judge in ("sharp", "first") for pair in (("x", "y"), ("y", "x"))
     ]  # fmt: skip
-    save(store, "full", rows, design={f"q{k}": "x" for k in range(6)})
+    save(store, "full", rows, design={f"q{k}": "x" for k in range(items)})
     results = load_remedies(FilteredStudy(store, "full", Filter(judge="sharp")))
     title, lead = remedy_headline(results)
-    assert says(title, "sharp", "hardly anything") and says(lead, "100.0 %", "6 comparisons")
+    assert says(title, *(("sharp", "hardly anything") if full else ("No remedy was", "sharp")))
+    assert says(lead, "100.0 %", f"{items} comparisons")
     assert "would have" not in lead + results.advice.sentence
     assert "100.0 %" in results.advice.sentence
-    assert pilots_panel(results) == ""
+    assert (pilots_panel(results) == "") is full
     other = load_remedies(FilteredStudy(store, "full", Filter(judge="first")))
-    assert says(pilots_panel(other), "each of 6 items")
+    assert says(pilots_panel(other), "each of", "items")
 
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
