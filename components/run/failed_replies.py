@@ -78,8 +78,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     rate = share(unusable / max(1, facts.calls_made))
     effect = consistency_if_ties_text(store.frame(facts.name))
     text = (
-        f"{rate} of {count(facts.calls_made, 'call')} gave an unusable reply. These "
-        f"are left out of the measures{effect}."
+        f"{rate} of {count(facts.calls_made, 'call')} gave an unusable reply. These enter no "
+        f"measure, unless the preset counts them as ties{effect}."
     )
     read = pieces.Action(f"Read {count(unusable, 'reply')}", {"status": "failures"})
     return pieces.notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)

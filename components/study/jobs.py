@@ -295,8 +295,10 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 def study_name_from_data_file(text: str) -> str:
     """Name for a new study, from the text of its study file: the name of the data file, without its
     suffix and without the hash that an upload adds; NEW_STUDY_NAME if that is empty."""
-    source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
-    return recorded_studies.name_from_source(original_name(source)) or NEW_STUDY_NAME
+    data = read_mapping(text).get(DATA.source.path[0])
+    source = data.get(DATA.source.name) if isinstance(data, Mapping) else ""
+    name = recorded_studies.name_from_source(original_name(str(source or "")))
+    return name or NEW_STUDY_NAME
 
 
 def has_or_needs_column_mapping(text: str, folder: Path) -> bool:

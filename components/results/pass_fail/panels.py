@@ -286,15 +286,15 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     frame = filtered.measured_judge_rows
     rows = frame[(frame["judge"] == rater[0]) & (frame["prompt"] == rater[1]) & ~frame["noise"]]
     found = {kind: rows[confusion_cell_mask(rows, kind)] for kind, *_ in KINDS.values()}
-    items = {str(item) for one in found.values() for item in one["item"].head(MAX_ROWS)}
-    questions = filtered.store.questions(filtered.name, items) if items else {}
-    if not any(text.strip() for text in questions.values()):
+    surest = {kind: _select_surest_rows(found[kind], passed) for kind, _, passed in KINDS.values()}
+    items = {str(item) for one in surest.values() for item in one["item"]}
+    shown = filtered.store.questions(filtered.name, items) if items else {}
+    if not any(text.strip() for text in shown.values()):
         return None
-    kind, noun, passed = KINDS.get(errors, KINDS[ERRORS[0]])
-    top = _select_surest_rows(found[kind], passed)
+    kind, noun, _ = KINDS.get(errors, KINDS[ERRORS[0]])
+    top = surest[kind]
     if top.empty:
         return wrap(fill('<p class="eh-small eh-mute">{}</p>', f"There is no {noun}."))
-    shown = filtered.store.questions(filtered.name, {str(item) for item in top["item"]})
     lines = []
     for item, category in zip(top["item"].astype(str), top["category"], strict=True):
         question = " ".join((shown.get(item) or item).split())[:MAX_QUESTION]

@@ -201,6 +201,6 @@ def _single_order_leader_sentence(ranking: Ranking) -> str:
     for which, board in (("first", one), ("second", two)):
         leader = board.names[0]
         known = leader != first and first in board.names
-        if known and is_significantly_above(board.gap(leader, first)):
+        if known and _is_significantly_ahead(board, leader, first):
             return f"With the verdicts of the {which} order alone, {leader} would lead."
     return ""

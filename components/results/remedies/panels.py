@@ -251,10 +251,12 @@ def _list_budget_steps(
     for place, step in enumerate(reversed(plan.steps)):
         most = step.affordable_comparisons(budget)
         start = count(int(above) + 1) if place and math.isfinite(above) else ""
-        if math.isfinite(most):
-            reach = f"{start} to {count(int(most))}" if start else f"up to {count(int(most))}"
-        else:
+        if not math.isfinite(most):
             reach = f"from {start}" if start else "any number of"
+        elif place and most == above:
+            reach = "as many"
+        else:
+            reach = f"{start} to {count(int(most))}" if start else f"up to {count(int(most))}"
         above = most
         words, who = rule_names.rule_texts(step.rule), rule_names.judges_text(step.rule, raters)
         yield step, reach, words.title, words.explanation if who in words.explanation else who
@@ -383,17 +385,18 @@ def _rule_rows_of_study(results: RemedyResults) -> list[RuleRow]:
 
 
 def best_rules_table(results: RemedyResults) -> Markup:
-    """HTML table of one call, the rules with the highest agreement at their price, the recommended
-    rule and the usual one (both orders must agree), numbered as in the table of all rules; the
-    first MAX_BEST_RULES of them."""
-    kept = [
+    """HTML table of at most MAX_BEST_RULES rules, numbered as in the table of all rules: the
+    recommended rule, one call and the usual rule (both orders must agree), then the cheapest of
+    the rules with the highest agreement at their price."""
+    rows = [
         row
         for row in _rule_rows_of_study(results)
-        if row.estimate.complete
-        and not row.estimate.rule.votes
-        and (row.best or row.picked or row.estimate.rule.id in ("single", "agree"))
+        if row.estimate.complete and not row.estimate.rule.votes
     ]
-    return html.best_rules(kept[:MAX_BEST_RULES])
+    usual = [row for row in rows if row.picked or row.estimate.rule.id in ("single", "agree")]
+    best = [row for row in rows if row.best and row not in usual]
+    kept = [*sorted(usual, key=lambda row: not row.picked), *best][:MAX_BEST_RULES]
+    return html.best_rules([row for row in rows if row in kept])
 
 
 def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:

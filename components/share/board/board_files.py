@@ -76,12 +76,16 @@ def zip_board(all_records: Iterable[StudyRecords], path: Path) -> None:
 
 def add_study(board: Path, records: StudyRecords) -> Json:
     """Add one study to a board, and compute the board anew; return its numbers. BoardError if its
-    records have a fault, or if the board has a study of this name."""
+    records have a fault, or if the board has a study of this name. At an error the study is not
+    part of the board."""
     title = read_json(board / BOARD_FILE)["title"]
     present = [read_records(board, name) for name in study_folders(board)]
-    return write_derived_files(
-        board, title, [*present, *_check_and_write_records([records], board)]
-    )
+    added = [*_check_and_write_records([records], board)]
+    try:
+        return write_derived_files(board, title, [*present, *added])
+    except BaseException:
+        shutil.rmtree(board / RECORDS / records.name)
+        raise
 
 
 def _check_and_write_records(

@@ -38,6 +38,7 @@ from components.results.remedies.computed import load_remedies
 from components.results.remedies.panels import (
     MAX_TICKS,
     NO_PAIRS_FINDING,
+    _list_budget_steps,
     axis_ticks,
     best_rule_sentence,
     budget_html,
@@ -63,6 +64,7 @@ from components.results.view_drawing import VIEWS, view_headline
 from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
+from metrics.remedies.budget_plan import BudgetPlan
 from studies.domain import Ask, Estimate, Item, Judgement, JudgeSpec, Verdict
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
@@ -538,6 +540,24 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     assert len(points) > 10 and says(caption, "mean score", "margin")
 
 
+def test_the_short_table_keeps_the_recommended_and_the_usual_rules(prd, monkeypatch):
+    results = load_remedies(shown(prd, "gpt-4"))
+    rows = [row for row in panels._rule_rows_of_study(results) if row.estimate.complete]
+    rows = [row for row in rows if not row.estimate.rule.votes][:9]
+    usual = ["single", "agree"]
+    monkeypatch.setattr(panels, "MAX_BEST_RULES", 4)
+    for last in usual:  # these two come last, behind more best rules than there is room for
+        rows.sort(key=lambda row: row.estimate.rule.id == last)
+    rows = [replace(row, best=True, picked=n == 6) for n, row in enumerate(rows)]
+    monkeypatch.setattr(panels, "_rule_rows_of_study", lambda results: rows)
+    shown_rows = []
+    monkeypatch.setattr(panels.html, "best_rules", shown_rows.extend)
+    panels.best_rules_table(results)
+    kept = [row.number for row in shown_rows]
+    assert kept == [rows[n].number for n in (0, 6, 7, 8)]
+    assert [row.estimate.rule.id for row in rows[7:]] == usual
+
+
 def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     known = load_remedies(shown(prd, "gpt-4"))
     prices = {cell: 0.021 if cell[0] == "gpt-4" else 0.001 for cell in known.study.raters}
@@ -552,6 +572,12 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     dearest = view.budget_plan.steps[-1]
     assert f"up to {int(40 / dearest.cost):,}" in answer
     assert answer.count('class="l r0"') == len(view.budget_plan.steps)
+    steps = [replace(dearest, cost=cost) for cost in (0.0030, 0.0031, 0.01)]
+    lines = [line[1] for line in _list_budget_steps(BudgetPlan("dollars", (*steps,)), 0.1, ())]
+    assert lines == ["up to 10", "11 to 32", "33 to 33"]
+    steps = [replace(dearest, cost=cost) for cost in (0.0092, 0.0095, 0.02)]
+    lines = [line[1] for line in _list_budget_steps(BudgetPlan("dollars", (*steps,)), 0.1, ())]
+    assert lines == ["up to 5", "6 to 10", "as many"], "the range has no number"
     little = budget_html(view, 0.4)
     assert says(little, "$0.40", "pays", "400", "800 comparisons")
     assert "$42" in rules_table(view), "1,000 comparisons in both orders"

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -268,10 +269,19 @@ def test_a_changed_page_is_found(board: Path) -> None:
 
 
 def test_add_gives_the_board_that_a_build_of_both_gives(
-    records: StudyRecords, store: Store, board: Path, tmp_path: Path
+    records: StudyRecords,
+    store: Store,
+    board: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run_text(store, STUDY.replace("Two judges", "More").replace("name: fair", "name: third"))
     more = record_tree.records_of_store(store, "More", by="another")
+    before = all_files(board)
+    with monkeypatch.context() as broken, pytest.raises(OSError, match="stopped"):
+        broken.setattr(board_files, "compute_board", Mock(side_effect=OSError("stopped")))
+        board_files.add_study(board, more)
+    assert all_files(board) == before
     board_files.add_study(board, more)
     board_files.write_board([records, more], tmp_path / "both", "A board")
     assert all_files(board) == all_files(tmp_path / "both")
