@@ -266,7 +266,10 @@ PAIRS: Final = PanelGroup(
         PanelGroup((ELO, HEAD_TO_HEAD)),
         CHOICES,
         fold("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
-        fold("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
+        fold(
+            "Order by order, jury, precision",
+            *(ORDERS, EVIDENCE, wins.JURY, wins.TIE_MODELS, wins.PRECISION),
+        ),
         wins.LEVELS,
     ),
     row=False,
