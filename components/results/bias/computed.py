@@ -208,8 +208,9 @@ class Bias(Memo):
     @cached_property
     def names(self) -> dict[CellKey, str]:
         """Name of each (judge, prompt) that chooses among answers, the shortest that is unambiguous
-        among all of the study, sorted as by `sort_cells`: for pairs, the most consistent first."""
-        names = filters.short_rater_names(list(self.of_all_raters.by_rater("unusable")))
+        among all that pass the filter, sorted as by `sort_cells`: for pairs, the most consistent
+        first."""
+        names = filters.short_rater_names(list(self.by_rater("unusable")))
         return {cell: names[cell] for cell in self.sort_cells(self.by_rater)}
 
     def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
