@@ -22,7 +22,7 @@ from metrics.catalogue.record import (
 )
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.position import position_measures
-from metrics.remedies.remedy_study import CALL_AGREEMENT
+from metrics.remedies.remedy_study import CALL_AGREEMENT, COMPARED_PART
 from studies.domain import USABLE_STATUSES
 
 PEOPLE_BEHIND: Final = {"unlike": "people"}
@@ -48,9 +48,9 @@ AGREEMENT: Final = declare_agreement(
     short="Agreement",
     definition="comparisons that one call decides for the answer that most people prefer, or "
     "for the known better one; undecided counts half",
-    how="On the comparisons that every judge judged in both orders; without any, on all. A "
-    "judge with less than half of them is left out. The first call in each order counts. Most "
-    f"people: more than half of the votes. {SHARE_INTERVAL}",
+    how=f"On the comparisons {COMPARED_PART}; without any, on all. A judge and prompt with less "
+    "than half of them is left out. The first call in each order counts. Most people: "
+    f"more than half of the votes. {SHARE_INTERVAL}",
     paths=("remedies.rules.*.*.single.agreement",),
     neutral=0.5,
     better="high",

@@ -42,6 +42,10 @@ MAX_SELECTED: Final = 100_000
 more, only the juries shown in the table are: the best partner is then known precisely enough."""
 
 
+COMPARED_PART: Final = "that every judge and prompt judged in both orders"
+"""The comparisons of a RemedyStudy in words, for sentences on them."""
+
+
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
     """Verdicts on the comparisons with a known better answer that all raters, except those left out

@@ -20,7 +20,13 @@ from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
 from components.html.tables.value_table import STYLES
-from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias, choosing_rows
+from components.results.bias.computed import (
+    CELL_COLUMNS,
+    ROW_COLUMNS,
+    Bias,
+    choosing_rows,
+    load_bias,
+)
 from components.results.bias.option_tests import LEAST_STRENGTH, Evenness
 from components.results.bias.sentences import NO_PREFERENCES, consistency_by_chance
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
@@ -353,7 +359,8 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         for one in shown
     ]
     columns.append(TypedColumn("", lambda cell: cell["consistency"].n, paper="n", interval=False))
-    rows = [ValueRow(name, found[key]) for key, name in rater_names(frame).items()]
+    names = load_bias(filtered).names
+    rows = [ValueRow(names[key[0], key[1]], found[key]) for key in rater_names(frame)]
     definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "

@@ -207,9 +207,11 @@ class Bias(Memo):
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """Shortest unambiguous name of each (judge, prompt) that chooses among answers, sorted as
-        by `sort_cells`: for pairs, the most consistent first."""
-        return filters.short_rater_names(self.sort_cells(self.by_rater))
+        """Name of each (judge, prompt) that chooses among answers, the shortest that is unambiguous
+        among all that pass the filter, sorted as by `sort_cells`: for pairs, the most consistent
+        first."""
+        names = filters.short_rater_names(list(self.by_rater("unusable")))
+        return {cell: names[cell] for cell in self.sort_cells(self.by_rater)}
 
     def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) that choose among answers, sorted by consistency or,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import judge_rows_or_people_rows, short_rater_names
+from components.filtering.filters import judge_rows_or_people_rows
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.templates import macros
@@ -61,9 +61,8 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
     found = store.memoised(name, ("unrelated effects", other, chosen), compute_effects, versions)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
-    shown = load_bias(filtered).names
-    found = tuple(one for one in found if (one.judge, one.prompt) in shown)
-    names = short_rater_names([(one.judge, one.prompt) for one in found])
+    names = load_bias(filtered).names
+    found = tuple(one for one in found if (one.judge, one.prompt) in names)
     rows = [
         (names[one.judge, one.prompt], one.contrast, one.chosen, _includes_zero(one.contrast))
         for one in found

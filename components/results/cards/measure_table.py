@@ -19,6 +19,7 @@ from metrics.catalogue import answer_records, nudge_records, option_records, rec
 from metrics.catalogue.record import MeasureRecord, Question
 from metrics.estimation.prompt_kinds import NO_PICKS_NOTE
 from metrics.position.position_measures import chance_accuracy
+from metrics.remedies.remedy_study import COMPARED_PART
 from studies.domain import Estimate
 
 QUESTION_ORDER: Final[tuple[Question, ...]] = (
@@ -182,11 +183,11 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
 
 def _compared_part_note(card: ReportCard) -> str:
     """Text on the comparisons that the agreement counts, if it leaves out some that another judge
-    lacks; accuracy counts all of this judge's."""
+    or prompt lacks; accuracy counts all of this judge's."""
     study = card.raters.remedies
     left = study.left_out["incomplete"] if study.grid.size else 0
     size = formats.count(study.grid.size, "comparison")
-    return f"on the {size} that every judge judged in both orders, {left:,} left out" * bool(left)
+    return f"on the {size} {COMPARED_PART}, {left:,} left out" * bool(left)
 
 
 def _consistency_note(card: ReportCard) -> str:

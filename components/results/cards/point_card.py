@@ -138,10 +138,10 @@ class PointCard:
         ]
         noise = next(iter(found.values())).noise_floor.value
         floor = "no order was repeated" if noise is None else f"{share(noise, 0)} of repeats differ"
-        both = (self.option_order_effect, self.criteria_order_effect)
-        shown = any(one is not None and one.is_shown for one in both)
-        unshown = "" if shown else "; no effect of the order is shown"
-        return f"{' and '.join(parts)} ({floor}){unshown}."
+        both = {"options": self.option_order_effect, "criteria": self.criteria_order_effect}
+        unshown = [what for what, one in both.items() if what in found and one and not one.is_shown]
+        denied = f"; no effect of the order of the {' or '.join(unshown)} is shown"
+        return f"{' and '.join(parts)} ({floor}){denied if unshown else ''}."
 
     @property
     def _order_effects(self) -> dict[str, OrderEffect]:

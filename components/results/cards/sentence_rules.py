@@ -150,6 +150,10 @@ def parse_rules(text: str) -> tuple[SentenceRule, ...]:
     return tuple(rules)
 
 
+_OTHER_RIGHT_ONES: Final = (
+    "Verdicts in different orders differ, but {known} of them are right. Judge {each} in "
+    "{orders_wanted} and {then_merge}."
+)
 RULE_GROUPS: Final = {
     "steadiness": parse_rules(
         """
@@ -280,13 +284,14 @@ RULE_GROUPS: Final = {
         no remedy: remedies known
             {{remedy}}
         other right ones: flips ≥ 0.1, kappa_high ≤ 0.2, known_low > 0
-            In different orders this judge gives different verdicts, but {{known}} of them are
-            right. Judge {{each}} in {{orders_wanted}} and {{then_merge}}.
+            {_OTHER_RIGHT_ONES}
         another judge: flips ≥ 0.1, kappa_high ≤ 0.2
             Use another judge or prompt: this judge's verdicts in different orders agree little more
             often than by chance (κ at most {{kappa_high}}).
         average: flips ≥ 0.1, lean_p < 0.05
             Judge {{each}} in {{orders_wanted}} and {{then_merge}}.{{compare}}
+        right in more orders: flips ≥ 0.1, orders > 2, known_low > 0
+            {_OTHER_RIGHT_ONES}
         no advice: flips ≥ 0.1
             No remedy is advised: no position is significantly preferred{{unknown}}.
         quick look:

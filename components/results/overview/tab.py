@@ -28,6 +28,7 @@ from components.results.view import next_step_rows, unreadable_share, unusable_r
 from components.results.view.result_view import Body, Content, Panel, View
 from metrics.catalogue.position_records import ENTROPY
 from metrics.estimation.row_selection import count_failed_calls, people_mask
+from metrics.remedies.remedy_study import COMPARED_PART
 from studies.frames.point_columns import GOLD_COLUMN
 
 NAME: Final = "Summary"
@@ -51,8 +52,8 @@ HOW_JUDGES: Final = (
     "position, or a few missing verdicts could undo its result; there may still be one. “Too few "
     "items”: the test could find none even if all flips went one way. Agreement: with the majority "
     "of people (or the known better answer), one call, undecided counts half, on the comparisons "
-    "that every judge has in both orders. One person: a vote against the majority of at least two "
-    "others.\n\n" + HOLD_RULE
+    f"{COMPARED_PART}. One person: a vote against the majority of at least two others.\n\n"
+    + HOLD_RULE
 )
 
 

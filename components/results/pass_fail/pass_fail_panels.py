@@ -143,7 +143,8 @@ ORDER: Final = Panel(
     (Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
-    f"95{NARROW_SPACE}% CI by item, adjusted for the number of models and categories",
+    f"95{NARROW_SPACE}% CI by item; those of the shifts of models and categories are adjusted for "
+    "their number",
     needs="both orders of the options: set `options: rotations` in the study file",
     table=rate_tables.pass_order_paper_table,
     json_keys=(

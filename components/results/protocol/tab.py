@@ -104,9 +104,10 @@ HOW_COMPUTED: Final = {
         "with the mean of the others. With several models, their items are pooled."
     ),
     "wins": (
-        "`(wins + ties/2) / all pairs`. A game is one order of a pair; the two games of a pair "
-        "are combined as stated under “Active rules”. Pairs with an unusable reply in a game are "
-        "left out. Interval: Wilson at the effective n of the items."
+        "`(wins + ties/2) / all outcomes`. A game is one order of a pair; “Active rules” states "
+        "how the games count. Unless the rule counts them as ties, unusable replies are left out; "
+        "if it combines the games, with their pair. Interval: Wilson at the effective n of the "
+        "items."
     ),
     "conflicts": (
         "A pair is in conflict if its two games have different results: different winners, or "
@@ -294,7 +295,7 @@ GAMES: Final = _panels_of_section(
         "wins",
         game_panels.show_win_rates,
         "Adjusted win rate",
-        f"adjusted win rate: (wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
+        f"adjusted win rate: (wins + ties/2) / all outcomes, in %; {CI_TEXT} by items",
         "win_rate.*",
         "protocol.win_rate.*",
     ),

@@ -35,10 +35,12 @@ HOW_RANKING: Final = (
     "intervals by the sandwich estimator, clustered by item. To compare two models, use the "
     "interval of their difference, not the overlap of two bars. A rank is the range of places that "
     "the intervals of differences between models allow.\n\nFurther battles needed to separate two "
-    "models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap is the difference of their ratings, n the "
-    "number of battles so far of one or both models, h the half-width of the gap's interval. After "
-    f"these battles the interval excludes 0 with 80{NARROW_SPACE}% probability (power). They are "
-    "battles on further items, at as many battles an item as now."
+    "models: `n·(h·(1 + 0.84/z)/gap)² − n`. The gap is the difference of their ratings, n the "
+    "number of battles so far of one or both models, h the half-width of the gap's interval "
+    "adjusted for all pairs of models, z its quantile (1.96 for two models); the table shows the "
+    "interval of the pair alone. After these battles the adjusted interval excludes 0 with "
+    f"80{NARROW_SPACE}% probability (power). They are battles on further items, at as many battles "
+    "an item as now."
 )
 HOW_ORDERS: Final = (
     "The first order is the one that the plan lists first for a pair of models; in the second "
@@ -264,7 +266,10 @@ PAIRS: Final = PanelGroup(
         PanelGroup((ELO, HEAD_TO_HEAD)),
         CHOICES,
         fold("Win rates by category, judge and prompt", wins.MATRIX, PAIR_RATES, wins.TIES),
-        fold("Order by order, jury, precision", ORDERS, EVIDENCE, wins.JURY, wins.PRECISION),
+        fold(
+            "Order by order, jury, precision",
+            *(ORDERS, EVIDENCE, wins.JURY, wins.TIE_MODELS, wins.PRECISION),
+        ),
         wins.LEVELS,
     ),
     row=False,

@@ -109,8 +109,8 @@ def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
         orders = int(filtered.of_all_raters.measured_judge_rows["orders"].max())
         return (
             "To compare remedies, the judges must judge the same comparisons in both orders.",
-            f"{count(known, 'comparison')} with a known better answer: not every judge has "
-            f"verdicts in both orders. {missing_orders_text(orders) if orders < 2 else ''}".strip(),
+            f"{count(known, 'comparison')} with a known better answer: not every judge and prompt "
+            f"has verdicts in both orders. {missing_orders_text(orders) * (orders < 2)}".strip(),
         )
     lead = (
         "Name their column on the Study tab (Known better answer), or collect votes on the Vote "

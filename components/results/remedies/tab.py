@@ -176,7 +176,9 @@ def _rules_subtitle(results: RemedyResults) -> str:
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         size = count(missing["incomplete"], "comparison")
-        parts.append(f"{size} without usable replies of every judge in both orders")
+        parts.append(
+            f"{size} on which not every judge and prompt has usable replies in both orders"
+        )
     parts += [
         f"{judge} ({prompt}), which judged less than half of the comparisons in both orders"
         for judge, prompt in results.study.incomplete_raters

@@ -50,12 +50,6 @@ def render_matrix(filtered: FilteredStudy, by: str, voice: str) -> Content:
     return Content({"rate_matrix": panels.show_matrix(filtered, by, voice)}, heading)
 
 
-def render_jury_and_tie_models(filtered: FilteredStudy) -> Content | None:
-    jury = precision_panel.show_jury(filtered)
-    ties = precision_panel.show_tie_models(filtered)
-    return Content({"jury": jury, "tie_models": ties}) if jury or ties else None
-
-
 def win_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the models' win rates, from pairs and from choices among several options; None
     without verdicts."""
@@ -128,23 +122,31 @@ PRECISION: Final = Panel(
 )
 JURY: Final = Panel(
     "jury",
-    render_jury_and_tie_models,
-    (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
-    "Jury and tie models",
-    "win rates by the majority of judges, and ratings with ties as a third outcome",
-    how="Jury: each judge's orders are combined into one verdict, then the strict majority of all "
+    lambda filtered: precision_panel.show_jury(filtered) or None,
+    (Body("jury", "eh-jury"),),
+    "Jury",
+    "win rates by the majority of judges",
+    how="Each judge's orders are combined into one verdict, then the strict majority of all "
     "judges decides; undecided cases count as missing. K judges are worth `K / (1 + (K − 1)·r)` "
     "independent judges, r the mean correlation of two judges' errors, where the better answers "
     "are known. Without them only the correlation of verdicts is stated: judges that are mostly "
-    "right agree without sharing errors.\n\nDavidson: `P(tie) = ν√(αβ)/Z`; Rao–Kupper: `P(win) = "
-    "α/(α + κβ)`. α and β are the strengths of the two models, ν and κ the tie parameters, Z the "
-    "normalising constant. Both give the order of Bradley–Terry on other scales.",
+    "right agree without sharing errors.",
     json_keys=(
         "jury.win_rate.*",
         "jury.bounds.*",
         "jury.coverage",
         "jury.effective_judges",
         "jury.verdict_correlation",
-        "tie_models.*.strength.*",
     ),
+)
+TIE_MODELS: Final = Panel(
+    "tie_models",
+    lambda filtered: precision_panel.show_tie_models(filtered) or None,
+    (Body("tie_models", "eh-tie-models"),),
+    "Tie models",
+    "ratings with ties as a third outcome",
+    how="Davidson: `P(tie) = ν√(αβ)/Z`; Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the "
+    "strengths of the two models, ν and κ the tie parameters, Z the normalising constant. Both "
+    "give the order of Bradley–Terry on other scales.",
+    json_keys=("tie_models.*.strength.*",),
 )

@@ -23,8 +23,9 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 
 @dataclass(frozen=True, slots=True)
 class ScoreResults:
-    """Results by judge and prompt. Most panels show one judge and prompt only: the one with the
-    most arrangements or, if several have as many, the most verdicts."""
+    """Results by judge and prompt. Most panels show one judge and prompt only: of those with a
+    shown effect of an order (without any, of all), the one with the most arrangements or, if
+    several have as many, the most verdicts."""
 
     distributions: dict[Rater, score_distribution.ScoreDistribution]
     order: dict[Rater, OptionOrder]
@@ -43,8 +44,14 @@ class ScoreResults:
     @property
     def rater(self) -> Rater | None:
         """The judge and prompt that most panels show; None without scores."""
+        effects = self.order, self.criteria
         sizes = {
-            rater: (len(one.arrangements), one.mean.n) for rater, one in self.distributions.items()
+            rater: (
+                any(rater in effect and effect[rater].is_shown for effect in effects),
+                len(one.arrangements),
+                one.mean.n,
+            )
+            for rater, one in self.distributions.items()
         }
         return max(sizes, key=lambda rater: sizes[rater]) if sizes else None
 

@@ -21,6 +21,7 @@ from components.results.bias.bias_matrix import (
     MEASURES,
     bias_matrix_html,
     list_matrix_measures,
+    position_paper_table,
 )
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, load_bias
 from components.results.bias.flip_leans import FlipLean, LeaningCategory, flip_leans
@@ -334,6 +335,14 @@ def test_prompts_without_choices_have_no_place_in_matrix_histogram_and_tests():
     lost = [row for k in range(6) for row in pair(f"q{k}", None, None, prompt="lost")]
     bias = bias_from_frame(build([*scoring, *grading, *chosen, *lost]))
     assert bias.names == {("j", "choice"): "choice", ("j", "lost"): "lost"}
+    two = [*scoring, *({**row, "judge": judge} for row in chosen for judge in "jk")]
+    # The prompt that only scores makes names with prompts necessary, until a filter hides it.
+    named = {("j", "choice"): "j, choice", ("k", "choice"): "k, choice"}
+    study = UnsavedStudy("s", judgements=build(two))
+    assert load_bias(study).names == named
+    assert [row[0] for row in position_paper_table(study).rows] == sorted(named.values())
+    only = replace(study, filter=Filter(prompt="choice"))
+    assert set(load_bias(only).names.values()) == {"j", "k"}
     drawn = [bias_matrix_html(bias, "Consistency", layout) for layout in LAYOUTS]
     drawn += [str(bias_view.slot_figure(bias))]
     assert all("choice" in one and "lost" in one for one in drawn)

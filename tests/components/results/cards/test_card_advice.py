@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,6 +25,7 @@ from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import point_remedies
 from metrics.remedies.remedy_study import build_remedy_study
+from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, rotations
 from tests.metrics.frames import build, pair, rotated
 from tests.metrics.labels.test_point_measures import frame_of
@@ -274,6 +277,17 @@ def test_the_card_claims_an_order_effect_only_above_the_noise(first_place: bool,
         for one in (up, down)
         for again in range(2)
     ]
-    told = PointCard(frame_of(rows))._order_sentence
+    card = PointCard(frame_of(rows))
+    told = card._order_sentence
     assert says(told, "another order", "options", "repeats differ")
-    assert says(told, "no effect") is not shown
+    assert says(told, "no effect", "options is shown") is not shown
+    # The effect of another order, shown or not, leaves what is said of this one as it is.
+    for of_criteria in (False, True):
+        overall = SimpleNamespace(changed=Estimate(0.57))
+        effect = SimpleNamespace(overall=overall, is_shown=of_criteria)
+        vars(card)["criteria_order_effect"] = effect
+        denied = [w for w, is_shown in (("options", shown), ("criteria", of_criteria))
+                  if not is_shown]  # fmt: skip
+        told = card._order_sentence
+        assert says(told, "57", "criteria")
+        assert says(told, "no effect", f"{' or '.join(denied)} is shown") is bool(denied)

@@ -213,7 +213,14 @@ def test_agreement_says_that_it_leaves_out_what_another_judge_lacks(store):
     assert (rows["accuracy"].estimate.value, rows[AGREEMENT.key].estimate.value) == (7 / 8, 1)
     assert says(rows[AGREEMENT.key].description, "6 comparisons", "every judge", "2 left out")
     left_out = _rules_subtitle(load_remedies(FilteredStudy(store, "gaps")))
-    assert says(left_out, "2 comparisons", "every judge")
+    assert says(left_out, "2 comparisons", "not every judge", "and prompt has")
+    # One judge of two prompts: what a prompt lacks is left out, too.
+    sheet = Sheet("prompts")
+    for k in range(8):
+        sheet.both(f"q{k}", "ada", "xx", "short").both(f"q{k}", "ada", "x?"[k > 5] * 2, "long")
+    sheet.save(store, design={f"q{k}": "x" for k in range(8)})
+    rows = {one.record.key: one for one in card_measures(card(store, "prompts", "short"))}
+    assert says(rows[AGREEMENT.key].description, "6 comparisons", "judge and prompt", "2 left out")
 
 
 def test_replies_and_those_without_a_verdict_are_counted_on_the_same_calls(store):

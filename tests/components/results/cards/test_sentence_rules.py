@@ -129,6 +129,11 @@ def test_an_effect_that_is_not_shown_gives_no_advice():
     assert says(card_sentences(sure, SAID)[2].text, "chance", "at most 0.15")
     right = card_sentences({**sure, "known": 0.86, "known_low": 0.3}, SAID)[2].text
     assert says(right, "86", "are right") and not says(right, "another judge")
+    four = {**facts, "orders": 4, "known": 0.91, "known_low": 0.6}
+    told = card_sentences(four, {**SAID, "orders_wanted": "every order"})[2]
+    assert says(told.text, "91", "are right", "every order") and not says(told.text, "No remedy")
+    unsure = {**four, "known_low": -0.1}
+    assert card_sentences(unsure, SAID)[2].rule == "no advice", "perhaps right by chance"
 
 
 def test_known_answers_leave_the_advice_to_the_remedies():

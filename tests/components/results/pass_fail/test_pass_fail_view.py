@@ -260,6 +260,7 @@ def test_a_shift_is_marked_only_if_it_holds_for_all_groups_together() -> None:
     assert says(cell(edge, 1), "[1.0, 19.0]")
     assert says(cell(edge, 10), "[−3.2, 23.2]", "not significant")
     assert "not significant" in cell(Estimate(0.1), 1)
+    assert says(pass_fail_tab.ORDER.subtitle, "those of", "models and categories", "adjusted")
 
 
 @pytest.mark.parametrize(

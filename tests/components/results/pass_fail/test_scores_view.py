@@ -288,6 +288,14 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
     title, lead = panels.scores_headline(replace(whole, order={rater: noise}))
     assert says(title, "No effect", "options") and "%" not in title
     assert says(lead, "50", "another order, 25", "a repeat")
+    # A judge whose effect is shown is told before one whose is not, with as many verdicts.
+    keen, one = ("keen", "rubric"), whole.distributions[rater]
+    two = replace(
+        whole, distributions={rater: one, keen: one}, order={rater: noise, keen: noisy}, criteria={}
+    )
+    title, _ = panels.scores_headline(two)
+    assert two.rater == keen and says(title, "50", "options, by keen.")
+    assert replace(two, order={rater: noise, keen: noise}).rater == rater
     once = replace(noisy, noise_floor=Estimate(None), **even)
     title, lead = panels.scores_headline(replace(whole, order={rater: once}))
     assert says(title, "50", "options.") and says(lead, "may be noise")

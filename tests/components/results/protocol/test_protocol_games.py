@@ -15,7 +15,7 @@ from components.results.protocol import game_panels as protocol_games
 from components.results.protocol import redundancy_panel
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_replies as protocol_cost
-from components.results.protocol.tab import VIEW
+from components.results.protocol.tab import GAMES, VIEW
 from metrics.protocols.creation_levels import ratings_by_prompt
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
@@ -72,10 +72,17 @@ def test_conflicts_by_what_the_two_games_say(scene):
     assert says(html, "Click", "2 flips toward")
 
 
-def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
+def test_the_adjusted_win_rate_counts_unequal_games_as_ties(games, scene):
     # x: one win, four ties of five pairs: (1 + 2)/5; the pair with an unread game is dropped.
     html = protocol_games.show_win_rates(scene)
     assert html.index("60.0</b>") < html.index("40.0</b>")
+    # Each game alone: of 11 usable games, also that of q5, x wins 6 and ties 3, (6 + 3/2)/11.
+    alone = FilteredStudy(games, NAME, Filter(rule="count each order"))
+    assert says(protocol_games.show_win_rates(alone), "68.2")
+    (wins,) = (panel for panel in GAMES.panels if panel.name == "wins")
+    for text in (wins.subtitle, wins.how):
+        assert "all outcomes" in text and "all pairs" not in text
+    assert says(wins.how, "if it combines", "their pair")
     assert says(
         protocol_games.game_conflicts_line_html(protocol_games.game_conflicts(scene)),
         "<b>3",

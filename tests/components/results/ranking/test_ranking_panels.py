@@ -287,6 +287,10 @@ def test_the_items_needed_are_those_for_the_adjusted_interval():
     assert battles_to_separate(found.gap("a", "b")) == 0
     assert battles_to_separate(found.adjusted_gap("a", "b")) > 0
     assert says(panels.leaderboard_html(compute_ranking(rows)), "for all pairs", "more items")
+    # At a level of 99 %, z is 2.5758: 400 · (150 · (1 + 0.8416/2.5758)/100)² − 400 = 1184.2.
+    assert battles_to_separate(Estimate(100, -50, 250, 400, level=0.99)) == 1185
+    how = ranking_tab.HOW_RANKING
+    assert "0.84/z)/gap" in how and says(how, "half-width", "adjusted for all", "z its quantile")
 
 
 def test_models_with_equal_ratings_are_in_no_different_order_by_people():

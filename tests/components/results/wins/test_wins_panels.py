@@ -19,6 +19,7 @@ from components.results.nudges import length_panel as wins_length
 from components.results.nudges import tab as nudges_tab
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol.tab import VIEW as PROTOCOL
+from components.results.view_drawing import VIEWS
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel
 from metrics.win_rates import length_bins
@@ -321,6 +322,22 @@ def test_a_jury_of_three_is_shown_with_its_worth(store):
     html = precision_panel.show_jury(FilteredStudy(store, "panel"))
     assert says(html, "3", "majority decides 100")
     assert 'data-key="jury.coverage"' in html
+
+
+def test_two_judges_with_ties_have_tie_models_and_no_jury(store):
+    rows = [
+        (f"q{k}", judge, "p", shown, ("tie", "x", "y")[k % 3], 2)
+        for k in range(12)
+        for judge in "ab"
+        for shown in (("x", "y"), ("y", "x"))
+    ]
+    save(store, "two", rows)
+    ranking = VIEWS["Ranking"]
+    two = FilteredStudy(store, "two")
+    made = ranking.render(two, ranking.initial_values(two))
+    assert (made["jury_panel"], made["tie_models_panel"]) == (False, True)
+    (shown,) = (panel for panel in ranking.panels if panel.name == "tie_models")
+    assert "Jury" not in f"{shown.title} {shown.subtitle} {shown.how}"
 
 
 def test_a_category_named_like_the_total_has_a_column_of_its_own(store):
