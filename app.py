@@ -85,14 +85,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def open_store(path: Path | None, app_folder: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it, and whether the page is read-only.
+    """Open the store for the page; return it, and whether the page is read-only.
 
-    A frozen store in `app_folder` (that of a read-only page) is opened as a copy, which is deleted
-    when Python ends. Otherwise the store at `path` (None: the default path) is opened, and the demo
-    studies are added. If no store is at `path` yet, it is made from the snapshot on the Hub, if
-    snapshots are configured, else from the seed store of a published Space in `app_folder`.
-    StoreUnusable if the store may not be written.
-    """
+    If `app_folder` has a frozen store (as on a read-only page), a copy of it is opened, which is
+    deleted when Python ends. Otherwise the store at `path` (None: the default path) is opened,
+    and the demo studies are added. If that file does not exist yet, it is first filled: from the
+    latest backup on the Hugging Face Hub, if backups are configured, else from the initial store
+    that `app_folder` of a published Space may have. StoreUnusable if the store may not be
+    written."""
     if (app_folder / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         atexit.register(shutil.rmtree, copy.parent, ignore_errors=True)
@@ -142,8 +142,9 @@ def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool
 
 
 def protective_launch_arguments(access: Access) -> dict[str, Any]:
-    """Return the arguments of launch() that protect the server: visitors get no error traces, no
-    monitoring and no local files; file size and number of sessions are limited."""
+    """Return those arguments of Gradio's launch() that protect the server: visitors see no error
+    traces, no monitoring page and no local files; the size of files and the number of sessions
+    are limited."""
     return {
         "show_error": False,
         "enable_monitoring": False,
@@ -162,10 +163,10 @@ def page_launch_arguments(
     home: bool = True,
     preview: loading_screen.Preview = lambda _: None,
 ) -> dict[str, Any]:
-    """Return the arguments of launch() for the page's appearance and for checking the host, route
-    and size of each request. `quota`: limit of the uploaded files together; `mcp`: whether the
-    routes of MCP tools are open; `home`: whether the page has a Home tab; `preview`: content of the
-    loading screen."""
+    """Return those arguments of Gradio's launch() that set the appearance of the page and check
+    each request (host, route and size). `quota`: limit of the size of all uploaded files
+    together; `mcp`: whether the routes of MCP tools are open; `home`: whether the page has a
+    Home tab; `preview`: what the loading screen shows."""
     settings = theme.appearance_launch_arguments(home=home, preview=preview)
     settings["app_kwargs"]["lifespan"] = make_host_check_lifespan(hosts)
     limits = Middleware(

@@ -1,5 +1,6 @@
-"""Command line: export a study as a report, a read-only page or a Space; compare judges on a board;
-print the limits of a private and of a public page."""
+"""Command line of the page: write a study as a report, a read-only page or a Hugging Face Space;
+build, extend and verify a board (a static page that compares judges); print the limits of a private
+and of a public page."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ _STUDY_HELP = "a study's name, or a study file with its exported judgements besi
 
 
 def build_board(options: argparse.Namespace) -> int:
-    """Write a new board of one or more studies."""
+    """Write a new board of one or more studies: a static page that compares their judges."""
     found = (_load_board_records(options, name) for name in options.study)
     board = board_files.write_board(found, options.out, options.title)
     print(
@@ -113,15 +114,15 @@ def build_board(options: argparse.Namespace) -> int:
 
 
 def add_to_board(options: argparse.Namespace) -> int:
-    """Add the judges of one study to a board."""
+    """Add the judges of one study to a board, and compute the board's numbers again."""
     board = board_files.add_study(options.board, _load_board_records(options, options.study))
     print(f"{options.board}: {len(board['rows'])} rows, {board['verdicts']:,} verdicts")
     return 0
 
 
 def print_board_verification(options: argparse.Namespace) -> int:
-    """Compute every number of a board again from its records; exit code 1 at the first
-    difference."""
+    """Compute every number of a board again from its stored judgements, and compare; exit code 1 at
+    the first difference."""
     try:
         print(board_files.verify_board(options.board, options.manifest))
     except (record_tree.BoardError, errors.SourceError) as error:

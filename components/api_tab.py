@@ -1,10 +1,9 @@
 """The API for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
 
 The docstring of each API function is its documentation for clients and for models that call it. No
-function takes an API key: a judge's key comes from the environment variable that its study names,
-for hosts the user allowed. In public mode each function also takes a token: a secret chosen by the
-caller, or the token of a shared link.
-"""
+function takes an API key. A judge's key comes from the environment variable that its study names,
+and is sent only to hosts that the user has allowed. In public mode each function also takes a
+token: a secret chosen by the caller, or the token of a share link."""
 
 from __future__ import annotations
 
@@ -65,13 +64,12 @@ def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
 
     def study_metrics(study: str, by: str = "") -> dict[str, Any]:
         """Measures a study: Elo, Bradley-Terry, win rates, position bias, agreement and more, each
-        number with its interval, n and method.
+        number with its confidence interval, its sample size n and the method.
 
         Parameters:
             study: the study's name, as list_studies gives it
-            by: empty, or a comma-separated list of judge, prompt, category: every number is also
-                given for each group
-        """
+            by: empty, or one or more of judge, prompt, category, separated by commas: every number
+                is also given for each group"""
         spec = store.study(study)
         wanted = [name.strip() for name in by.split(",") if name.strip()]
         unknown = set(wanted) - {"judge", "prompt", "category"}
@@ -132,23 +130,23 @@ def make_run_api_functions(store: Store, engine: Engine) -> tuple[Callable[..., 
 
     def run_study(study_yaml: str) -> dict[str, Any]:
         """Starts or resumes a study; only calls without a stored reply are made. Returns at once;
-        call run_status for the progress. Keys come from the variables that the study names.
+        call run_status for the progress. API keys are read from the environment variables that the
+        study file names.
 
         Parameters:
-            study_yaml: the text of a study file
-        """
+            study_yaml: the text of a study file"""
         plan = plan_for_current_visitor(plan_from_text(study_yaml, store.folder), store)
         save_plan(plan, store)
         run = engine.find_or_start_run(plan.study.name, lambda: engine.start(plan, store))
         return {"run": run.id, **run_status(plan.study.name)}
 
     def run_status(study: str) -> dict[str, Any]:
-        """Returns the progress of a study's latest run: state, counts by status, cost, and what
-        the run waits for.
+        """Returns the progress of a study's latest run: state, number of calls by status, dollars
+        spent, seconds left, and why calls wait. If no run was started since the server's start, the
+        state is "not started".
 
         Parameters:
-            study: the study's name
-        """
+            study: the study's name"""
         run = engine.latest_run(study)
         if run is None:
             return {"study": study, "state": "not started", "counts": store.counts(study)}

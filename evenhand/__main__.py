@@ -1,4 +1,5 @@
-"""Command line `evenhand WORD …`: page, runs, plans, measures, imports, reports, nightly check."""
+"""Command line `evenhand WORD …`: start the page, run and plan studies, print measures, import
+data, write reports, and check a judge every night."""
 
 import sys
 from importlib import import_module

@@ -1,4 +1,5 @@
-"""Report cards of the judges in a frame: sentences as on the page, and the main measures."""
+"""Cards of the judges of a study without a store: for each judge with a prompt the sentences that
+the page shows, and the main measures."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,8 +24,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True)
 class UnsavedStudy(FilteredStudy):
-    """A study for the computations of the page that is given as a frame of judgements, without a
-    store; it has no effects of twins."""
+    """Makes a table of judgements, without a store, usable for the computations of the page.
+    Effects of twins (changed copies of answers) are not computed."""
 
     store: Store = field(init=False, repr=False)
     judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
@@ -48,9 +49,9 @@ class UnsavedStudy(FilteredStudy):
 
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
-    """Raters of a study without a store. `source` states how the better answers are known: by
-    design, or from people's votes; `winners` names the source of the better answers that remedies
-    use, None for the default."""
+    """The raters (judges, each with a prompt) of a study without a store. `source` states how the
+    better answers are known: by design, from people's votes, or not. `winners` is the source of
+    the better answers by which remedies are measured; None for the default."""
 
     source: KnownAnswerSource = "none"
     winners: known_winners.WinnerSource | None = None
@@ -78,7 +79,7 @@ class UnsavedRaters(Raters):
 
 @dataclass(frozen=True)
 class JudgeCard:
-    """Sentences and measures of one judge with one prompt."""
+    """What is reported on one judge with one prompt: sentences on its biases, and its measures."""
 
     judge: str
     prompt: str
@@ -88,7 +89,8 @@ class JudgeCard:
 
 
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
-    """Yield the card (sentences and measures) of each judge with each prompt, people left out."""
+    """Yield what is reported on each judge with each prompt of a study (sentences and measures).
+    People who judged are left out."""
     filtered = UnsavedStudy(study.name, judgements=study.frame)
     raters = UnsavedRaters(filtered, study.known_answer_source, study.measured.remedies.source)
     for rater in raters.filtered_rater_names:
@@ -108,16 +110,17 @@ def _plain_sentence(text: str) -> str:
 
 
 def _point_measures(card: point_card.PointCard) -> dict[str, Estimate]:
-    """Return label -> measure, for the measures of verdicts on single answers that have a value."""
+    """Return name -> value of each measure of a judge that judges single answers; measures without
+    a value are left out."""
     return {label: one for label, _, one, _ in card.measures if one.value is not None}
 
 
 def _comparison_measures(
     card: report_card.ReportCard, source: KnownAnswerSource
 ) -> Iterator[tuple[str, Estimate]]:
-    """Yield (name, estimate) for each measure of the card of a judge of comparisons, if it has a
-    value. Accuracy is left out if the better answers are known from people, because the agreement
-    with people states the same."""
+    """Yield (name, estimate) for each measure of a judge that compares answers; measures without a
+    value are left out. Accuracy is left out too if the better answers are known from people's
+    votes, because the measure of agreement with people is then the same."""
     for record in records.records_listed_by("library", card.max_options):
         estimate = card.measure_by_rater(record).get(card.rater)
         by_people = record.key == "accuracy" and source == "people"  # agreement says it

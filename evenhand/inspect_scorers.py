@@ -70,7 +70,9 @@ def both_orders(
     model: str | Model | None = None,
     template: str = TEMPLATE,
 ) -> Scorer:
-    """Compare the answer with another one in both orders; the mean of both verdicts is the score.
+    """Compare the answer of a sample with another answer, once shown first and once second. The
+    score is the mean of both verdicts: a win counts 1, a tie ½, a loss 0; unscored if a verdict
+    is missing.
 
     Args:
         opponent: Key of the sample's metadata with the other answer; `target` for the target.
@@ -78,8 +80,7 @@ def both_orders(
             answer or value: A, B or C. Needs `--action append`.
         recorded_order: Place of the evaluated answer in that comparison: `first` or `second`.
         model: The grader; default: the model of the role `grader`.
-        template: Prompt with {question}, {answer_a} and {answer_b}.
-    """
+        template: Prompt with {question}, {answer_a} and {answer_b}."""
     if recorded_order not in ORDERS:
         raise ValueError(f"recorded_order is {recorded_order!r}; use first or second")
 
@@ -114,8 +115,9 @@ def _fill_prompt(template: str, state: TaskState, other: str, order: str) -> str
 
 
 def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
-    """Return {order: outcome} from the score of the scorer named `recorded`; empty if it has no
-    verdict. `order` is the position in which that scorer showed the evaluated answer."""
+    """Return {order: outcome} if the scorer named `recorded` has recorded a verdict, else {}.
+    `order` is the place of the evaluated answer in its comparison, "first" or "second"; the
+    outcome is "win", "tie" or "loss" of this answer."""
     earlier = scores.get(recorded) if recorded else None
     if earlier is None:
         return {}
@@ -133,17 +135,18 @@ def _verdict_letter(reply: str) -> str:
 
 
 def _outcome_of_letter(letter: str, order: str) -> str:
-    """Return "win", "loss" or "tie" for the evaluated answer, shown in position `order`; "" if
-    `letter`, the label of the verdict (C: tie), is empty."""
+    """Return the outcome for the evaluated answer: "win", "loss" or "tie". `letter` is the verdict:
+    A or B, or C for a tie ("" gives ""); `order` is the place of the evaluated answer, "first"
+    or "second"."""
     if letter in ("", "C"):
         return "tie" if letter else ""
     return "win" if (letter == "A") == (order == "first") else "loss"
 
 
 def _combine_orders(verdicts: Mapping[str, str], asked: list[str], explanation: str) -> Score:
-    """Return the mean of both verdicts as a score: a win counts 1, a tie ½, a loss 0; unscored if
-    one is missing. `verdicts`: order -> outcome; `asked`: orders in which the grader was called.
-    `explanation` has the replies of the grader."""
+    """Build the score of a sample from its outcomes in both orders (`verdicts`: order -> outcome).
+    The value is their mean: a win counts 1, a tie ½, a loss 0; unscored if one is missing.
+    `asked`: the orders in which the grader was called; `explanation`: its replies."""
     found: dict[str, Any] = {order: verdicts[order] for order in ORDERS}
     usable = all(found.values())
     flipped = usable and found["first"] != found["second"]

@@ -1,4 +1,5 @@
-"""Ratings of contestants from three columns: online Elo and Bradley–Terry, with intervals."""
+"""Ratings of contestants (models) from three columns, first, second and winner: online Elo and
+Bradley–Terry, with confidence intervals."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -26,15 +27,16 @@ def elo(
     orders: int = 100,
     intervals: bool = True,
 ) -> pd.DataFrame:
-    """Compute online Elo ratings, the best contestant first, with intervals from `rounds` bootstrap
-    samples of the items. Each row is a battle, in the order of the rows; `item` has the item of
-    each row (None: each row is an item of its own), `k` is the largest change by one battle.
+    """Compute online Elo ratings, one row for each contestant, the best first. Each entry of
+    `first`, `second` and `winner` is one battle; `winner` is a contestant, or `first`, `second`,
+    `left`, `right` or `tie`. `item` has the item of each battle (None: each is an item of its
+    own). `k` is the largest change by one battle. `low` and `high` are from `rounds` bootstrap
+    samples of the items.
 
-    Online Elo depends on this order: with `orders` random orders of the items, 95 % of the ratings
-    are between `order_low` and `order_high`. `winner` has contestants, or `first`, `second`,
-    `left`, `right` or `tie`. `intervals=False` gives the ratings alone, which takes far less time.
-    SourceError for columns of different lengths or an unknown winner.
-    """
+    Online Elo depends on the order of the battles: in `orders` random orders of the items, 95 %
+    of the ratings are between `order_low` and `order_high`. `intervals=False` gives the ratings
+    alone, which takes far less time. SourceError for columns of different lengths or an unknown
+    winner."""
     data = _battles_from_columns(first, second, winner, item)
     if not intervals:
         rounds = orders = 0
@@ -58,10 +60,11 @@ def bradley_terry(
     *,
     item: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """Compute Bradley–Terry ratings on the Elo scale, the best contestant first, with sandwich
-    intervals clustered by item. Each row is a battle; `winner` has contestants, or `first`,
-    `second`, `left`, `right` or `tie`; `item` has the item of each row (None: each row is an item
-    of its own). SourceError for columns of different lengths or an unknown winner."""
+    """Compute Bradley–Terry ratings on the Elo scale, one row for each contestant, the best first,
+    with sandwich (robust) intervals clustered by item. Each entry of `first`, `second` and
+    `winner` is one battle; `winner` is a contestant, or `first`, `second`, `left`, `right` or
+    `tie`. `item` has the item of each battle (None: each is an item of its own). SourceError for
+    columns of different lengths or an unknown winner."""
     data = _battles_from_columns(first, second, winner, item)
     found = ratings_from_battles(data)
     return _ratings_frame({name: _estimate_columns(got) for name, got in found.items()}, COLUMNS)

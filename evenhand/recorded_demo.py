@@ -1,5 +1,6 @@
-"""The recorded demo: two judges' verdicts on the probe set, measured without any call. The command
-prints the cards of the 1.5B judge."""
+"""The recorded demo: verdicts of two language models, with 135M and 1.5B parameters, on the probe
+set (built-in items whose better answer is known), measured without any call. The command prints
+the measures of the 1.5B judge."""
 
 import argparse
 from typing import Final
@@ -27,8 +28,10 @@ FILES: Final = {
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
-    """Return a recorded study: `pairs` (the embedded 135M judge) or, of a 1.5B judge, `second`
-    (pairs), `options` (four answers at once), `single` (each answer alone) or `twins`."""
+    """Return a recorded study on the built-in items. `file` is `pairs` for pairs judged by a model
+    with 135M parameters; the others are by a model with 1.5B parameters: `second` (pairs),
+    `options` (four answers at once), `single` (each answer alone) or `twins` (changed copies of
+    answers)."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl.gz"
     judgements = keep_first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}

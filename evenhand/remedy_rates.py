@@ -1,5 +1,6 @@
-"""Remedies of a study as a table: agreement of each decision rule, its calls, and the rule that is
-recommended."""
+"""Remedies against unreliable verdicts, such as asking in both orders, as a table: for each
+decision rule its agreement with the known better answers and its number of calls; and a
+recommended rule."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class RemedyComparison:
-    """Remedies and the single call, compared on the same comparisons: `table` has one row for each
-    judge, prompt and decision rule, and one for each jury (its judges joined by " + ", without a
-    prompt) and rule."""
+    """Decision rules (remedies, and the single call), measured on the same comparisons. `table` has
+    one row for each judge, prompt and rule, and one for each jury and rule; a jury is several
+    judges that decide together, named by their names joined by " + ", with an empty prompt."""
 
     section: dict[str, Any]
     table: pd.DataFrame
@@ -51,8 +52,9 @@ class RemedyComparison:
 
 @report_missing_extra
 def remedies(data: Any) -> RemedyComparison:
-    """Compare decision rules on the comparisons of a study (or table, or file) whose better answer
-    is known, by design or from people's votes; SourceError if there are none."""
+    """Compare ways to decide from a judge's verdicts (a single call, both orders, a jury, …) by
+    their agreement with the known better answers. `data` is a study, a table or the path of a
+    file. SourceError if no better answer is known, by design or from people's votes."""
     study = as_study(data)
     section = summary.to_plain_data(remedy_section(study.frame, study.measured.remedies))
     if not section:

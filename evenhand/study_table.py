@@ -39,10 +39,13 @@ _REQUIRED: Final = ("first", "second", "winner")
 
 @dataclass(frozen=True, eq=False)
 class JudgedStudy:
-    """A study with its verdicts, ready to be measured. `known_answer_source` states how better
-    answers are known: by design, from people, or not. `store` is the file from which the study was
-    read, None for tables and logs; `source` is the log. `items` are the questions and answers that
-    are known; a study with texts can be run (`evenhand.run`)."""
+    """A study with its verdicts, ready to be measured.
+
+    `known_answer_source` states how the better answers are known: "design", "people" or "none".
+    `store` is the file of the store from which the study was read (None for tables and logs);
+    `source` describes the log file from which it was read (None otherwise). `items` are the
+    questions and answers, as far as they were read; they are empty for a study from a store. A
+    study with items can be run (`evenhand.run`)."""
 
     measured: MeasuredStudy
     name: str
@@ -54,7 +57,7 @@ class JudgedStudy:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The judgement frame: one row for each judgement."""
+        """The table that all measures are computed from: one row for each judgement."""
         return self.measured.frame
 
     @property
@@ -81,14 +84,15 @@ def read(
     mapping: Mapping[str, str] | None = None,
     words: Mapping[Any, str] | None = None,
 ) -> JudgedStudy:
-    """Read a store, a CSV of battles, or a log in any format that Evenhand imports; SourceError for
-    any other file, and for a log without verdicts. If a store has several studies, `study` names
-    the one to read. Reading a store requires the extra `run`.
+    """Read a study from a file: a store, a CSV of battles (one comparison of two models in each
+    row), or a log in any format that Evenhand imports. SourceError for any other file, and for a
+    log without verdicts. If a store has several studies, `study` names the one to read. Reading
+    a store requires the extra `run`.
 
-    `mapping` maps columns (also paths into nested cells) to the fields of docs/formats.md, for a
-    table of no known format; `words`, for a CSV of battles only, states what a winner means, as in
-    `study`.
-    """
+    `format` names the format of a log ("auto": it is detected). `mapping` is column -> field of
+    docs/formats.md, for a table of no known format; a column may be a path into nested cells.
+    `words`, only for a CSV of battles, states what other words for the winner mean (see
+    `study`)."""
     path = Path(source).expanduser()
     if path.is_file() and is_sqlite_file(path):
         return _study_from_store(path, study)
@@ -125,17 +129,20 @@ def study(
     name: str = "table",
 ) -> JudgedStudy:
     """Build a study from a table with one verdict in each row: a DataFrame of pandas or polars, an
-    Arrow table, a dictionary of columns or a list of dictionaries. SourceError for any other value,
-    a missing column or an invalid cell.
+    Arrow table, a dictionary of columns or a list of dictionaries. SourceError for any other
+    value, a missing column or an invalid cell.
 
-    The arguments name columns: the item, the contestants shown first and second, the winner (a
-    contestant, `first`, `second`, `A`, `B`, `model_a`, `[[A]]` or `tie`; empty for a reply without
-    a verdict), the judge, the prompt, the category, the better answer (`truth`, written like the
-    winner), and the texts of question and answers. `words` states what other winners mean, such as
-    {0: "first", 1: "second"}. A table that lacks a contestant or the winner, or comes with a
-    `mapping` (as in `read`), is read as a file with the same columns would be (`verdict` and
-    `label`, for instance); `words` then has no effect.
-    """
+    The arguments from `item` to `second_answer` are names of columns; without them, columns with
+    usual names are found. `item`: which question a row is about; `judge`, `prompt`, `category`:
+    their names; `first` and `second`: the models whose answers were shown first and second;
+    `winner`: one of the two models, or `first`, `second`, `A`, `B`, `model_a`, `[[A]]` or `tie`
+    (empty for a reply without a verdict); `truth`: the better answer, written like the winner;
+    `question`, `first_answer`, `second_answer`: the texts.
+
+    `words` states what other words for the winner mean, such as {0: "first", 1: "second"}. If
+    the table lacks `first`, `second` or `winner`, or a `mapping` (as in `read`) is given, the
+    table is read like a file with the same columns (such as `verdict` and `label`), and `words`
+    has no effect."""
     rows = as_table(table)
     named = {
         "item": item, "first": first, "second": second, "winner": winner, "judge": judge,
@@ -160,8 +167,9 @@ def as_study(data: Any) -> JudgedStudy:
 def _study_from_rows(
     rows: pd.DataFrame, columns: dict[str, str], words: Mapping[Any, str] | None, name: str
 ) -> JudgedStudy:
-    """Build a study from a table with one battle in each row; `columns`: role (a key of
-    COLUMN_NAMES) -> column. `words` states what other words for the winner mean."""
+    """Build a study from a table with one battle (a comparison of two models) in each row.
+    `columns`: role of a column, such as "winner" (see COLUMN_NAMES) -> its name in the table.
+    `words` states what other words for the winner mean."""
     roles = {"first": "model_a", "second": "model_b"}
     kept = ("item", "first", "second", "winner", "judge", "prompt", "category", "truth")
     table = pd.DataFrame(
@@ -183,9 +191,9 @@ def _study_from_rows(
 
 
 def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) -> pd.DataFrame:
-    """Build the judgement frame of a table of battles (see `frame_from_battles`); `words` maps
-    other words in the column of winners to their meaning. SourceError if a column is missing or a
-    cell is invalid."""
+    """Build the table that measures read (one row for each judgement) from a table of battles (see
+    `frame_from_battles`). `words` states what other words for the winner mean. SourceError if a
+    column is missing or a cell is invalid."""
     try:
         return frame_from_battles(table, {str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:
@@ -193,8 +201,9 @@ def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) ->
 
 
 def _item_notes(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
-    """Return a note on the items: the column that was found for them, or that each row counts as an
-    item; empty if nothing needs to be said."""
+    """Return a note for the user if each row counts as an item of its own, or if the rows were
+    grouped into items by a column that is not named `item`; otherwise an empty tuple. `column`
+    is the column found for the items, "" if there is none."""
     if len(frame) < 2 or frame["item"].nunique() < len(frame):
         return () if column in ("", "item") else (f"items: the column {column!r}",)
     why = f"{column!r} differs in every row" if column else "no column says which item it is about"
@@ -219,9 +228,10 @@ def _study_from_source_columns(
     name: str,
     given: list[str],
 ) -> JudgedStudy:
-    """Build a study from a table, read as a file with the same columns would be, by `mapping`
-    (column -> field) if it is given. SourceError if no format fits; its message names missing
-    columns by `columns` (role -> column) and `given` (roles that the caller named)."""
+    """Build a study from a table that is read like a file with the same columns; `mapping` (column
+    -> field) states what the columns mean, if it is given. SourceError if no format fits; the
+    message names the missing columns, for which `columns` (role -> column) and `given` (roles
+    that the caller named) are needed."""
     table = to_source_table(rows, name)
     mapping = mapping or mapping_of_score_table(columns, table.columns)
     missing = [role for role in _REQUIRED if role not in columns]
@@ -240,8 +250,9 @@ def _study_from_source_columns(
 def _list_items(
     table: pd.DataFrame, columns: dict[str, str], frame: pd.DataFrame
 ) -> Iterable[Item]:
-    """Yield the items of a table; none unless `columns` (role -> column) has item, question and
-    both answers. `frame` is the judgement frame of the same rows."""
+    """Yield the items (question, answers and known better answers) of a table of battles; none
+    unless `columns` (role -> column) has item, question and both answers. `frame` has the
+    judgements of the same rows."""
     wanted = ("question", "first_answer", "second_answer")
     if not all(role in columns for role in ("item", *wanted)):
         return
@@ -284,8 +295,9 @@ def _study_from_store(path: Path, name: str | None) -> JudgedStudy:
 
 
 def _study_from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedStudy:
-    """Read a CSV of battles; the study has the same numbers as `python -m metrics FILE`. `words`
-    states what other words for the winner mean. SourceError for an invalid file."""
+    """Read a CSV of battles (one comparison of two models in each row); its measures are those that
+    `python -m metrics FILE` prints. `words` states what other words for the winner mean.
+    SourceError for an invalid file."""
     try:
         measured = read_results(path, words={str(k): str(v) for k, v in (words or {}).items()})
     except ValueError as error:

@@ -1,5 +1,5 @@
-"""Tables in memory as input of the library: their kinds, the roles of their columns, and errors
-that name the arguments of a Python call."""
+"""Tables in memory as input of the library: which kinds of table are accepted, what their columns
+mean (roles such as "winner"), and error messages that name the arguments of the Python call."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,12 +44,11 @@ _STUDY_KEY: Final = re.compile(r"\bdata\.(mapping|files|format|split|read)\b")
 
 
 def as_table(data: Any) -> pd.DataFrame:
-    """Convert a table of another library, a dictionary or a list of dictionaries to a DataFrame;
-    SourceError for any other value.
+    """Convert a table (pandas, polars, Arrow), a dictionary of columns or a list of dictionaries to
+    a DataFrame; SourceError for any other value.
 
-    An index with a name of an item column, or with texts, becomes the column `item` of a table that
-    has none.
-    """
+    If a DataFrame has no column for the item, but an index that is named like one or consists of
+    texts, the index becomes the column `item`."""
     if isinstance(data, pd.DataFrame):
         return _index_as_item_column(data)
     try:
@@ -86,9 +85,10 @@ def _index_as_item_column(table: pd.DataFrame) -> pd.DataFrame:
 def find_columns(
     table: pd.DataFrame, named: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
-    """Return role -> column: as in `named` (role -> column or None), else the column with one of
-    the role's COLUMN_NAMES. Roles without a column are left out; a named column that the table
-    lacks raises SourceError."""
+    """Find the columns of a table by their role, such as "winner"; return role -> column. For each
+    role of `named` (role -> column or None; without it: all roles), this is the column named
+    there or, if None, the first one with a usual name (COLUMN_NAMES). Roles without a column are
+    left out. SourceError if the table lacks a named column."""
     found = {}
     for role, given in (named or dict.fromkeys(COLUMN_NAMES)).items():
         if given is not None and given not in table.columns:
@@ -103,9 +103,9 @@ def find_columns(
 def mapping_of_score_table(
     columns: Mapping[str, str], all_columns: Sequence[str]
 ) -> dict[str, str]:
-    """Return column -> field (as in `data.mapping`) for a table that has the scores of two named
-    contestants in each row instead of a winner; empty for any other table. `columns`: role ->
-    column."""
+    """Return column -> field (as in the key `data.mapping` of a study file) for a table in which
+    each row has two contestants and their scores instead of a winner; {} for any other table.
+    `columns` is role, such as "first" -> column; `all_columns` are all columns of the table."""
     scores = next((pair for pair in SCORE_COLUMNS if {*pair} <= {*all_columns}), None)
     if scores is None or not {"first", "second"} <= columns.keys():
         return {}
@@ -114,8 +114,8 @@ def mapping_of_score_table(
 
 
 def to_source_table(rows: pd.DataFrame, name: str) -> SourceTable:
-    """Convert a DataFrame to the table that a file `name` with the same columns would give; missing
-    values become None."""
+    """Convert a DataFrame to the form in which tables read from files are processed, under the file
+    name `name`; missing values become None."""
     plain = rows.astype(object).where(rows.notna(), None)
     columns = tuple(str(column) for column in plain.columns)
     made = [dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False)]
@@ -124,8 +124,9 @@ def to_source_table(rows: pd.DataFrame, name: str) -> SourceTable:
 
 @contextmanager
 def name_arguments_in_errors() -> Iterator[None]:
-    """Context in which Evenhand's errors become SourceErrors that name the arguments of a Python
-    call (`mapping=`) instead of keys of a study file."""
+    """Context manager that raises each error of Evenhand as a SourceError, in whose message the
+    keys of a study file (`data.mapping`) are replaced by the arguments of a Python call
+    (`mapping=`)."""
     try:
         yield
     except EvenhandError as error:

@@ -1,5 +1,6 @@
-"""Command line of this package: plan and run studies, test judges, parse stored replies again,
-repeat failed calls, run batches, make twins, describe images, and more."""
+"""Command line of this package: plan and run studies, test judges, repeat failed calls, run
+batches, read verdicts from stored replies again, make twins (answers with one small change),
+describe images, and more."""
 
 import argparse
 import contextlib
@@ -145,10 +146,10 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def retry_failed_and_make_missing(options: argparse.Namespace) -> int:
-    """Make the calls of a study again whose status is one of RETRYABLE_STATUSES, such as error,
-    empty or truncated, and the calls not made yet. A stored reply is replaced only by a new reply,
-    never by a failure. Returns exit code 0 only if no call is pending and none has the status
-    `error`."""
+    """Make the calls of a study that have not been made yet, and repeat those whose status is in
+    RETRYABLE_STATUSES, such as error, empty or truncated. A stored reply is replaced only by a
+    new reply, never by a failure. Returns exit code 0 only if no call is pending and none has
+    the status `error`."""
     if options.study is not None:
         made, store = _build_plan_of_study_file(options.study), Store(options.store)
         key_consents.obtain_study_key_consents(made.study, options)
@@ -176,8 +177,10 @@ def _run_print_summary_and_close(made: Plan, store: Store, settings: RunSettings
 
 
 def reread_study(options: argparse.Namespace) -> int:
-    """Parse the stored replies of a study again and store the verdicts; print how many changed. The
-    reading rule is that of the given study file; without a file, that of the stored study."""
+    """Read the verdicts from the stored replies of a study again, without new calls; store them and
+    print how many changed. The rule for reading (the setting `reading`) is that of the study
+    file given on the command line; without a file, that of the study in the store. The exit code
+    is always 0."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_store_of_command(options.store)
@@ -222,9 +225,9 @@ def print_plan_forecast(options: argparse.Namespace) -> int:
 
 
 def write_twins(options: argparse.Namespace) -> int:
-    """Write each twin of a study with its original as a line of JSON, to the file `--out` or to the
-    terminal; print the numbers of twins made and skipped to standard error. PlanError if the study
-    has no twins."""
+    """Make the twins of a study (copies of an answer with one small change) and write each with its
+    original as a line of JSON, to the file `--out` or to the terminal. Print to standard error
+    how many were made and skipped. PlanError if the study asks for no twins."""
     made = _build_plan_of_study_file(options.study)
     if made.study.twins is None:
         raise PlanError(f"{options.study}: no key twins; add for example 'twins: quick'")

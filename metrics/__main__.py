@@ -1,7 +1,7 @@
 """Print all measures of verdicts, as tables or as JSON.
 
-The input is a store, a CSV of battles, or a table of verdicts with the right label of each answer.
-"""
+The input is a store (the database of a project's studies), a CSV of battles (verdicts on two
+answers), or a table of verdicts with the right label of each answer."""
 
 import argparse
 import json

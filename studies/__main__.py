@@ -156,8 +156,9 @@ def _expand_patterns(names: list[str]) -> list[str]:
 
 
 def _path_relative_to_store_folder(folder: Path, path: str) -> str:
-    """Return a data file's path relative to the store's folder, as paths in saved studies are; Hub
-    datasets and built-in sources are returned unchanged. SourceError if there is no such file."""
+    """Return the path of a data file as saved studies state it: relative to the store's folder.
+    The address of a Hub dataset and the name of a built-in source are returned unchanged.
+    SourceError if there is no such file."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():

@@ -31,13 +31,15 @@ ERROR_STATUSES: Final[frozenset[Status]] = frozenset({"error"})
 
 
 def count_calls_left(counts: Mapping[str, int]) -> int:
-    """Return the number of calls without a reply, which the next run makes: those not made yet and
-    those that failed. `counts`: status -> number of calls."""
+    """Return the number of calls that the next run makes: those never made and those that
+    failed with an error. `counts` maps a status to its number of calls, with "pending" for
+    calls never made."""
     return sum(counts.get(status, 0) for status in ("pending", *ERROR_STATUSES))
 
 
 def count_stored_replies(counts: Mapping[str, int]) -> int:
-    """Return the number of calls with a reply: all "planned" ones except those that are left."""
+    """Return the number of calls with a stored reply: the total `counts["planned"]` less the
+    calls that the next run makes (`count_calls_left`)."""
     return counts.get("planned", 0) - count_calls_left(counts)
 
 
@@ -80,8 +82,8 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """A person's verification of one answer: whether it follows the instruction, else its fault,
-    and whether it is harmful. It is stored apart from the judgements."""
+    """One person's check of one answer: whether it follows the instruction (if not, `fault` can
+    say what is wrong), and whether it is harmful. Checks are stored apart from judgements."""
 
     judge: str
     contestant: str
@@ -92,8 +94,8 @@ class AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLabel:
-    """The right verdict on one answer: "pass", "fail", a score, or the levels of a rubric's
-    criteria, with its source."""
+    """The known right verdict on one answer, and its `source` (who gave it): "pass", "fail", a
+    score or, for a rubric, the right level of each criterion."""
 
     contestant: str
     value: float | Literal["pass", "fail"]
@@ -127,8 +129,9 @@ class Item:
     """Name of a twin -> its text (studies/texts/twin_families.py); no contestants of the study."""
 
     def answer(self, contestant: str) -> str:
-        """Return the answer of a contestant, the text of a twin, or, for `@reference`, the
-        reference answer; KeyError for another name."""
+        """Return the answer of a contestant. For the name of a twin (a copy of an answer with one
+        change) return the twin's text, for `@reference` the reference answer. KeyError for any
+        other name."""
         if contestant in self.twins:
             return self.twins[contestant]
         return self.reference if contestant == REFERENCE else self.responses[contestant]
@@ -136,11 +139,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Rules for a key of the study file, and the texts for it in the page's form.
+    """Rules for one key (setting) of the study file, and its texts in the form on the page.
 
-    A `Key` annotates a dataclass field: `seed: Annotated[int, Key(…)]`. Parser, JSON schema, key
-    order and form controls are derived from it; a field without a `Key` is not part of the file.
-    """
+    A `Key` annotates a dataclass field: `seed: Annotated[int, Key(…)]`. Parser, JSON schema,
+    key order and form controls are derived from it; a field without a `Key` is not part of
+    the file."""
 
     label: str = ""
     hint: str = ""
@@ -285,14 +288,15 @@ class JudgeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request to one judge.
+    """One request to one judge: an item, a prompt and the answers to be judged.
 
-    `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
-    on one answer: the options of the verdict in the order listed). `noise` marks repeats that
-    measure how often a judge changes its verdict on an identical request (noise floor).
-    `unrelated_item` is the item whose answer is shown as the unrelated option. For an extraction
-    judge, `reads` is the key of the call whose reply it reads.
-    """
+    `shown` lists the contestants in the order shown, `labels` the names that the prompt gives
+    to their answers, such as A and B (for a verdict on one answer: the options of the
+    verdict). `noise` marks an extra copy of a request, sent to measure how often a judge
+    changes its verdict on an identical request (the noise floor). If an answer to another
+    question is one of the options, `unrelated_item` is the item that it is taken from. If the
+    judge only extracts a verdict from another judge's reply, `reads` is the key of the call
+    that gave this reply."""
 
     key: str
     item: str
@@ -310,8 +314,9 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict read from a reply; `pick` is the index of a slot or "tie", None if the reply
-    contains only scores. `label_mass` is the probability of all labels together."""
+    """The verdict read from a reply. `pick` is the index in `Ask.shown` of the answer chosen,
+    "tie", or None if the reply contains only scores. `label_mass` is the probability that the
+    judge gave to all labels together, as opposed to other tokens."""
 
     pick: int | Literal["tie"] | None = None
     margin: int = 1
@@ -322,8 +327,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts reported by the provider; counts that are not reported are None (prompt and
-    completion) or 0."""
+    """Token counts of one call, as its provider reports them. A count that is not reported is
+    None for `prompt` and `completion`, and 0 for the other fields."""
 
     prompt: int | None = None
     completion: int | None = None
@@ -365,9 +370,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated value with its interval from `low` to `high` (at `level`), sample size and unit;
-    `n` counts verdicts or comparisons, `items` the items they are about. The value is None if it
-    cannot be estimated."""
+    """An estimated value with its interval from `low` to `high`; `level` is the level of
+    confidence, such as 0.95. `n` is the number of verdicts or comparisons, `items` the number
+    of items they are about. `value` is None if it cannot be estimated."""
 
     value: float | None
     low: float | None = None

@@ -255,8 +255,8 @@ def check_settings() -> None:
 
 
 def secret_value(name: str) -> str:
-    """Return the value of a variable for an API key that a study or another setting names, such as
-    OPENAI_API_KEY; "" if it is unset."""
+    """Return the value of the environment variable `name`, which contains an API key; "" if it
+    is unset. The name, such as OPENAI_API_KEY, comes from a study or from another setting."""
     return os.environ.get(name, "")
 
 
@@ -269,6 +269,6 @@ def set_environment_value(setting: Setting[str], value: str | None) -> None:
 
 
 def child_environment(**defaults: str) -> dict[str, str]:
-    """Return this process's environment for a child process, with `defaults` for unset
-    variables."""
+    """Return the environment for a child process: that of this process, with the values
+    `defaults` for variables that are unset here."""
     return {**defaults, **os.environ}

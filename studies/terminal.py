@@ -51,7 +51,8 @@ def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
 
 
 def escape_control(text: str) -> str:
-    """Replace control characters by their escape sequences, except line ends and tabs."""
+    """Replace characters that cannot be printed, such as control characters, by their escape
+    sequences; line feeds and tabs stay."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)

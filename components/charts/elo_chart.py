@@ -1,4 +1,5 @@
-"""Chart of Elo ratings after each battle, with bands over shuffled orders of the items."""
+"""Chart of Elo ratings after each battle, with a band for each model: the range of its ratings if
+the items come in other orders."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ def elo_curve_figure(
     height: int = 340,
     revision: str = "elo",
 ) -> Figure:
-    """Figure of Elo ratings after each battle: a line per model for one order of the battles, with
-    the model's name at its end, and a band for shuffled orders, which the page shows for the model
-    pointed at.
+    """Figure of Elo ratings after each battle (a verdict as a game between two models). Each model
+    has a line for one order of the battles, with its name at the end of the line. Its band, the
+    range over shuffled orders, appears while the mouse is over the model.
 
-    `battles` are the numbers of battles at which `curves` (model -> ratings) and `band` (model ->
-    lower and upper edge) have values. `bradley_terry`: model -> Bradley–Terry rating, for the table
-    of the download. `replay` adds a slider under the plot that shows the ratings after any number
-    of battles. `height`: pixels. A redrawn chart with the same `revision` keeps its zoom.
-    """
+    `battles`: the numbers of battles at which ratings are given. `curves`: model -> ratings there.
+    `band`: model -> lower edge and upper edge there. `bradley_terry`: model -> Bradley–Terry
+    rating, only for the CSV download. `replay` adds a slider under the plot that shows the ratings
+    after any number of battles. `height`: pixels. A redrawn chart with the same `revision` keeps
+    its zoom."""
     keep = parts.spaced_indices(len(battles))
     x = [battles[i] for i in keep]
     names = list(curves)

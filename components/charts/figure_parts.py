@@ -110,7 +110,8 @@ def annotation(
 
 
 def right_edge_annotation(y: float, text: str, colour: str, size: int = 14) -> dict[str, Any]:
-    """Plotly annotation: a text that begins at the plot's right edge, at the value `y`."""
+    """Plotly annotation: a text that begins 6 px right of the plot, at the height of the value
+    `y`."""
     return annotation(text, colour, size, xref="paper", x=1, xanchor="left", xshift=6, y=y)
 
 
@@ -123,8 +124,8 @@ def right_margin_row_annotation(row: float, text: str, colour: str) -> dict[str,
 def margin_and_row_labels(
     names: Sequence[str], notes: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Label the chart's rows with `names`. Returns the left margin in pixels, all annotations
-    (names and `notes`), and the layout changes for a narrow page."""
+    """Labels for the rows of a chart, from `names`. Returns the left margin in pixels, the
+    annotations (the names and the given `notes`), and the layout changes for a narrow page."""
 
     def fit_labels(max_chars: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         lines = [[shorten(line, max_chars) for line in name.split("\n")] for name in names]
@@ -190,7 +191,8 @@ def hover_trace_fields(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def hover_card(value: str, name: str, details: str) -> str:
-    """Text of a hover card: value with interval; name; details such as n; effect of a click."""
+    """Text of a hover card in four lines: `value` in bold, `name`, `details`, and what a click
+    does."""
     click = fill_plot('<span style="color:var(--ink-3)">{}</span>', CLICK_HINT)
     return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 

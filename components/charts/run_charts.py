@@ -117,9 +117,10 @@ class FirstSharePoint:
 
 
 def live_first_share_figure(points: Sequence[FirstSharePoint], *, even: float = 0.5) -> Figure:
-    """Figure of the first-position share after each decisive verdict, with a line at `even`, the
-    share of a judge without a preferred position. The y range is one of two fixed ranges, so that
-    redrawn charts can be compared."""
+    """Figure of the first-position share (share of verdicts for the answer shown first, ties left
+    out) after each verdict that is not a tie. A line is drawn at `even`, the share of a judge that
+    prefers no position. The y axis has one of two fixed ranges (see `_y_range`), so that a redrawn
+    chart can be compared with the former one."""
     points = [points[i] for i in parts.spaced_indices(len(points))]
     last = points[-1] if points else None
     colour = _preferred_position_colour(last, even)

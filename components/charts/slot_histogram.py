@@ -16,9 +16,9 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class SlotRow:
-    """Share of each position among one judge's decisive verdicts, and the judge's share of ties.
-    `select`: the filters that a click on a bar sends together with the position, by default the
-    judge's name."""
+    """The positions that one judge chose. `shares`: share of its verdicts for each position, ties
+    left out; `ties`: share of ties among all its verdicts. `select`: the filters that a click on a
+    bar sends together with the position, by default the judge's name."""
 
     name: str
     shares: Sequence[Estimate]
@@ -31,13 +31,12 @@ def slot_colour(slot: int) -> str:
 
 
 def slot_histogram_figure(rows: Sequence[SlotRow]) -> Figure:
-    """Figure of the chosen positions as shares of decisive verdicts, so that chance is the same for
-    all judges.
+    """Bar chart of the share of verdicts for each position. Ties are left out, so that chance is
+    one divided by the number of positions for every judge.
 
-    One judge and more than two positions: vertical bars, the first blue, the second orange, the
-    others grey. Otherwise horizontal bars, one per position, in a row for each judge; ties, where a
-    row has them, in a column at the right.
-    """
+    For one judge and more than two positions the bars are vertical: the first blue, the second
+    orange, the others grey. Otherwise each judge has a row with one horizontal bar for each
+    position, and its share of ties, if known, is a number at the right."""
     slots = max((len(row.shares) for row in rows), default=2)
     if slots > 2 and len(rows) == 1:
         return _vertical_bars_figure(rows[0], 1 / slots)
@@ -182,9 +181,10 @@ def _slot_share(row: SlotRow, slot: int) -> Estimate:
 def _bar_labels(
     row: SlotRow, slot: int, place: float, chance: float, *, named: bool
 ) -> list[dict[str, Any]]:
-    """Label at the end of a bar: the share of position `slot` and, with `named`, its ordinal, since
-    bars from the third position on have the same colour. `place`: the bar's y coordinate. Empty if
-    the share is unknown."""
+    """The label at the end of a bar, as a list of one Plotly annotation; an empty list if the share
+    is unknown. The label is the share of the position `slot` (from 0). With `named` it begins with
+    the position's ordinal, because bars from the third position on have the same colour. `place`:
+    the bar's y coordinate; `chance`: the share that is drawn as a line."""
     estimate = _slot_share(row, slot)
     if estimate.value is None:
         return []

@@ -71,8 +71,9 @@ def svg_text(x: float, y: float, text: str, css: str = "m", anchor: str = "middl
 def svg_axes(
     canvas: Canvas, rows: Sequence[float], y: Scale, columns: Sequence[tuple[float, str]], name: str
 ) -> list[Markup]:
-    """SVG of horizontal gridlines at the shares `rows` (on the scale `y`), labelled in per cent,
-    and of the horizontal axis with its labels `columns` (x coordinate, text) and its name."""
+    """SVG of the two axes: horizontal gridlines at the values `rows`, shares from 0 to 1 that are
+    labelled in per cent (`y` maps a share to a coordinate); and the horizontal axis, with its
+    labels `columns` (x coordinate, text) and its `name`."""
     parts = []
     for tick in rows:
         parts.append(svg_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))
@@ -83,7 +84,8 @@ def svg_axes(
 
 
 def round_share_ticks(low: float, high: float) -> list[float]:
-    """Two to six equally spaced round shares that cover the range `low` to `high`."""
+    """Two to six ticks that cover the range `low` to `high` of shares: multiples of 0.05, 0.1 or
+    0.2."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:

@@ -36,24 +36,27 @@ class FilteredStudy:
 
     @cached_property
     def shared_values_cache(self) -> dict[tuple[Any, ...], Any]:
-        """Cache of `memo.cache_in_filtered_study`: function and arguments -> result."""
+        """Results that `memo.cache_in_filtered_study` keeps in this object: (function, its
+        arguments) -> its result."""
         return {}
 
     @property
     def of_all_raters(self) -> Self:
-        """The study without filters on judge and prompt. Tests are adjusted for all its judges and
-        prompts: these two filters choose only which results are shown."""
+        """The same study without the filters on judge and prompt. Significance tests are adjusted
+        for all judges and prompts, so these two filters must not change them; they only choose
+        which results are shown."""
         return replace(self, filter=self.filter.of_all_raters)
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study, read before its judgements, so never newer than they are."""
+        """Version of the stored study. It is read before the judgements, so the judgements may be
+        newer than the version, but never older."""
         return self.store.version(self.name)
 
     def memoise(self, key: tuple[Hashable, ...], compute: Callable[[], Value]) -> Value:
-        """The result of `compute`, which is called once per version of the study; `key` identifies
-        the computation and its arguments. A reply that arrives meanwhile makes a new version, for
-        which the result is computed again."""
+        """The result of `compute`, from the store's cache if it was computed for this version of
+        the study. `key` names the computation and its arguments. After a new reply the study has a
+        new version, and a new FilteredStudy computes the result again."""
         return self.store.memoised(self.name, key, compute, self.version)
 
     @cached_property
@@ -62,16 +65,16 @@ class FilteredStudy:
 
     @cached_property
     def whole_frame_by_person(self) -> pd.DataFrame:
-        """Every judgement of the study except those of comparisons with a twin; each person is a
-        separate judge."""
+        """Every judgement of the study, each person as a separate judge; without the comparisons
+        that show a twin (a copy of an answer with one small change)."""
         _ = self.version  # read first, so that it is not newer than the judgements
         return self.store.frame(self.name)
 
     @cached_property
     def twin_effects(self) -> list[TwinEffect]:
-        """Effects of the study's twins on the items of the selected category; empty without twins.
-        No other filter applies, since the intervals are adjusted for all judges and prompts
-        together."""
+        """How each kind of twin (a copy of an answer with one small change) moves verdicts, on the
+        items of the selected category; empty if the study has no twins. Only the filter on category
+        applies, because the intervals are adjusted for all judges and prompts together."""
         chosen = Filter(category=self.filter.category)
 
         def compute() -> list[TwinEffect]:
@@ -82,14 +85,14 @@ class FilteredStudy:
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
-        """Every judgement of the study except those of comparisons with a twin; in a study without
-        model judges, all people are treated as one judge."""
+        """Every judgement of the study, without the comparisons that show a twin (a copy of an
+        answer with one small change). If no model is a judge, all people count as one judge."""
         return pool_people_if_no_judge(self.whole_frame_by_person)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The judgements that pass the filters, including those of people, without those on
-        twins."""
+        """The judgements of models and people that pass the filters, without the comparisons that
+        show a twin (a copy of an answer with one small change)."""
         return self.filter.apply(self.unfiltered_frame)
 
     @cached_property
@@ -98,8 +101,8 @@ class FilteredStudy:
 
     @cached_property
     def unusable_count(self) -> int:
-        """Number of unusable replies of model judges (in a study of people only, of people), after
-        filtering."""
+        """Number of replies without a usable verdict, after filtering. Only replies of model judges
+        count; if there are none, those of people."""
         return int((~self.measured_judge_rows["status"].isin(list(USABLE_STATUSES))).sum())
 
     @cached_property
@@ -111,7 +114,9 @@ class FilteredStudy:
 
     @property
     def rule(self) -> tuple[counting_rules.CombineRule, counting_rules.UnreadableRule]:
-        """Counting rule in use: how the two orders are combined, and how unusable replies count."""
+        """The two parts of the counting rule in use: how the verdicts of the two orders of a pair
+        are combined, and whether unusable replies are left out or count as ties. The filter's rule
+        replaces that of the study file."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rules.counting_rule_of_remedy_or_same(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
@@ -120,12 +125,12 @@ class FilteredStudy:
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
-        """The model judges' verdicts (in a study of people only, people's) that enter ratings and
-        win rates under `rule`."""
+        """The verdicts that enter ratings and win rates, after `rule` is applied: those of the
+        model judges or, in a study of people only, those of people."""
         return counting_rules.outcome_rows(self.measured_judge_rows, *self.rule)
 
 
 def combine_rule_clause(filtered: FilteredStudy) -> str:
-    """End of a subtitle: how the two orders are combined; empty if each order counts separately.
-    How unusable replies count is not stated."""
+    """End of a panel's subtitle that says how the two orders of a pair are combined, such as "; a
+    win in one order and a tie in the other is a win"; empty if each order counts separately."""
     return "" if filtered.rule[0] == "pooled" else f"; {combine_rule_text(filtered.rule[0])}"

@@ -40,7 +40,8 @@ def counting_rule_text(combine: str, unreadable: str) -> str:
 
 
 def combine_rule_text(combine: str) -> str:
-    """Text that explains a rule for combining two orders; `combine` may also name a remedy."""
+    """Text that explains a rule for combining the two orders of a pair. `combine`: a rule's name,
+    or the name of a remedy (a rule that decides a comparison from several stored verdicts)."""
     return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
 
@@ -72,7 +73,9 @@ class Filter:
 
     @property
     def selects_cases(self) -> bool:
-        """Whether filters other than those on judge, prompt and rule are set."""
+        """Whether a filter on category, models or suspected prompt injections is set, so that only
+        some of the comparisons count. Filters on judge, prompt and counting rule do not matter
+        here."""
         return replace(self.of_all_raters, rule=STUDY_RULE) != Filter()
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -123,8 +126,8 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 
 
 def rater_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """Map each rater, a (judge, prompt) of the frame, to its short name: judge, prompt, or "judge,
-    prompt"."""
+    """Short name of each rater (a judge with a prompt) that has rows in the frame: (judge, prompt)
+    -> name, as `short_rater_names` chooses it."""
     judge, prompt = frame["judge"].cat, frame["prompt"].cat
     one, two = (column.codes.to_numpy().astype(np.int64) for column in (judge, prompt))
     named, prompts = (one >= 0) & (two >= 0), len(prompt.categories)

@@ -14,8 +14,8 @@ Parameters = ParamSpec("Parameters")
 def memoise_by_study(
     function: Callable[[FilteredStudy], Result],
 ) -> Callable[[FilteredStudy], Result]:
-    """Decorate a function so that its results stay in the store's cache until the study gets a new
-    judgement or plan."""
+    """Decorate a function of a FilteredStudy: its result, for each set of filters, stays in the
+    store's cache until the study gets a new judgement or plan."""
 
     @wraps(function)
     def wrapper(filtered: FilteredStudy) -> Result:
@@ -27,9 +27,9 @@ def memoise_by_study(
 def cache_in_filtered_study(
     function: Callable[Concatenate[FilteredStudy, Parameters], Result],
 ) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
-    """Decorate a function so that its result is kept in the FilteredStudy, for all panels drawn
-    from it. This is for values too large or too seldom used for the store's cache: they are deleted
-    with the FilteredStudy. Arguments must be hashable."""
+    """Decorate a function so that its result is kept in the FilteredStudy that it gets, for all
+    panels drawn from this object, and is deleted with it. Use it for results that are too large, or
+    too seldom needed, for the store's cache. All other arguments must be hashable."""
 
     @wraps(function)
     def wrapper(

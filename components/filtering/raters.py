@@ -22,9 +22,9 @@ from studies.frames.known_answers import KnownAnswerSource
 
 @dataclass(frozen=True)
 class Raters:
-    """The filtered rows of a study, grouped by rater. People are not filtered by judge or prompt,
-    since they have no prompt. In `frame` the column `judge` holds the rater's name; a judge with
-    two prompts is two raters."""
+    """The rows of a filtered study, grouped by rater: a judge with one prompt, or a person. A judge
+    with two prompts is two raters. The filters on judge and prompt do not remove people, since
+    people have no prompt. In `frame` the column `judge` holds the rater's name."""
 
     filtered: FilteredStudy
 
@@ -99,12 +99,14 @@ class Raters:
 
     @property
     def when_missing(self) -> str:
-        """End of a sentence on what is missing: "yet", or that filters are in use."""
+        """Last words of a sentence such as "No verdicts …": "yet" without filters, else "under
+        these filters"."""
         return "yet" if self.filtered.filter == Filter() else "under these filters"
 
     @cached_property
     def known_answer_source(self) -> KnownAnswerSource:
-        """Source of the better answers: "design" of the data, "people" (votes), or "none"."""
+        """How the better answers are known: by the "design" of the data, by the votes of "people",
+        or "none" if no better answer is known."""
         return known_answer_source(self.filtered) if has_known_answers(self.rows) else "none"
 
     @cached_property
@@ -114,14 +116,14 @@ class Raters:
 
     @property
     def remedies(self) -> remedy_study.RemedyStudy:
-        """The remedies of the study, compared over all judges and prompts; the other filters
-        apply."""
+        """The study's remedies (rules that decide a comparison from several stored verdicts),
+        compared over all judges and prompts; the other filters apply."""
         return load_remedies_of_all_raters(self.filtered)[0]
 
     @property
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
-        """(judge, prompt) -> agreement of single calls with the majority of people, or with the
-        known better answers; filters on judge and prompt have no effect."""
+        """(judge, prompt) -> how often one call agrees with the known better answers, or with the
+        majority of people; filters on judge and prompt have no effect."""
         return load_call_agreement_of_all_raters(self.filtered)
 
     def rows_of_rater(self, rater: str) -> pd.DataFrame:
@@ -145,8 +147,9 @@ def _remedy_study_and_inputs(
 def load_remedies_of_all_raters(
     filtered: FilteredStudy,
 ) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
-    """The remedies of a filtered study and their inputs. Filters on judge and prompt have no
-    effect, because the other judges still count as partners in juries."""
+    """The comparison of the study's remedies (rules that decide a comparison from several stored
+    verdicts), and the inputs from which it is computed. Filters on judge and prompt have no effect:
+    a judge that they hide can still be a member of a jury."""
     return _remedy_study_and_inputs(filtered.of_all_raters)
 
 
@@ -166,15 +169,15 @@ def load_call_agreement_of_all_raters(filtered: FilteredStudy) -> dict[tuple[str
 
 
 def is_agreement_with_people(filtered: FilteredStudy) -> bool:
-    """Whether `load_call_agreement_of_all_raters` compares with the majority of people, not with
-    answers that are known by design."""
+    """Whether `load_call_agreement_of_all_raters` compares with the majority of people; if not, it
+    compares with answers that are better by the design of the data."""
     return load_remedies_of_all_raters(filtered)[0].call_grid.source == PEOPLES_MAJORITY
 
 
 @memoise_by_study
 def known_answer_source(filtered: FilteredStudy) -> KnownAnswerSource:
-    """Source of the better answers: "people" if they are known by votes only, else "design". The
-    page calls a verdict "correct" only with "design"."""
+    """How the better answers are known: "people" if only votes of people name them, else "design"
+    (also if no better answer is known). The page calls a verdict "correct" only with "design"."""
     items = filtered.store.item_facts(filtered.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"

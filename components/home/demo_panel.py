@@ -1,5 +1,6 @@
-"""The demo on the Home tab: recorded verdicts of a small judge on twenty pairs, in both orders, and
-the verdicts of the embedded judge as its calls return."""
+"""The demo on the Home tab: the recorded verdicts of a small judge on twenty pairs of answers, each
+judged in both orders; and the verdicts of the embedded judge (a model that runs on this machine),
+shown as they arrive."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -101,8 +102,8 @@ def live_demo_study_name(store: Store) -> str:
 
 
 def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
-    """HTML of the demo while it runs and after its end: headline, and squares of which those
-    without a usable reply are hatched."""
+    """HTML of the live demo, while it runs and after its end: a headline, and coloured squares, two
+    for each question (one for each order). A square without a usable reply is hatched."""
     name = live_demo_study_name(store)
     pairs, counts = _picked_positions(store, name), store.counts(name)
     planned = counts.get("planned", 0)
@@ -128,8 +129,8 @@ def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
 
 
 def _picked_positions(store: Store, name: str) -> list[OrderPair]:
-    """Position picked in the two orders of each item, coded as in OrderPair, in the order of the
-    plan; None without a usable reply."""
+    """For each item, the position picked in each of its two orders: 0 first, 1 second, -1 tie, None
+    without a usable reply. Items are in the order of the plan."""
     first, _ = store.study(name).contestants
     found: dict[str, list[int | None]] = {item: [None, None] for item in store.item_facts(name)}
     picks = select_picks(store.frame(name))

@@ -58,8 +58,9 @@ class PaperClaim:
 
 @dataclass(frozen=True, slots=True)
 class OneAndBothOrderRates:
-    """Rates of recorded verdicts. `right_when_decided`: share of right winners among the
-    comparisons with the same winner in both orders."""
+    """Three shares, from 0 to 1, that compare judging in one order with judging in both orders,
+    from recorded verdicts. `right_when_decided`: share of right winners among the comparisons that
+    have the same winner in both orders."""
 
     right: float
     """Share of right verdicts with one call per comparison, in a random order, where the better
@@ -158,8 +159,8 @@ def _warning_claim(store: Store) -> PaperClaim:
 
 
 def _published_entropy_differences() -> list[float]:
-    """Published position entropy with prompt 3 of the Grade Score paper minus that with its prompt
-    1, for each model in the paper."""
+    """For each model in the Grade Score paper, its published position entropy with the paper's
+    third prompt minus that with the first."""
     grades = paper_tables.published_grades()
     simple, debias = paper_tables.GRADE_PROMPTS[0], paper_tables.GRADE_PROMPTS[2]
     return [
@@ -220,7 +221,8 @@ def _sample_size_claim(larger: OneAndBothOrderRates) -> PaperClaim:
 
 
 def _win_rate_half_width(comparisons: float) -> float:
-    """Half-width of the Wilson interval of a win rate of 50 % from this number of comparisons."""
+    """Half the width, from 0 to 1, of the 95 % Wilson interval of a win rate of 50 % that was
+    measured on this number of comparisons."""
     low, high = wilson_bounds(comparisons / 2, comparisons)
     return float(high - low) / 2
 
@@ -270,9 +272,9 @@ AlignmentPair = tuple[paper_tables.PublishedAlignment, paper_tables.PublishedAli
 
 
 def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
-    """Pairs of rows of Creation-MMBench's Table 7 that differ in one setting: (one order, both
-    orders) for `by` "dual", (judge reads image descriptions, judge sees images) for `by` "sees".
-    Only rows on all models together ("overall")."""
+    """Pairs of rows of Creation-MMBench's Table 7 that differ in one setting only, for all models
+    together ("overall"). `by` is "dual" for pairs (one order, both orders), or "sees" for pairs
+    (judge reads image descriptions, judge sees images)."""
     rows = {
         (row.judge, row.dual, row.sees): row
         for row in paper_tables.read_creation_alignment()
@@ -294,7 +296,8 @@ def _consistency_or_nan(row: paper_tables.PublishedAlignment) -> float:
 
 
 def count_overlapping_intervals(pairs: Sequence[AlignmentPair]) -> int:
-    """Number of pairs whose two rows have overlapping intervals of the paper's "Consistency"."""
+    """Number of pairs in which the two rows' intervals of the measure that the paper calls
+    "Consistency" overlap."""
     bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
     return sum(
         (one[0] or 0.0) <= (two[1] or 0.0) and (two[0] or 0.0) <= (one[1] or 0.0)

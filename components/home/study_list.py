@@ -98,8 +98,8 @@ def studies_html(
 
 
 def _calls_text(store: Store, line: StudySummary) -> str:
-    """Number of calls and of people's votes, such as "1,104 + 3 votes"; for an unfinished study "12
-    of 80", in which votes count as calls."""
+    """Number of calls and of people's votes, such as "1,104 + 3 votes". For an unfinished study:
+    "12 of 80", the number of judgements made and planned, votes included."""
     counts = store.ask_counts(line.name)
     votes = sum(n for judge, *_, n in counts if judge.startswith(HUMAN_PREFIX))
     also = f" + {count(votes, 'vote')}" if votes else ""

@@ -56,15 +56,15 @@ class UploadedData:
 
     @property
     def opens_results(self) -> bool:
-        """Whether the files hold verdicts or scores of the selected kind, so that results open
-        without any call."""
+        """Whether results can be shown without calling a judge: the files hold verdicts, pass or
+        fail, or scores, and that kind of contents is selected."""
         return self.kind != ANSWERS and self.kind in self.facts
 
 
 def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
-    """Store uploaded files and return their contents; `facts` is empty if the meaning of no column
-    of a table is known. EvenhandError if the files cannot be read, have neither verdicts nor
-    answers, or are a table without rows or with one column only."""
+    """Store uploaded files and return what they contain. If the files are a table whose columns
+    have no known meaning, `facts` of the result is empty. EvenhandError if the files cannot be
+    read, have neither verdicts nor answers, or are a table without rows or with one column only."""
     start, text = time.monotonic(), jobs.save_uploads_as_data(START_YAML, paths, folder)
     files = paths[0].name if len(paths) == 1 else count(len(paths), "file")
     try:
@@ -153,8 +153,8 @@ def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSou
 
 
 def uploads_html(seen: UploadedData) -> Markup:
-    """HTML of the files that were read: the four kinds, one of them marked, and the button with a
-    line on its effect."""
+    """HTML of what the uploaded files contain: a card for each of the four kinds of contents, with
+    the one in use marked; and the button for the next step, with a line on what it does."""
     if seen.opens_results:
         button, told = "Show results", "No call is made."
     elif seen.kind == ANSWERS and seen.calls:

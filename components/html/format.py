@@ -71,8 +71,8 @@ def even_share(options: Collection[int]) -> str:
 
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
-    """Format the interval of an estimate, both ends multiplied by `scale`, such as "[65.5, 72.9]";
-    empty if an end is missing."""
+    """Format the interval of an estimate, such as "[65.5, 72.9]", with both ends multiplied by
+    `scale` (100 turns shares into per cent); empty if an end is missing."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
@@ -100,7 +100,8 @@ def sample_size_text(estimate: Estimate) -> str:
 
 
 def _bound_sign(estimate: Estimate) -> str:
-    """Sign "≥ " if an estimate has only a lower bound, "≤ " if only an upper one; else empty."""
+    """ "≥ " if an estimate has only a lower bound, "≤ " if only an upper one, else "": the sign to
+    write before the value."""
     if is_known(estimate.low) == is_known(estimate.high) or not is_known(estimate.value):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
@@ -193,10 +194,10 @@ def approximate_count(value: int, noun: str = "") -> str:
 
 
 def more_items_text(battles: int, gap: Estimate) -> str:
-    """Text on about how much more data would make the gap between two ratings significant: "1,000
-    more items, 2,400 battles of either model". `battles`: number of further battles that are
-    needed. The number of items is computed from the items per battle in the estimate `gap`; if
-    `gap` has no items or no battles, the text is "2,400 more battles"."""
+    """Text on about how much more data would make the gap between two ratings significant, such as
+    "1,000 more items, 2,400 battles of either model". `battles`: the further battles needed. `gap`:
+    the estimate of the gap, whose items per battle turn battles into items; if it counts no items
+    or no battles, the text is only "2,400 more battles"."""
     if not gap.items or not gap.n:
         return approximate_count(battles, "more battle")
     items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
@@ -211,9 +212,11 @@ def truncate(text: str, max_chars: int) -> str:
 
 def lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
-    first [−0.4, 6.6])"; empty without an interval. The interval is neither adjusted for several
-    tests nor that of the sign test: the text states this if it excludes 0. A negative `lean` is a
-    preference for the first position, 0 for none."""
+    first [−0.4, 6.6])", to be added to a statement. Empty without an interval.
+
+    `lean`: preference from −1 (first position) to 1 (second), with its interval. This interval is
+    not adjusted for several tests, and is not that of the sign test, which decides on significance.
+    If it excludes 0 all the same, the text says so."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     sign = 1 if lean.value >= 0 else -1
@@ -244,8 +247,8 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
 
 
 def overlap_clause(best: str, found: Mapping[str, Estimate]) -> str:
-    """Clause that names the others of `found` whose interval reaches that of the best; "" if there
-    are none."""
+    """Clause such as "; its interval overlaps that of a and b": the names in `found` whose interval
+    has an upper end at or above the lower end of `best`, the highest; "" if there are none."""
     if (low := found[best].low) is None:
         return ""
     highs = {name: one.high for name, one in found.items() if name != best}

@@ -53,7 +53,7 @@ _MANY_COLUMNS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class EndColumn:
-    """A last column without colour: one related measure of each row, with its interval."""
+    """A last column, without colours, that shows a second measure of each row with its interval."""
 
     head: MatrixColumn
     values: Mapping[str, Estimate]
@@ -85,25 +85,25 @@ def matrix_html(
     end: EndColumn | None = None,
     intervals: bool = True,
 ) -> Markup:
-    """HTML of the matrix, with its colour scale below. A missing or unknown estimate is shown as a
-    dash.
+    """HTML of a matrix of estimates, with its colour scale below. `cells`: (row, column) ->
+    estimate; a missing or unknown one is shown as a dash.
 
     - `total`: the first column is a total, set apart and the only one with intervals in its cells.
-    - `keys`: names of the filters that a click on a cell sends: the first with the row, the second
-      with the column (not in a total). `select[row, column]`, if given, is sent instead.
+    - `keys`: names of the two filters that a click on a cell sets: to the row's name and to the
+      column's name (in the total only the first). If `select` has an entry for (row, column), that
+      is sent instead.
     - `label_width`: pixels of the row names.
-    - `turns`: whether the matrix is transposed on a phone; by default if it has up to six rows and
-      its scale is not of kind `w`, as for win rates.
-    - `click`: last line of a hover card, on the effect of a click.
-    - `more`: further lines of a hover card.
-    - `beside`: a small line in the cell itself.
-    - `least`: number of verdicts below which a cell is hatched, as one is with fewer than
+    - `turns`: whether a phone shows the matrix with rows and columns exchanged. None: only if it
+      has at most six rows and does not show win rates.
+    - `click`: last line of each hover card, on what a click does.
+    - `more`: (row, column) -> further lines of the hover card.
+    - `beside`: (row, column) -> a small text in the cell itself.
+    - `least`: a cell with fewer verdicts than this is hatched, as is one with fewer than
       MIN_COLOURED_ITEMS items.
     - `aside`: text after the colour scale.
-    - `strengths`: colour strength of a cell, 0 to 1, instead of that of its value.
-    - `end`: a last column without colour.
-    - `intervals`: whether cells show intervals; if False, only their hover cards do.
-    """
+    - `strengths`: (row, column) -> colour strength, 0 to 1, used instead of that of the value.
+    - `end`: a last column without colours.
+    - `intervals`: whether cells show intervals; if False, only their hover cards do."""
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
     ]
@@ -196,8 +196,8 @@ def _cell_values(row: str, column: str, estimate: Estimate, options: _MatrixOpti
 
 
 def _interval_or_size_text(estimate: Estimate, options: _MatrixOptions) -> str:
-    """Second line of a cell: the interval, or the number of items or verdicts if these are too
-    few."""
+    """Second line of a cell: the interval or, if the cell is hatched because it has too few items
+    or verdicts, their number."""
     if not options.has_too_small_sample(estimate):
         return options.scale.interval(estimate)
     if 0 < estimate.items < MIN_COLOURED_ITEMS:

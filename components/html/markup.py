@@ -31,7 +31,8 @@ _MARKS: Final = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|(?<![\w*])\*([^*\s][^*]*)
 
 
 def _mark_safe(text: str) -> Markup:
-    """Turn an escaped text into Markup; three times as fast as Markup's constructor."""
+    """Mark a text as Markup without escaping it: it must already be safe. Three times as fast as
+    Markup's constructor."""
     return str.__new__(Markup, text)
 
 
@@ -94,8 +95,9 @@ def link_button(text: str, data: Mapping[str, object]) -> Markup:
 
 
 def bold_and_code_html(text: object) -> Markup:
-    """Escape a sentence, then turn **bold** and `code` into tags, and keep % beside its number.
-    Names from data inside the sentence are escaped too; at worst they appear bold or as code."""
+    """HTML of a sentence: escaped, with **bold** and `code` turned into tags, and with a % that
+    never breaks away from its number. Names from data in the sentence are escaped too; the worst
+    that they can do is to appear bold or as code."""
     out = _BOLD.sub(r"<b>\1</b>", _PERCENT.sub("\u202f%", html.escape(str(text))))
     return _mark_safe(_CODE.sub(r"<code>\1</code>", out))
 

@@ -42,8 +42,8 @@ def total_name(names: Container[str]) -> str:
 
 
 def needs_upright_heads(names: Sequence[str]) -> bool:
-    """Whether the column heads are too wide for a phone if each is as wide as the longest word
-    among them. Such heads run upwards on a phone, so that no word is broken."""
+    """Whether the column heads do not fit on a phone if no word is broken, so that each column is
+    as wide as the longest word of all heads. Such heads are then written upwards."""
     parts = (part for name in names for part in re.split(r"[\s_/-]", name))
     longest = max((len(part) for part in parts), default=0)
     return _HEAD_CHARACTER * longest * len(names) > _PHONE_HEADS

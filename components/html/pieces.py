@@ -38,8 +38,8 @@ LegendMark = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
-    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), note below, and
-    the text of a link, which sends the data in `select`."""
+    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), a note below,
+    and the text of a link; a click on the link sends the data in `select`."""
 
     label: str
     value: str
@@ -56,16 +56,17 @@ class Kpi:
 
     @property
     def meter_widths(self) -> list[str]:
-        """CSS widths of the two shares of the budget; empty without a budget."""
+        """CSS widths of the two bars of the budget (spent so far, and expected in all), such as
+        "40.0%"; an empty list without a budget."""
         return [f"{100 * min(max(value, 0.0), 1.0):.1f}%" for value in self.meter or ()]
 
 
 def share_kpi(
     label: str, estimate: Estimate, *, before: str = "", after: str = "", beside: str = ""
 ) -> Kpi:
-    """Key figure of a share. Its note is `before`, then interval, n and `beside` (the level to
-    compare the share with, such as "chance 50 %"), then `after`; without a value, the reason
-    replaces the middle part."""
+    """Key figure of a share. Its note is `before`, then the interval, n and `beside` (a level to
+    compare with, such as "chance 50 %"), then `after`. If the share is unknown, the reason stands
+    in place of interval, n and `beside`."""
     if estimate.value is None:
         note = estimate.note or "not measured"
     else:
@@ -108,9 +109,9 @@ def wrap(*parts: str) -> Markup:
 
 
 def paragraph(text: str | Markup, kind: str = "eh-small eh-under", key: str = "") -> Markup:
-    """HTML of a paragraph with the CSS classes `kind`, such as a note under a table; a plain text
-    may contain **bold** and `code`. `key`: path, in the JSON output, of the number that the text
-    states. Empty if the text is."""
+    """HTML of a paragraph, such as a note under a table; "" if `text` is empty. `kind`: CSS
+    classes. A plain text may contain **bold** and `code`. `key`: where the number that the text
+    states is found in the output of `python -m metrics --json`."""
     made = attributes({"class": kind, "data-key": key or None})
     content = text if isinstance(text, Markup) else bold_and_code_html(text)
     return wrap(fill("<p{}>{}</p>", made, content)) if text else EMPTY
@@ -218,15 +219,16 @@ def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
 
 
 def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML of the expandable part "How is this computed?": `text` on formula and resampling, and
-    the paths of the numbers in the output of `python -m metrics --json`."""
+    """HTML of the expandable part "How is this computed?": `text` on formula and resampling, then
+    `json_keys`, which say where the numbers are found in the output of `python -m metrics
+    --json`."""
     return wrap(unwrapped_how_computed(text, json_keys))
 
 
 def unwrapped_how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
     """HTML of `how_computed` without the element that sets the page's fonts and spacing.
-    `json_keys` are paths in the output of `python -m metrics --json`; one that needs an option of
-    this command follows it, as in "--by category: by.*"."""
+    `json_keys`: paths in the output of `python -m metrics --json`. If a path exists only with an
+    option of this command, the option comes before it: "--by category: by.*"."""
     keys = [(key.rpartition(": ")[0], key.rpartition(": ")[2]) for key in json_keys]
     return macros(TEMPLATE).how_computed(text, keys)
 
@@ -247,8 +249,8 @@ def run_pill(
     kind: Literal["running", "waiting", "bad"] = "running",
     calls: tuple[int, int] | None = None,
 ) -> Markup:
-    """HTML of the run's state in the header. Of a text such as "Running 65 %" a phone shows only
-    the last word, "65 %". `calls`: number of calls done, and planned."""
+    """HTML of the state of the run in the header, such as "Running 65 %"; a phone shows only the
+    last word, "65 %". `kind` sets the colour. `calls`: numbers of calls done and planned."""
     word, _, last = text.rpartition(" ")
     counts = {"data-done": calls[0], "data-planned": calls[1]} if calls else {}
     return macros(TEMPLATE).run_pill(kind, attributes(counts), word, last)

@@ -18,7 +18,9 @@ MAX_QUESTION: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ReplyRow:
-    """One line in the list of latest replies: status, chosen position, models shown, text."""
+    """One line in the list of latest replies. `pick`: the chosen position from 0, "tie", or None
+    without a verdict; `shown`: the models in the order in which their answers were shown; `text`:
+    the reply; `select`: filters that a click sends."""
 
     status: Status
     pick: int | Literal["tie"] | None

@@ -43,8 +43,10 @@ class ColourScale:
     """Legend instead of `ends`: place on the scale from 0 to 1, and text."""
 
     def css_class(self, value: float) -> str:
-        """CSS class of a value: `kind` and a step from 0 to 20. b0 and w0 have no colour, b20 and
-        w20 the strongest; f0 is the second position, f20 the first; r0 is worse, r20 better."""
+        """CSS class of a value: the letter `kind` and a step from 0 to 20. For scales of one colour
+        (b, w), step 0 has no colour and 20 the strongest. For scales of two colours, step 10 has
+        none: f0 is strongest for the second position and f20 for the first, r0 for worse and r20
+        for better."""
         strength = self.strength(value)
         if self.is_two_sided:
             strength = abs(strength)
@@ -53,8 +55,8 @@ class ColourScale:
         return f"{self.kind}{round(COLOUR_BINS * min(max(strength, 0.0), 1.0))}"
 
     def strength(self, value: float) -> float:
-        """Colour strength of a value: 0 at `blank`, 1 at `full`; values beyond these give less than
-        0 or more than 1."""
+        """Colour strength of a value: 0 at `blank`, 1 at `full`, and in between linear, or with a
+        bend at `middle`; below 0 or above 1 for values outside this range."""
         if self.middle is None or self.middle in (self.blank, self.full):
             return (value - self.blank) / (self.full - self.blank)
         near = (value - self.blank) / (self.middle - self.blank)
@@ -122,11 +124,13 @@ WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)
 
 
 def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None) -> ColourScale:
-    """Fit the scale of a measure, best at its highest value, to the values of the cells of a study.
-    The highest value gets no colour, and chance MIDDLE_STRENGTH of the full colour. The full colour
-    is for the lowest value if that is below chance, or if `chance` is None or not below the highest
-    value. The scale is unchanged without values, if all are equal, and if it is not of kind `b` or
-    is two-sided."""
+    """Fit a scale to the values in the cells of a study, for a measure whose highest value is best.
+
+    The highest value gets no colour. If `chance` is below the highest value, it gets the fraction
+    MIDDLE_STRENGTH of the full colour, and lower values get more, up to full colour for the lowest.
+    Otherwise, or if `chance` is None, the colour grows evenly to full colour for the lowest value.
+    A scale that has two sides or is not of kind `b` is returned unchanged, as is any scale if there
+    are no values or all are equal."""
     known = sorted(values)
     if not known or known[0] == known[-1] or scale.kind != "b" or scale.is_two_sided:
         return scale
@@ -153,8 +157,9 @@ def even_share_scale(options: int) -> ColourScale:
 
 
 def scale_for_many_options(pairs: ColourScale, chance: float) -> ColourScale:
-    """Colour scale for choices among several options, made from the scale `pairs` for two: the full
-    colour is at the same multiple of chance, which is 1/2 for pairs."""
+    """Colour scale for choices among many options, made from `pairs`, the scale for choices between
+    two. The full colour is moved in proportion to `chance` (1/2 for pairs): 0.28 for pairs becomes
+    0.14 at a chance of 1/4."""
     full = pairs.full * chance / 0.5
     percent = number(100 * full, 0 if full >= 0.1 else 1)
     return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))

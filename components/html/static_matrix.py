@@ -15,8 +15,8 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell of a matrix without clicks: value, lines of its hover card, marked corners (0 to 2,
-    as a warning), and the text below the value."""
+    """One cell of a matrix without clicks. `lines`: lines of its hover card; `flag_level`: how many
+    of its corners are marked as a warning (0 to 2); `below`: text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()

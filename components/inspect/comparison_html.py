@@ -50,8 +50,8 @@ def comparison_html(
 
 
 def _unusable_statuses_or_first(opened: ComparisonDetail) -> list[Status]:
-    """Distinct statuses of the unusable replies, counting only the first reply in each order; if
-    all these are usable, the status of the first."""
+    """The different statuses of the unusable replies, from the first reply in each order; if all
+    these replies are usable, a list with the status of the first one."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 

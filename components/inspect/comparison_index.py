@@ -1,8 +1,9 @@
-"""Index of a study's comparisons: filters, number of matches per filter, and pages.
+"""Index of a study's comparisons: filters, the number of matches of each filter, and pages of the
+list.
 
-A comparison is a set of answers to one item, judged by one judge with one prompt. Flips are
-computed by `metrics`, so a link "Open 249" in Results lists exactly 249 comparisons.
-"""
+A comparison is a set of answers to one item, judged by one judge with one prompt. Flips (verdicts
+that change with the order) are computed by `metrics`, so a link "Open 249" in Results lists exactly
+249 comparisons."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,9 +46,10 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict in one order: the most frequent one among its repeats, a position or a tie. `pick` is
-    None if there are only scores, if no verdict is most frequent (`is_divided`), or without a
-    usable reply; `status` then names the failure."""
+    """Verdict of one comparison in one order: the most frequent verdict among the repeats, a
+    position or a tie. `pick` is None if the judge gave scores only, if no verdict is most frequent
+    (`is_divided`), or if no reply is usable; in the last case `status` says why. `shown`: the
+    models in this order."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -60,8 +62,8 @@ class OrderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison in the list. `at`: its number in the index; `seqs`: the numbers of its
-    judgements in the store."""
+    """One comparison in the list. `at`: its number in the ComparisonIndex, from 0; `seqs`: the
+    numbers of its judgements in the store."""
 
     at: int
     seqs: tuple[int, ...]
@@ -81,7 +83,8 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """All comparisons of a frame, numbered from 0: those of judges in plan order, then people's."""
+    """All comparisons of a frame, numbered from 0: first those of judges in plan order, then those
+    of people. `comparison_of_row`: for each row of the frame, the number of its comparison."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
@@ -97,7 +100,8 @@ class ComparisonIndex:
         return len(self.first)
 
     def mask_with_any_row(self, rows: Mask) -> Mask:
-        """Mask of the comparisons that contain at least one of the given rows."""
+        """For each comparison, whether it contains at least one of the rows that the mask `rows`
+        selects."""
         return np.bincount(self.comparison_of_row[rows], minlength=len(self)) > 0
 
 
@@ -122,8 +126,9 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
 
 
 def _renumber_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
-    """Renumber the comparisons, those of judges before those of people; return the new number for
-    each row. `of_row`: the present numbers; `n`: how many comparisons there are."""
+    """Renumber the comparisons so that those of judges come before those of people. `of_row`: for
+    each row, the present number of its comparison; `n`: number of comparisons. Return the new
+    number for each row."""
     human = people_mask(frame)
     theirs = np.zeros(n, bool)
     theirs[of_row[human]] = True
@@ -133,8 +138,8 @@ def _renumber_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
 
 
 def _noisy_repeats_mask(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
-    """Mask of the `n` comparisons: those in which repeats of the same order got different verdicts.
-    `of_row`: number of the comparison for each row."""
+    """For each of the `n` comparisons, whether repeats of the same order got different verdicts.
+    `of_row`: for each row of the frame, the number of its comparison."""
     read = usable_status_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     order, orders = group_codes(frame, ORDER_KEY)
     low, high = np.full(orders, 127), np.full(orders, -127)
@@ -171,9 +176,9 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Filter button -> number of comparisons that it would list, given the menus, the search and
-    the filters that only a link from Results sets, such as the chosen position. Parameters as for
-    `filter_comparisons`."""
+    """Filter button -> number of comparisons that a click on it would list. The menus, the text
+    search, and filters without a button (set by a link from Results, such as the chosen position)
+    stay as they are; the other buttons do not count. Parameters as for `filter_comparisons`."""
     base = _mask_without_button_filters(index, selection, matching, verified)
     found = {
         "all": base,
@@ -212,8 +217,9 @@ def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
 
 
 def page_number(matching: Ints, selection: Selection, opened: int | None) -> int:
-    """Number (from 0) of the page with the opened comparison; if none is open, of the requested
-    page or, if that does not exist, of the nearest one."""
+    """Number, from 0, of the page to show: the page with the comparison `opened`; if that is None,
+    the requested page or, if there is no such page, the nearest one. `matching`: numbers of the
+    comparisons in the list, in order."""
     if opened is not None:
         return int(np.searchsorted(matching, opened)) // PAGE_SIZE
     return min(max(selection.page, 0), max(len(matching) - 1, 0) // PAGE_SIZE)
@@ -246,8 +252,8 @@ def _mask_without_button_filters(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> Mask:
-    """Mask of the comparisons that pass all filters except those with a count on their button:
-    flips, status, changes on a repeat, only injection suspects."""
+    """For each comparison, whether it passes all filters except those that have a button with a
+    count: flips, status, changes on a repeat, and only injection suspects."""
     firsts = index.frame.iloc[index.first]
     mask = np.ones(len(index), bool)
     for name in _EXACT_FILTERS:
@@ -288,7 +294,8 @@ def suspect_mask(index: ComparisonIndex) -> Mask:
 
 
 def _mask_showing(column: pd.Series, fits: Callable[[str], bool]) -> Mask:
-    """Mask of the comparisons that show an answer whose name `fits`."""
+    """For each value of `column`, names of models joined by SEP, whether `fits` is true for one of
+    them."""
     has = np.array([any(map(fits, str(one).split(SEP))) for one in column.cat.categories], bool)
     return has[column.cat.codes.to_numpy()] if len(has) else np.zeros(len(column), bool)
 
@@ -305,7 +312,8 @@ def _status_mask(index: ComparisonIndex, status: str) -> Mask:
 
 
 def rows_with_status_mask(index: ComparisonIndex, status: str) -> Mask:
-    """Mask of the replies with this status; with FAILURES, of all unusable ones."""
+    """For each row of the frame, whether its reply has this status; with the status FAILURES,
+    whether its reply is unusable."""
     column = index.frame["status"]
     failed = status == FAILURES
     return np.asarray(~column.isin(list(USABLE_STATUSES)) if failed else column == status, bool)
@@ -334,13 +342,14 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
 
 
 def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The rows of one order that are not noise-floor repeats; all rows if there are no others."""
+    """The rows of one order without noise-floor repeats (calls repeated only to measure how often
+    verdicts change by chance); all rows if there are no others."""
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
 def _row_that_gives_status(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Row that gives one order its status: the first with a usable reply, else the first. A
-    noise-floor repeat is taken only if there are no other rows."""
+    """The row whose status stands for one order: the first with a usable reply, else the first.
+    Calls repeated only to measure the noise floor are used only if there are no other rows."""
     planned = _without_noise_repeats(rows)
     return next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
 

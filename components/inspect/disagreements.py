@@ -11,10 +11,12 @@ _ASK_COLUMNS = ("item", "comparison", "shown")
 
 
 def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> Mask:
-    """Mask of the `n` comparisons: those in which `rater` and the comparison's judge gave different
-    verdicts in at least one order that both judged; none if the study has no such rater. `rater`: a
-    judge with a prompt, named as on the page, or "people" for their majority. `of_row`: for each
-    row of `frame`, its comparison's number."""
+    """For each of the `n` comparisons, whether `rater` and the comparison's own judge gave
+    different verdicts in at least one order that both judged; always False if the study has no such
+    rater.
+
+    `rater`: a judge with a prompt, named as on the page, or "people" for their majority. `of_row`:
+    for each row of `frame`, the number of its comparison."""
     rows = select_picks(frame.assign(at=of_row))
     theirs = _rater_verdicts(frame, rater)
     if theirs is None or rows.empty:

@@ -23,8 +23,8 @@ class Explanation:
 
 
 def explain_comparison(opened: ComparisonDetail) -> Explanation:
-    """Text on a comparison: main finding, failed repeats, and the better answer by design or by
-    people's votes."""
+    """The notice on a comparison: its main finding (such as "Flipped."), the number of repeats
+    without a verdict, and which answer is better by the design of the data or by people's votes."""
     finding = _main_finding(opened)
     human = known_answer_or_votes_text(opened.item, opened.line.model_names) if opened.item else ""
     repeats = len(opened.line.failed_repeats)
@@ -68,7 +68,8 @@ def _failure_text(failed: Sequence[OrderVerdict], orders: Sequence[OrderVerdict]
 
 
 def _divided_orders_finding(orders: Sequence[OrderVerdict]) -> Explanation:
-    """Finding on a comparison with divided orders (`OrderVerdict.is_divided`)."""
+    """Notice on a comparison in which an order is divided: its repeats gave different verdicts, and
+    none is most frequent. The title is "Flipped." if the other orders have different verdicts."""
     agreed = [order for order in orders if not order.is_divided]
     where = "The"
     if len(orders) > 1:
@@ -129,8 +130,8 @@ def _picked_slot_ordinal(order: OrderVerdict) -> str:
 
 
 def known_answer_or_votes_text(item: Item | None, names: Sequence[str]) -> str:
-    """Text on the better answer by design of the data, or on people's votes for these answers;
-    empty without either."""
+    """Text that says which answer is better by the design of the data, else how people voted on
+    these answers; empty without either. `names`: the models of the answers."""
     if item is None or len(names) < 2 or not item.human:
         return ""
     design = any(p.judge == BY_DESIGN for p in item.human)

@@ -113,8 +113,9 @@ def _filter_menus(
 
 
 def _verification_menu(inspected: InspectedStudy) -> list[FilterMenu]:
-    """Menu of the kinds of people's verifications that match at least one comparison, and of
-    the kind now selected; empty if nothing matches and none is selected."""
+    """The menu "Verified" (in a list, or an empty list if it is not needed). Its choices are the
+    kinds of verification by people that match at least one comparison, and the kind that is
+    selected now."""
     value, left = inspected.selection.verified, inspected.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return []

@@ -62,7 +62,7 @@ def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int]
 
 
 def _is_verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
-    """Whether the verdict was read from words that the reply repeats from a suspicious text."""
+    """Whether the verdict was read from words that the reply only quotes from a suspicious text."""
     read = order.reply.span
     return read is not None and any(
         start <= read[0] and read[1] <= end for start, end in _echo_spans(order, item)
@@ -76,7 +76,8 @@ def describe_suspect(suspect: InjectionSuspect) -> str:
 
 
 def describe_rules(rules: Sequence[str]) -> str:
-    """Descriptions of detection rules, joined as "a, b and c"."""
+    """What detection rules found in a text, such as "tells the judge how to decide and imitates a
+    verdict": their descriptions, joined."""
     *others, last = [RULE_DESCRIPTIONS[rule] for rule in rules]
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -22,9 +22,9 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(inspected: InspectedStudy) -> Markup:
-    """HTML list: one row per comparison (question, verdict per order, models), page buttons. If no
-    comparison matches, an invisible element, from which the page's address still gets the filters;
-    empty without the study."""
+    """HTML of the list: one row per comparison (question, verdict for each order, models), and
+    buttons to other pages. If no comparison matches, only an invisible element that holds the
+    filters, for the page's address. Empty if the study does not exist."""
     address = {k: v for k, v in inspected.selection.non_default_fields().items() if k != "study"}
     if not inspected.total:
         return html.no_comparisons(address) if inspected.choices is not None else EMPTY
@@ -44,8 +44,8 @@ def list_html(inspected: InspectedStudy) -> Markup:
 
 
 def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
-    """Fields shown in each row of the list: "judge" and "prompt", if the study has several and no
-    filter selects one."""
+    """Which of "judge" and "prompt" each row of the list shows: those of which the study has
+    several, unless a filter selects one."""
     offered = inspected.choices or {}
     return tuple(
         name

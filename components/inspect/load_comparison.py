@@ -59,7 +59,8 @@ class SentMessages:
 
 @dataclass(frozen=True, slots=True)
 class InspectedReply:
-    """A judgement, and where its reply states the verdict: (start, end), None if unknown."""
+    """A judgement, and the part of its reply from which the verdict was read: `span` is (start,
+    end), or None if unknown."""
 
     judgement: Judgement
     span: tuple[int, int] | None = None
@@ -103,9 +104,9 @@ class ComparisonDetail:
 @dataclass(frozen=True, slots=True)
 class InspectedStudy:
     """Content of the Inspect tab for one selection of filters. `studies`: number of stored studies;
-    `planned`: number of planned calls; `lines`: the listed page; `total`: number of matches;
-    `replies`: number of replies with the selected status among them; `previous`, `next`: keys that
-    open the neighbours."""
+    `planned`: planned calls of this study; `lines`: comparisons on the shown page; `total`: number
+    of comparisons that match; `replies`: number of replies in these that have the selected status;
+    `previous`, `next`: keys that open the comparisons before and after the opened one."""
 
     selection: Selection
     studies: int
@@ -130,8 +131,9 @@ class InspectedStudy:
 
 
 def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
-    """Load the page of comparisons that a selection requests, and the opened comparison: the first
-    of the page if the selection names none that matches. Without the study, `choices` is None."""
+    """Load the page of comparisons that `selection` requests, and the opened comparison. If the
+    selection names no comparison, or one that does not match, the first of the page is opened. If
+    the study does not exist, the result has no comparisons and `choices` is None."""
     studies = {line.name: line for line in store.studies()}
     study = studies.get(selection.study)
     if study is None:
@@ -299,9 +301,9 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of the answer named `who`: that of a model or a twin, the reference answer, or, if an
-    unrelated answer was added to the options, that answer (to the item `other`); None if it is not
-    in the store."""
+    """Text of the answer named `who`; None if it is not in the store. `who` is a model, a twin (a
+    copy of an answer with one change), the reference answer, or the unrelated option; the text of
+    that option is made from an answer to the item `other`."""
     if item is None:
         return None
     if who == UNRELATED:
@@ -310,9 +312,9 @@ def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
 
 
 def _image_folder(store: Store, study: str) -> Path | None:
-    """Folder to which image paths are relative; None if the data file is missing. The data file is
-    in the folder of the study's owner. After a run by command it may be in the current folder,
-    which is never searched for the study of a visitor."""
+    """Folder to which the image paths of a study are relative; None if its data file is not found.
+    The data file is searched in the folder of the study's owner. For the user of the command line
+    it is also searched in the current folder; for visitors of a public page it never is."""
     data, owner = store.study(study).data, store.folder_of(study)
     with contextlib.suppress(EvenhandError):
         for folder in (owner, Path()) if owner == store.path.parent else (owner,):

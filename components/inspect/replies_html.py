@@ -41,8 +41,9 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
 
 
 def _shown_order(judgement: Judgement) -> Markup:
-    """HTML of the models in the order shown, with their labels if the labels are crossed. For a
-    verdict on one answer: its model, then the options and criteria in the order shown."""
+    """HTML of what the judge was shown, in order: the models and, if labels do not follow their
+    usual order (A first), each one's label. If a single answer was judged: its model, then the
+    options and criteria of the verdict."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
         offered = parse_arrangement(ask.labels)
@@ -94,8 +95,9 @@ def _probability_bars(judgement: Judgement) -> Markup:
 
 
 def _option_names(labels: tuple[str, ...]) -> list[str]:
-    """Options of a verdict on one answer, from the lowest to the highest score; `labels`: the
-    options in the order shown. If `labels` has no scores: "level 1", "level 2", …"""
+    """Options of a verdict on one answer, sorted from the lowest score to the highest. `labels`:
+    the options in the order shown. Options without scores are named "level 1", "level 2", …
+    instead."""
     offered = parse_arrangement(labels)
     if not offered.scores:
         return [f"level {rank + 1}" for rank in range(len(offered.options))]
@@ -140,8 +142,8 @@ def _call_note(judgement: Judgement) -> Markup:
 
 
 def _contradiction_note(judgement: Judgement) -> Markup:
-    """HTML note on a readable reply whose reasons favour another answer than its verdict; empty for
-    any other reply."""
+    """HTML note on a reply whose reasons favour another answer than its verdict; empty for any
+    other reply, and for an unusable one."""
     if not judgement.usable or self_contradiction(judgement.reply) != 1:
         return EMPTY
     return Markup(
@@ -151,8 +153,8 @@ def _contradiction_note(judgement: Judgement) -> Markup:
 
 
 def _split_off_reasoning(reply: InspectedReply) -> tuple[str, str]:
-    """Split a reply at reasoning tags, which older stores contain: (reasoning, rest). If the
-    verdict was read from the reasoning, ("", whole reply)."""
+    """Split a reply into (reasoning, rest) at the tags that enclose reasoning; only older stores
+    have such replies. If the verdict was read from the reasoning, return ("", whole reply)."""
     tagged, text = split_reasoning(reply.judgement.reply)
     start = len(reply.judgement.reply) - len(text)
     if reply.span is not None and reply.span[0] < start:

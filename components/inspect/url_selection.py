@@ -78,9 +78,10 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """Read a selection from a URL query, or from the data of a clicked point or bar. Unknown keys
-    are ignored, and so are a slot, page or flag that cannot be read; other unknown values, such as
-    a deleted judge, are kept (shortened) and match nothing."""
+    """Make a selection from the parameters of a page address, or from the data of a clicked point
+    or bar. Unknown keys are ignored, and so is a position, page or yes/no value that cannot be
+    read. Any other value is kept, shortened: if it is unknown, such as the name of a deleted judge,
+    it matches no comparison."""
     known = {
         name: _parse_field_value(name, values[name])
         for name in _FIELDS

@@ -67,8 +67,9 @@ def verification_masks(
 def _verification_bits_by_comparison(
     index: ComparisonIndex, checks: ChecksByItem, contestant: str
 ) -> Ints:
-    """For each comparison, the outcomes of all its answers' verifications as one bit set (see
-    CHECK_OUTCOMES); with a `contestant`, only of that model's answers."""
+    """For each comparison, the outcomes of all people's verifications of its answers, as one
+    integer whose bit k stands for CHECK_OUTCOMES[k]. With a `contestant`, only verifications of
+    that model's answers count."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}
@@ -85,7 +86,7 @@ def _verification_bits_by_comparison(
 
 
 def verification_bits(check: AnswerCheck) -> int:
-    """The outcomes of one verification as a bit set (see CHECK_OUTCOMES)."""
+    """The outcomes of one verification as an integer whose bit k stands for CHECK_OUTCOMES[k]."""
     return _outcome_bits(check.follows, check.fault, check.harmful)
 
 

@@ -15,8 +15,9 @@ _SPACE: Final = re.compile(r"(\s+)")
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML, with differing words marked if `marked`; and the share of common words,
-    None if a text is too long to compare."""
+    """Two texts as HTML. `shared`: share of words, from 0 to 1, in their longest common
+    subsequence; None if a text is too long to compare. `marked`: whether the other words are
+    marked."""
 
     first: Markup
     second: Markup
@@ -59,8 +60,8 @@ def common_word_flags(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], l
 
 
 def _common_subsequence_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
-    """Row i is an integer: bit j is 0 if the longest common subsequence of a[:i + 1] and b[:j + 1]
-    is longer than that of a[:i + 1] and b[:j]."""
+    """Table of the longest common subsequence, one integer for each word of `a`. Bit j of row i is
+    0 if `b[j]` makes the longest common subsequence of `a[:i + 1]` and `b[:j]` longer."""
     places: dict[str, int] = {}
     for j, word in enumerate(b):
         places[word] = places.get(word, 0) | 1 << j

@@ -80,7 +80,8 @@ def glossary() -> tuple[Term, ...]:
 
 @cache
 def _spellings_and_pattern() -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Return spelling (singular or plural) -> key of its term, and a pattern for all spellings."""
+    """Two values for finding terms in a text: spelling (singular or plural, in lower case) -> key
+    of its term, and a pattern that matches any of these spellings as a whole word."""
     keys = {
         spelling: term.key
         for term in glossary()

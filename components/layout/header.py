@@ -41,8 +41,8 @@ def build() -> Header:
 
 
 def study_size_html(store: Store, name: str) -> Markup:
-    """HTML line on the size of a study: items, judges, prompts, people; "no results yet" for a
-    study without items and calls. Empty if there is no such study."""
+    """HTML line on the size of a study, such as "80 items × 2 judges × 1 prompt, recorded"; "no
+    results yet" if it has neither items nor calls. Empty if there is no such study."""
     line = next((line for line in store.studies() if line.name == name), None)
     if line is None:  # renamed or deleted meanwhile
         return EMPTY

@@ -44,15 +44,15 @@ PICTURE_PATH: Final = "/card.png"
 
 
 class LoadingScreen:
-    """Middleware that puts the loading screen before Gradio's element in the page at "/", and the
-    tags of the link preview (`link_preview_tags`) into its head. It also serves the picture of that
-    preview at PICTURE_PATH."""
+    """Middleware for the page at "/": puts the loading screen before Gradio's element, and into the
+    head the tags that other sites read to preview a link to the page. It also serves the picture of
+    that preview, at PICTURE_PATH."""
 
     def __init__(
         self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
     ) -> None:
-        """Create the middleware; `home`: whether the page has a Home tab; `preview`: function that
-        gives the content of the loading screen."""
+        """`home`: whether the page has a Home tab. `preview`: function of the query parameters that
+        returns HTML to show in place of the empty cards, or None."""
         self._app, self._home, self._preview = app, home, preview
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,8 +91,8 @@ class LoadingScreen:
 
 
 def link_preview_tags(scope: Scope) -> Markup:
-    """HTML meta tags of the preview that other sites show for a link to this page; the address of
-    its picture begins with the address that the browser requested."""
+    """HTML meta tags from which other sites make a preview of a link to this page. The address of
+    the preview's picture starts with the address at which the browser requested the page."""
     if not PICTURE.is_file():
         return LINK_CARD
     address = f"{Request(scope).base_url}{PICTURE_PATH[1:]}"
@@ -102,8 +102,8 @@ def link_preview_tags(scope: Scope) -> Markup:
 def loading_html(
     query: Mapping[str, str], *, home: bool = True, content: Markup | None = None
 ) -> Markup:
-    """HTML of the loading screen for a page address with these query parameters. `home`: whether
-    the page has a Home tab; `content` replaces the empty cards."""
+    """HTML of the loading screen. `query`: query parameters of the page's address; `home`: whether
+    the page has a Home tab; `content`: HTML shown in place of the empty cards."""
     theme, tab = query.get("__theme", ""), query.get("tab", "")
     # Gradio shows the first tab until the page has opened the tab of the address. The address of
     # Home may name a study too: that of the header.

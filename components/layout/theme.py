@@ -114,8 +114,9 @@ def head_html() -> Markup:
 def appearance_launch_arguments(
     *, home: bool = True, preview: loading_screen.Preview = lambda _: None
 ) -> dict[str, Any]:
-    """Arguments of launch() for the theme, the HTML head, the loading screen and the compression of
-    responses; `home`: whether the page has a Home tab; `preview`: content of the loading screen."""
+    """Arguments of Gradio's launch() for the theme, the HTML head, the loading screen and the
+    compression of responses. `home`: whether the page has a Home tab; `preview`: function that
+    returns the content of the loading screen."""
     return {
         "theme": evenhand_theme(),
         "head": head_html(),

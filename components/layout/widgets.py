@@ -44,14 +44,13 @@ def allow_and_get_plotly_path() -> str:
 def PlotlyView(
     *, height: int = 380, marks: bool = False, heading: Markup = EMPTY, **options: Any
 ) -> gr.HTML:
-    """A component that draws a figure of components.charts; a new figure with the same `revision`
+    """A component that draws a figure of components.charts. A new figure with the same `revision`
     keeps the zoom.
 
     `.select(fn)` handles a click on a point or bar: fn takes `event: gr.EventData`, and
-    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, MarkEvents (one handler
-    for many components) gets the click instead. `height`: pixels reserved before the drawing. With
-    a `heading`, the component is a panel by itself.
-    """
+    `click_data(event)` is {"customdata": …, "x": …, "y": …}. With `marks`, the component
+    `MarkEvents` handles the click instead. `height`: pixels reserved before the figure is drawn.
+    `heading`: HTML above the figure, which also gives the component the frame of a panel."""
     component = gr.HTML(
         html_template=heading + _PLOT_TEMPLATE.format(height=height),
         js_on_load=_PLOT_SCRIPT.format(
@@ -97,12 +96,12 @@ def ClickableHTML(
 
 
 def PanelsHTML(**options: Any) -> gr.HTML:
-    """A component for the panels of a view: HTML with charts and controls. A panel whose HTML has
-    not changed keeps its chart, its zoom and its unfolded parts.
+    """A component for the panels of a view: HTML with charts and controls. When the view is drawn
+    again, a panel whose HTML has not changed keeps its chart, its zoom and its unfolded parts.
 
-    `.select(fn)` handles clicks as in ClickableHTML, except on elements inside [data-marks], which
-    MarkEvents gets. A change of a control inside [data-control] draws the view again.
-    """
+    `.select(fn)` handles clicks as in ClickableHTML, except clicks inside an element with the
+    attribute data-marks, which go to MarkEvents. Changing a control inside an element with the
+    attribute data-control draws the view again."""
     return gr.HTML(
         html_template=Markup('<div class="eh-panels"></div>'),
         js_on_load=_PANELS_SCRIPT.format(path=allow_and_get_plotly_path()),
@@ -112,11 +111,11 @@ def PanelsHTML(**options: Any) -> gr.HTML:
 
 
 def MarkEvents() -> gr.HTML:
-    """An invisible component; its `.select(fn)` handles clicks on all components with `marks=True`.
+    """An invisible component; its `.select(fn)` handles the clicks of all components made with
+    `marks=True`.
 
-    One event for all is faster than one for each: when a page is opened, Gradio's script compares
-    every component with the components of every event.
-    """
+    One event for all is faster than one for each, since Gradio's script compares every component
+    with the components of every event when a page is opened."""
     return gr.HTML(
         "",
         html_template=Markup("<i hidden></i>"),
@@ -128,8 +127,9 @@ def MarkEvents() -> gr.HTML:
 
 
 def _click_function_name(marks: bool) -> str:
-    """Name of the JavaScript function to which a component sends its clicks. With `marks` (clicks
-    open the replies behind a mark), all components use one function; otherwise each its own."""
+    """Name of the JavaScript function to which a component sends its clicks. With `marks`, all
+    components share one function, whose clicks `MarkEvents` handles; without, each component
+    triggers its own event."""
     return "evenhand.sendMark" if marks else "trigger"
 
 

@@ -16,12 +16,11 @@ from studies.store.store import Store
 
 
 def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
-    """Start computing the view Summary of a study's results if a page with the query parameters
-    `requested` opens with it.
+    """Start to compute the view Summary before the page asks for it, if the page with the query
+    parameters `requested` opens with this view.
 
-    This runs in two threads while the browser loads the page's code. In public mode nothing is
-    computed ahead, because the store needs the visitor of a request.
-    """
+    The work is done in two threads while the browser loads the page's code. In public mode nothing
+    is computed ahead, because there the store must know which visitor asks."""
     name = requested.get("study", "")
     if not name or requested.get("tab") != "results" or isinstance(store, VisitorStore):
         return
@@ -50,9 +49,9 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
 def loading_screen_content(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
 ) -> Markup | None:
-    """Content of the loading screen of a page with the query parameters `requested`: Home, or the
-    Summary of a study's results if it is already drawn and no run of the study is active. None for
-    a page that opens with neither, and in public mode."""
+    """HTML shown while a page with the query parameters `requested` loads: Home, or the Summary of
+    a study's results if a drawing of it is stored and no run of the study is active. None if the
+    page opens with another tab, and in public mode."""
     if isinstance(store, VisitorStore):
         return None
     if engine is not None and home_tab.opens_home(requested):

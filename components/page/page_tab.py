@@ -88,8 +88,8 @@ class PageParts:
 
 def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
     """Build the page. All tabs are built before events are bound, so that an event can use
-    components of several tabs. Without an engine the page is read-only. With a VisitorStore (public
-    mode) every event carries the visitor's identity."""
+    components of several tabs. If `engine` is None, the page is read-only. With a VisitorStore
+    (public mode), every event also sends who the visitor is."""
     shared = isinstance(store, VisitorStore)
     expiry = TEMP_FILE_EXPIRY if shared else None
     blocks: gr.Blocks
@@ -224,8 +224,9 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
         return [*show_run(name), header.study_size_html(store, name) if name else gr.skip()]
 
     def show_run_after_results(name: str, requested: dict[str, str]) -> list[Any]:
-        """Outputs of `show_run_and_size`, or of the size only on a voter's page. They come after
-        the results, because counting the calls of a large study takes a second."""
+        """Values for the outputs of `show_run_and_size`; on a voter's page, or without a study,
+        only the size changes. This event comes after the results are shown, because counting the
+        calls of a large study takes a second."""
         if name and not (interactive and is_voter_page(requested)):
             return show_run_and_size(name)
         size = header.study_size_html(store, name) if name else gr.skip()
@@ -247,9 +248,9 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
     def list_comparisons_of_study(
         name: str, selection: Selection, address: Mapping[str, str]
     ) -> Sequence[Any]:
-        """Outputs of Inspect for a study just chosen. Comparisons are listed now if the page
-        address names them, else when the tab is opened, since listing a large study takes a
-        second."""
+        """Values for the outputs of Inspect after a study was chosen. If the page's `address` names
+        comparisons, they are listed now. Else the list stays empty until the tab is opened, since
+        listing the comparisons of a large study takes a second."""
         if address:
             return inspect_tab.render(store, parse_selection({**address, "study": name}))
         if selection.study == name:  # a click has chosen both the study and a comparison
@@ -293,7 +294,7 @@ def _bind_study_choice(page: PageParts, store: Store) -> None:
 
 
 def is_voter_page(parameters: Mapping[str, str]) -> bool:
-    """Whether the query parameters of an address are those of a voter's link."""
+    """Whether the query parameters of an address contain `blind`, as a link for voters does."""
     return bool(parameters.get("blind"))
 
 
@@ -323,8 +324,9 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, filter by judge, write
-    rules for a prompt and try, adopt or undo its candidates."""
+    """Bind the buttons of the panels on remedies (rules that decide a comparison from several
+    stored verdicts) and on better prompts: use a rule in the study, open the study file of a pilot,
+    filter by judge; write rules for a prompt, and try, adopt or undo its candidates."""
     results, study, interactive = page.results, page.header.study, page.interactive
     judge = results.filters["judge"]
     form = form_updates_tab.form_outputs(interactive.study) if interactive else []

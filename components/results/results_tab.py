@@ -73,7 +73,8 @@ def build() -> results_parts_tab.ResultsTab:
 
 
 def render_hidden_components(tab: results_parts_tab.ResultsTab) -> None:
-    """Render the hidden components outside all tabs, since an unopened tab has no content."""
+    """Render the hidden components outside all tabs, since Gradio does not load the content of a
+    tab before it is opened."""
     for part in (tab.draw, tab.settings, tab.request_text, tab.marks, *tab.live.hidden_components):
         part.render()
 
@@ -119,8 +120,8 @@ def _bind_draw_button(
 
 
 def _bind_upload(tab: results_parts_tab.ResultsTab) -> None:
-    """Connect the upload button: the content of a file is kept in the session and the view drawn
-    with it; for a file that cannot be read, a notice is shown and the earlier content stays."""
+    """Connect the upload button: store the content of the file in the session and redraw the
+    view. If the file cannot be read, show a notice and keep the earlier content."""
     state = tab.states[UPLOAD.control]
 
     def load_upload(path: str, held: Any) -> tuple[Any, Markup]:
@@ -162,8 +163,8 @@ def _bind_refresh(
 
 
 def bind_request_text(blocks: gr.Blocks, tab: results_parts_tab.ResultsTab) -> None:
-    """Add a script to every event that has the input `request_text`: it sends, as the value of this
-    input, the page's view, filters and controls as JSON. Call this after all events are bound."""
+    """Make every event that has the input `request_text` fill it in the browser, with the page's
+    view, filters and controls as JSON. Call this after all events are bound."""
 
     def request_script(input_index: int, earlier_script: str) -> str:
         first = f"({earlier_script})(...values); " if earlier_script else ""
@@ -177,8 +178,9 @@ def bind_request_text(blocks: gr.Blocks, tab: results_parts_tab.ResultsTab) -> N
 def initial_controls(
     store: Store, name: str, tab: results_parts_tab.ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Name -> Gradio update of the view, the filters and the settings for a study, set to values of
-    the page address (`wanted`) where they exist; in the order of `tab.inputs`."""
+    """Name -> Gradio update for the view, the filters, "Compare with" and the settings of the
+    views when a study is opened, in the order of `tab.inputs`. Their values are those of the
+    page address (`wanted`) if the study has them."""
     whole = FilteredStudy(store, name)
     wanted = translate_former_address(whole, wanted)
     compared = comparison.compare_menu_state(whole, wanted.get(comparison.CONTROL))
@@ -212,9 +214,9 @@ def choose_first_view(filtered: FilteredStudy, wanted: Mapping[str, str]) -> str
 
 
 def translate_former_address(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Translate the parameters `wanted` of an older address: a former view into the view that now
-    has its panels, two compared sides into filters and the control "Compare with", a card into the
-    judge's Summary."""
+    """Parameters of today's page address for those of an older one (`wanted`): a former view
+    becomes the view that now has its panels, two compared sides become filters and "Compare
+    with", and a report card becomes filters on its judge and prompt."""
     view, given = wanted.get("view", ""), dict(wanted)
     if not view and ("measure" in wanted or "columns" in wanted):
         given["view"] = bias_tab.NAME

@@ -52,9 +52,9 @@ _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 def render_view(
     store: Store, name: str, view: str, chosen: Filter, controls: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Render the view named `view` of a study, or take it from the cache, which stores each drawn
-    view unless JSON cannot hold a control's value. Return output name -> content. `controls`:
-    control name -> value, for the controls of all views."""
+    """Render the view named `view` of a study; return output name -> content. `controls`: control
+    name -> value, at least for the controls of this view. The result is cached, unless a
+    control has a value that JSON cannot hold."""
     mine = {control: controls[control] for control in VIEWS[view].controls}
     if controls.get(comparison.CONTROL):
         mine[comparison.CONTROL] = controls[comparison.CONTROL]
@@ -71,8 +71,8 @@ def render_view(
 
 
 def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | None:
-    """Return the stored content of a view that has no controls, as `render_view` drew it without
-    filters; None if it is outdated or not drawn yet."""
+    """The cached content of a view, as `render_view` drew it without filters and controls; None if
+    it is out of date or was not drawn. It does not draw anything."""
     what = _view_key(store, name, view, Filter(), json.dumps({}))
     found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
     return found
@@ -81,8 +81,9 @@ def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | Non
 def _view_key(
     store: Store, name: str, view: str, chosen: Filter, serialised: str
 ) -> tuple[Hashable, ...]:
-    """Cache key of a drawn view with these filters and control values (`serialised`, as JSON); it
-    differs between the owner of a study, who is offered more actions, and its readers."""
+    """Cache key of a view with these filters (`chosen`) and control values (`serialised`,
+    JSON). The owner of a study and its readers have different keys, because the owner is
+    offered more actions."""
     return ("view", view, chosen, serialised, store.owns(name))
 
 
@@ -133,7 +134,8 @@ def render_view_uncached(
 
 
 def _json_keys_of_shown_panels(view: View, contents: Mapping[str, Any]) -> list[str]:
-    """JSON keys of the panels shown, whose numbers the headline can use; not `view.json_keys`."""
+    """Paths in the JSON output of the numbers of the panels shown, except those that
+    `view.json_keys` already has."""
     shown = (panel for panel in view.panels if any(body.name in contents for body in panel.bodies))
     keys = (key for panel in shown for key in panel.json_keys)
     return [key for key in dict.fromkeys(keys) if key not in view.json_keys]

@@ -30,9 +30,9 @@ from studies.store.store import Store
 
 
 class RunActions:
-    """Event handlers of the Run tab; all but `draw_past_runs` return the outputs of the redrawn
-    tab, and those that may use a typed key also the key field. `scope`, a value of REPLY_SCOPES:
-    whether the tab lists all latest replies or only unusable ones."""
+    """Event handlers of the Run tab. All but `draw_past_runs` return the outputs of the redrawn
+    tab; those that may use a typed key also return a value for the key field. `scope`, a value of
+    REPLY_SCOPES, says whether the tab lists all latest replies or only unusable ones."""
 
     def __init__(self, store: Store, engine: Engine, live: live_figures.LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -65,10 +65,10 @@ class RunActions:
     def _start_with_key(
         self, name: str, scope: str, key: str, origin: str, settings: RunSettings | None = None
     ) -> list[Any]:
-        """Start a run. A typed key is first tested with one call to each judge that lacks a key,
-        and is used if none of these calls fails. If a key is missing, also in the environment, and
-        none was typed, a warning asks for it. `origin`: the only origin to which the key may be
-        sent."""
+        """Start a run. A typed `key` is first tested, with one call to each judge that lacks a key;
+        if one of these calls fails, a warning shows its error and nothing is started. If a key is
+        missing and none was typed, a warning asks for it. `origin`: the only origin (scheme, host
+        and port) to which the key may be sent. `settings`: which calls are made again."""
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         lacking = known.judges_without_key
         typed = dict.fromkeys(lacking, TypedKey(key, origin)) if key.strip() else {}
@@ -82,8 +82,8 @@ class RunActions:
         return [*self(name, scope), gr.skip()]
 
     def _needs_key(self, name: str, lacking: Collection[str]) -> bool:
-        """Whether one of the judges in `lacking`, which have no typed key, has none in the
-        environment either."""
+        """Whether a judge named in `lacking` also has no key in its environment variable. A judge
+        can be in `lacking` although it has one: its key was refused in the last run."""
         judges = judges_to_call(self._store.study(name))
         keyless = [judge for judge in judges if not secret_value(judge.api_key_env or "")]
         return any(judge.name in lacking for judge in keyless)
@@ -157,8 +157,8 @@ def _parse_in_flight_limit(value: object) -> int:
 
 
 def try_typed_keys(store: Store, name: str, typed: TypedKeys) -> str:
-    """Make one call to each judge with a typed key, until one fails; return the text of its error,
-    or of a key that may not be sent; "" without an error."""
+    """Test typed keys: make one call to each judge that has one, until a call fails. Return the
+    error of that call, or why a key may not be sent; "" if all calls succeed."""
     plan = load_stored_plan(store, name)
     try:
         keys = typed_keys_of_judges(judges_to_call(plan.study), typed)
@@ -182,8 +182,9 @@ def start_run(
     settings: RunSettings | None = None,
     budget: float | None = None,
 ) -> Run:
-    """Start a run of the missing calls of a stored study, or return its active run; raise gr.Error
-    if it cannot be run. `budget`: maximum dollars for the whole study, valid in this run only."""
+    """Start a run of the missing calls of a stored study and return it; if the study has an active
+    run, return that one. gr.Error if the study cannot be run. `budget`: maximum dollars for the
+    whole study, in this run only, in place of the study file's."""
 
     def start() -> Run:
         plan = load_stored_plan(store, name)
@@ -210,10 +211,11 @@ def render(
     name: str,
     scope: str = status_html.REPLY_SCOPES[0],
 ) -> list[Any]:
-    """All outputs of the tab for a study (without a name, none changes). `scope`, a value of
-    REPLY_SCOPES: whether all latest replies are listed or only unusable ones. The outputs may
-    activate the timer that redraws the tab, but never deactivate it: outputs made before a run
-    started may reach the page after the start."""
+    """Values for all outputs of the tab (for an empty `name`, none changes). `scope`, a value of
+    REPLY_SCOPES: whether all latest replies are listed or only unusable ones.
+
+    The values may activate the timer that redraws the tab, but never deactivate it: values computed
+    before a run started may reach the page after the start."""
     if not name:
         return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)

@@ -21,9 +21,9 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 
 
 def show_failures(store: Store, facts: RunFacts) -> Markup:
-    """HTML of the unusable replies by status, each with its number of calls, an example and links,
-    and of the failed attempts of the run, by judge and reason. If the run has ended and many
-    replies gave no verdict, a warning comes first. Empty without unusable replies and failures."""
+    """HTML panel on what went wrong: the unusable replies by status, each with its number of calls,
+    an example and links; and the failed attempts of the run, by judge and reason. If no run is
+    active and many replies gave no verdict, a warning comes first. Empty if nothing went wrong."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
@@ -54,9 +54,10 @@ def failure_row(
     link_example: bool = True,
     link_all: bool = True,
 ) -> Markup:
-    """HTML of one status of unusable replies: badge with the number of calls (`asks`); judge,
-    prompt, detail and end of the reply of an example. With `link_example`, a link opens the example
-    in Inspect; with `link_all` too, another one all replies of this status."""
+    """HTML of one kind of unusable replies: a badge with the status and the number of calls
+    (`asks`), then judge, prompt, detail and last part of the reply of `example`. `link_example`
+    adds a link that opens the example in Inspect, and `link_all` another one to all replies of this
+    status; without `link_example` there is no link at all."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -69,9 +70,9 @@ def failure_row(
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
-    """HTML notice if more than 5 % of the calls made got a reply without a verdict (failed calls do
-    not count as such): the number of these replies, their effect on the consistency, and a link.
-    Empty otherwise."""
+    """HTML notice if more than 5 % of the calls made returned a reply without a verdict: how many,
+    how the consistency would change if they counted as ties, and a link to read them. Calls that
+    failed without a reply do not count among them. Empty otherwise."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.calls_made):
         return EMPTY
@@ -86,8 +87,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def consistency_if_ties_text(frame: pd.DataFrame) -> str:
-    """Clause that states the consistency now and if unusable replies counted as ties; "" if one of
-    the two is unknown."""
+    """Clause that compares the consistency (share of comparisons with the same verdict in every
+    order) with its value if unusable replies counted as ties; "" if one of the two is unknown."""
     rows = judge_rows_or_people_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:

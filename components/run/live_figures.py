@@ -1,4 +1,5 @@
-"""Live figures of running studies, updated from new rows only, and shared by all visitors."""
+"""Numbers and charts of a study while it runs. They are updated from the new rows only, and shared
+by all visitors."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -45,8 +46,9 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """Numbers and charts of a study at one moment, computed from `rows` judgements: first-position
-    share, Elo and win rates. A chart that does not apply to the study is None."""
+    """Numbers and charts of a study at one moment, computed from `rows` judgements. `share`:
+    first-position share (share of verdicts for the answer shown first, ties left out). A chart that
+    does not apply to the study is None."""
 
     rows: int
     share: Estimate
@@ -80,8 +82,9 @@ repeat; with more, only the Results tab does."""
 
 @dataclass(slots=True)
 class LiveStudy:
-    """Live figures of one study; each update reads only the new rows. All rows are read again if a
-    counted call got a new verdict, or if a judge's first verdict follows people's votes."""
+    """The live figures of one study. An update reads only the rows that arrived since the last one.
+    All rows are read again in two cases: a call that was already counted got a new verdict, or a
+    judge gives the first verdict in a study that had only people's votes."""
 
     store: Store
     study: str
@@ -136,9 +139,9 @@ class LiveStudy:
         return filter_rows_by_twins(frame, "without")
 
     def _rows_to_count(self, new: pd.DataFrame) -> pd.DataFrame:
-        """The rows to count: those of judges; people's votes only while no judge has given a
-        verdict, as in Results. At the first verdict of a judge, the votes counted so far are
-        dropped, and all rows are read again."""
+        """Those of the new rows that count: the rows of judges or, while no judge has given a
+        verdict, people's votes, as in Results. At the first verdict of a judge, everything counted
+        so far is dropped, and the result is the judges' rows among all rows of the study."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():
             self._has_judges = True
@@ -166,9 +169,10 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Add the first-position share of all rows so far to its curve; at the `first` update, also
-        the shares after up to 40 evenly spaced numbers of rows, from 8 on. Above MAX_SHARE_POINTS,
-        every second point is deleted."""
+        """Add a point to the curve of the first-position share: the share of all rows so far. At
+        the `first` update, also add the shares of the first 8, …, n rows, at up to 40 evenly spaced
+        numbers. If there are then more than MAX_SHARE_POINTS points, every second one is
+        deleted."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -213,8 +217,9 @@ class LiveStudy:
         )
 
     def _planned_measure_name(self) -> str:
-        """Name of the pass rate or the mean score, if the plan judges single answers only; else
-        ""."""
+        """Name of the measure that a study of single answers shows: the pass rate if a prompt asks
+        for pass or fail, else the mean score. "" if the plan compares answers, or there is no
+        plan."""
         texts = self.store.planned_prompt_texts(self.study)
         prompts = [parse_prompt(text, self.study) for text in texts]
         if not prompts or any(prompt.protocol != "single" for prompt in prompts):
@@ -264,7 +269,8 @@ class LiveStudies:
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:
-        """The live figures of a study; a new plan of the study resets them."""
+        """The live figures of a study, shared by all who ask for them; a new plan of the study
+        starts them anew."""
         return self._store.memoised(
             study,
             ("live figures",),
@@ -303,7 +309,7 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row_number_to_start_after(store: Store, study: str) -> int:
-    """Row number after which a study's figures begin: 0, or the newest row if the study has more
-    than MAX_FOLLOWED_ASKS calls."""
+    """Row number after which the live figures of a study begin: 0 or, if the study has more than
+    MAX_FOLLOWED_ASKS calls, its newest row, so that only later replies count."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

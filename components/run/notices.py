@@ -1,10 +1,9 @@
 """Notices of the Run tab: what happened, how often, the effect on the numbers, and at most one
-action.
+button.
 
-Levels: `calm` is for information, `warn` for a problem that affects numbers or speed, `bad` for one
-that stops the work until the user acts. A click on an action is sent to
-components.run.tab as {"do": …}.
-"""
+The kind of a notice is `calm` for information, `warn` for a problem that affects numbers or speed,
+and `bad` for one that stops the work until the user acts. A click on the button sends {"do": …},
+which `components.run.tab` handles."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -128,10 +127,9 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_wait_shown_in_one_line(wait: JudgeWait) -> bool:
-    """Whether the reason of a wait is shown in one line instead of a notice. This is so if fewer
-    calls per second are made after a rate limit ("paced"), if calls are slow, and if retried calls
-    have had fewer than NOTICED_ATTEMPTS attempts. A pause after a refusal ("cooling") gets a
-    notice."""
+    """Whether the reason why a judge waits is shown in one line; if not, it gets a notice of its
+    own. One line is enough if calls are slow, if fewer calls per second are made after a rate limit
+    ("paced"), or if the retried calls had fewer than NOTICED_ATTEMPTS attempts."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -154,8 +152,8 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_rate_limit_waits(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Judges that wait for a rate limit, grouped by rate limiter, which the judges of one endpoint
-    share; each group gets one notice."""
+    """The judges that pause because of a rate limit, in groups: judges of one endpoint share a rate
+    limiter, and so a notice."""
     found: dict[int, list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -219,7 +217,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _higher_budget_action(facts: RunFacts) -> Action | None:
-    """Button that starts a run with a higher budget; None if the remaining cost is unknown."""
+    """Button that starts a run with a budget high enough for the missing calls; None if their cost
+    is unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)
@@ -264,8 +263,8 @@ def _end_with_full_stop(text: str) -> str:
 
 
 def key_request_notice(facts: RunFacts) -> Markup:
-    """HTML request to type a key that is missing, was refused or has expired; typed keys are kept
-    in memory only."""
+    """HTML request to type a missing key, which says for which judges, and to which hosts it is
+    sent; typed keys are kept in memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys are held in memory only, so type the key again. Waiting for "

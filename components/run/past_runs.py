@@ -62,7 +62,8 @@ def _start_time(run: StoredRun) -> str:
 
 
 def _cost_text(spent: run_costs.RunSpending, run: StoredRun) -> str:
-    """Text on the dollars of a run and, once it has ended, on its attempts of unknown price."""
+    """Text on the cost of a run: "$1.20 so far" while it is active, then the dollars and how many
+    attempts had an unknown price."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
     if spent.unknown == spent.calls:

@@ -70,8 +70,8 @@ class RunFacts:
 
     @property
     def calls_made(self) -> int:
-        """Number of planned calls that are not pending: made, also if they failed. In a study of
-        recorded verdicts, the number of these."""
+        """Number of planned calls that are not pending, so also those that failed; in a study of
+        recorded verdicts, the number of these verdicts."""
         return self.planned - self.pending
 
     @property
@@ -89,7 +89,8 @@ class RunFacts:
 
     @property
     def complete(self) -> bool:
-        """Whether every planned call was made and no run is active; False for recorded verdicts."""
+        """Whether no planned call is pending and no run is active; calls that failed count as made.
+        False without planned calls, and for recorded verdicts."""
         return (
             bool(self.planned)
             and not self.pending
@@ -110,14 +111,16 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether there are calls to retry. While calls are missing, errors do not count, because
-        Run repeats them too."""
+        """Whether the button Retry is useful. While calls are pending, the button Run also repeats
+        the calls that failed, so Retry is offered only for other calls, such as those with an
+        unreadable reply."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
-    """Load the state of a study. During a run it comes from the run's snapshot only, since the page
-    requests it twice a second."""
+    """Load the state of a study for the Run tab. While a run is active, everything comes from the
+    run's snapshot and nothing is read from the replies, since the page asks twice a second; fields
+    that the snapshot lacks keep their defaults."""
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():
@@ -184,8 +187,8 @@ def judges_to_call(study: Study) -> list[JudgeSpec]:
 
 
 def _judges_without_key(judges: list[JudgeSpec], last: StoredRun | None) -> list[JudgeSpec]:
-    """Endpoint judges with an unset environment variable for their key, or with a key that was
-    refused or had expired in the last run."""
+    """Those of the judges called over an endpoint whose key is missing: the environment variable
+    for it is not set, or the key was refused or had expired in the run `last`."""
     refused = last is not None and any(words in last.reason for words in KEY_REASONS)
     return [
         judge

@@ -96,7 +96,8 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """HTML line on why calls wait, shown during the whole run, so that the page does not jump."""
+    """HTML line on why calls wait. It is shown during the whole run, even if no call waits, so that
+    the page does not jump."""
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.wait_texts) or (
@@ -127,8 +128,8 @@ def show_kpis(facts: RunFacts, figures: LiveFigures) -> Markup:
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
-    """HTML note for large studies: this tab counts only replies since it was opened; recorded
-    verdicts are not drawn at all. Empty for other studies."""
+    """HTML note for a study with more than MAX_FOLLOWED_ASKS calls: that this tab counts only
+    replies since it was opened or, for recorded verdicts, draws none. Empty for other studies."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (
@@ -141,8 +142,9 @@ def _large_study_note(facts: RunFacts) -> Markup:
 
 
 def _speed_or_flips_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
-    """Key figure: the speed of the run (a dash without an active run or a measured speed); once all
-    calls were made, the share of comparisons that change with the order, if it is known."""
+    """Key figure: the speed of the active run; a dash if there is none or it is not measured yet.
+    Once all calls are made, instead the share of comparisons whose verdict changes with the order,
+    if it is known."""
     snapshot = facts.snapshot
     if facts.complete and figures.changed.value is not None:
         return share_kpi(FLIPS.name, figures.changed)
@@ -229,7 +231,8 @@ def _finished_study_cost_kpi(facts: RunFacts) -> Kpi:
 
 
 def _cost_kpi(label: str, facts: RunFacts, notes: list[str], expected: float | None) -> Kpi:
-    """Key figure of dollars spent; with a budget, also the parts of it spent and expected."""
+    """Key figure of dollars spent, with `notes` below. If a budget is set, also a bar with the
+    spent and the `expected` part of it."""
     spent, note = _spent_text(facts), "; ".join(notes)
     if not facts.budget:
         return Kpi(label, spent, note=note)
@@ -238,8 +241,8 @@ def _cost_kpi(label: str, facts: RunFacts, notes: list[str], expected: float | N
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent. If that is 0: "unknown" if attempts may have been billed at an unknown price
-    or without token counts; "free" if the expected cost is 0, without a budget; else "$0"."""
+    """Dollars spent, as text. If none are recorded: "unknown" if calls had an unknown price or no
+    token counts; "free" if the expected cost is 0 and no budget is set; else "$0"."""
     snapshot = facts.snapshot if facts.running else None
     if facts.spent:
         return dollars(facts.spent)
@@ -309,9 +312,10 @@ def _single_answers_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
 
 
 def stopping_note(figures: LiveFigures) -> Markup:
-    """HTML note on the items whose verdicts favour one of the first two positions: the share of
-    them that favours the first, and whether the run may be stopped. It may be once the confidence
-    sequence of this share excludes 50 %. Empty without such items."""
+    """HTML note on whether the run may be stopped early. It looks at items whose verdicts favour
+    one of the first two positions, and at the share of them that favours the first. The run may be
+    stopped once the interval of this share, which is valid at every moment of a run, excludes 50 %.
+    Empty without such items."""
     votes = figures.sequence
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY

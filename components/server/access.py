@@ -66,8 +66,8 @@ class Access:
 
     @property
     def run_limits(self) -> RunLimits:
-        """The limits that the engine enforces; 10⁹ stands for no limit (of the longest pause:
-        None)."""
+        """The limits that the engine enforces. Where this mode has no limit, the value is 10⁹; for
+        the longest pause it is None."""
         unlimited = 10**9
         return RunLimits(
             self.asks or unlimited,
@@ -116,8 +116,9 @@ PUBLIC: Final = Access(
 
 
 def current_access() -> Access:
-    """The access mode set by EVENHAND_PUBLIC (without it, public if SPACE_ID is set), with the
-    limits that other environment variables set."""
+    """The mode in use (private machine or public) with its limits. EVENHAND_PUBLIC sets the mode;
+    if it is not set, the page is public on a Hugging Face Space. Other environment variables change
+    some of the limits."""
     if not settings.is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = settings.VOTES.read()

@@ -59,8 +59,9 @@ class Host(NamedTuple):
         return name if self.port is None else f"{name}:{self.port}"
 
     def serves_port(self, port: int | None) -> bool:
-        """Whether an origin with this host's name and the given port is this host. A host without a
-        port has both default ports, 80 and 443, since a proxy may translate https to http."""
+        """Whether `port`, the port of an origin with this host's name, belongs to this host. A host
+        that names no port has both default ports, 80 and 443, since a proxy may translate https to
+        http."""
         return port == self.port or (self.port is None and port in _DEFAULT_PORTS.values())
 
 
@@ -79,8 +80,9 @@ def parse_host(text: str) -> Host | None:
 
 @lru_cache(512)
 def parse_origin(text: str) -> Host | None:
-    """Parse the origin at the start of an Origin or Referer header, and fill in the scheme's
-    default port; None if it is malformed, such as `null`, or not http or https."""
+    """Host and port of the origin (scheme, host and port) at the start of an Origin or Referer
+    header; without a port, the scheme's default. None if the text is malformed, such as `null`, or
+    the scheme is neither http nor https."""
     found = _ORIGIN.fullmatch(text.lower()) if len(text) <= 10 * _MAX_HOST_LENGTH else None
     host = parse_host(found["host"]) if found else None
     if found is None or host is None:
@@ -113,19 +115,20 @@ class Hosts:
     needs a name; health checks may use an address that this machine does not have."""
 
     def serves(self, host: Host, own_address: str) -> bool:
-        """Whether requests to `host` are accepted: a known name; or an IP address, if `any_address`
-        is set or the server received this request at it (`own_address`)."""
+        """Whether requests addressed to `host` are accepted. They are if `host` is a known name, or
+        an IP address at which the server received this request (`own_address`), or any IP address
+        with `any_address`."""
         if host.name in self.names:
             return True
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether pages of `origin` may send requests to the server addressed as `host`.
+        """Whether a page of `origin` may send a request that is addressed to `host`.
 
-        Any name of this server, at the same port, is trusted. An IP address or loopback name is
-        trusted only if it is `host` itself, since a page at another address may be of another
-        machine; all loopback names count as one. Hosts in `listed` are always trusted.
-        """
+        It may if its origin is `host` itself, or another name of this server at the same port. All
+        loopback names count as the same host. Apart from that, a page at an IP address or loopback
+        name may only send requests to the same address, since another address may be another
+        machine. Pages of the hosts in `listed` may always send requests."""
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             if origin.name == host.name or {origin.name, host.name} <= set(LOOPBACK):
                 return True
@@ -139,10 +142,10 @@ class Hosts:
 def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
-    """Hosts of a server that listens on `bound`: loopback names, `bound`, and the hosts in
-    SPACE_HOST (several if the Space has a custom domain) and EVENHAND_HOSTS (BadHosts if one of
-    these is malformed); in public mode also every IP address. `environment` replaces the
-    environment variables of the process."""
+    """The hosts at which a server that listens on `bound` accepts requests: loopback names,
+    `bound`, the hosts in SPACE_HOST (several if a Space has its own domain) and in EVENHAND_HOSTS;
+    in public mode also every IP address. `environment` replaces the environment variables of the
+    process. BadHosts if an entry of EVENHAND_HOSTS is malformed."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)
@@ -262,11 +265,11 @@ def _foreign_origin_message(origin: Host | None) -> str:
 def make_host_check_lifespan(
     hosts: Hosts,
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return a lifespan handler that puts AllowedHosts before all other middleware of an app.
+    """A lifespan handler (function that runs when the server starts) that puts AllowedHosts before
+    all other middleware of an app.
 
     Middleware given to launch() comes after Gradio's CORS middleware, which would answer some
-    requests first.
-    """
+    requests first."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -13,8 +13,9 @@ HANDLER_CONCURRENCY: Final = 16
 
 
 def configure_queue_and_sessions(blocks: gr.Blocks, access: Access) -> None:
-    """Set up, before launch, a page's queue of events, and its sessions so that they keep no typed
-    values. In public mode no call of the API can bypass the queue."""
+    """Prepare a page before its launch: its queue of events gets the limits and the order of
+    `access`, its sessions keep no typed values, and in public mode no call of the API can bypass
+    the queue."""
     blocks.queue(
         default_concurrency_limit=HANDLER_CONCURRENCY,
         max_size=access.queue,

@@ -65,8 +65,9 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
 
 
 class FairTurns:
-    """Choice of the waiting event (request of an open page) to handle next, so that network
-    addresses and sessions take turns; it stores when each was last served."""
+    """Chooses which waiting event (request of an open page) is handled next, so that network
+    addresses take turns, and within an address its sessions. It remembers when each was served
+    last."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits
@@ -76,8 +77,9 @@ class FairTurns:
     def pick_next(
         self, waiting: Iterable[QueueClient], running: Iterable[QueueClient]
     ) -> int | None:
-        """Index in `waiting` (in order of arrival) of the event to handle next; None if none waits,
-        or all waiting clients have reached their limit of running events."""
+        """Index in `waiting` of the event to handle next; None if there is none, or if all waiting
+        clients already have as many running events as they may. `waiting`: the client of each
+        waiting event, in order of arrival; `running`: the client of each running event."""
         sessions, addresses = _count_by_session_and_address(running)
         best: tuple[tuple[int, ...], int] | None = None
         for index, client in enumerate(waiting):
@@ -153,9 +155,10 @@ def sessions_with_messages_to_delete(
     last_message_times: Mapping[str, float],
     limit: int,
 ) -> list[str]:
-    """Sessions whose unread messages are to be deleted, until at most `limit` messages remain.
-    Sessions in `busy` (with an unfinished event), and those that got a message in the last
-    UNREAD_ANSWER_SECONDS, are never among them."""
+    """Sessions whose unread messages are to be deleted, so that at most `limit` unread messages
+    remain in all. `unread`: session -> number of unread messages. Sessions in `busy` (with an
+    unfinished event), and those that got a message in the last UNREAD_ANSWER_SECONDS, are never
+    chosen; so more messages than `limit` may remain."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

@@ -13,10 +13,10 @@ _FILE_ROUTE: Final = "/gradio_api/file="
 
 
 def find_remote_file(value: Any) -> str:
-    """Address of a file in `value`, at any depth, that is not an upload; "" if there is none.
+    """Address of a file, at any depth of `value`, that Gradio would download; "" if there is none.
 
-    The page sends the path of an upload, and may add the address from which this server returns it.
-    """
+    For an upload the page sends its path, and perhaps the address at which this server returns it;
+    such an address does not count."""
     waiting = [value]
     while waiting:
         part = waiting.pop()

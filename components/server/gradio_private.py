@@ -86,8 +86,9 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
 def set_event_scripts(
     blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
-    """For each event with `component` among its inputs, replace its browser script by
-    `make_script(index of this input, former script or "")`."""
+    """Change the browser script of each event that has `component` among its inputs. `make_script`
+    gets the index of this input and the present script ("" if there is none), and returns the new
+    one."""
     for event in blocks.fns.values():
         if component in event.inputs:
             former = event.js if isinstance(event.js, str) else ""
@@ -99,9 +100,9 @@ def wrap_handlers(
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
 ) -> None:
-    """Replace every handler by `wrap(handler, its inputs)`, a function that takes the values of
-    `added` (parameter name -> component) before the other inputs. If `wrap` returns None, the
-    handler stays unchanged."""
+    """Give every event handler further inputs. `added`: parameter name -> component. `wrap` gets a
+    handler and its inputs; it returns the function that replaces it, which takes the values of
+    `added` before the other inputs, or None to leave the handler unchanged."""
     for event in blocks.fns.values():
         guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
         if guarded is None:
@@ -114,10 +115,10 @@ def wrap_handlers(
 
 def refuse_remote_files(blocks: gradio.Blocks) -> None:
     """Make the page refuse, with an error, every event that names a file by an address, and every
-    download by Gradio itself.
+    download of a file by Gradio.
 
-    Gradio would download the file, of any size and from any host, before the handler runs.
-    """
+    Without this, Gradio would download the file, of any size and from any host, before the handler
+    runs."""
     if _does_private_name_work("Blocks.process_api", blocks):
         process = blocks.process_api
 
@@ -144,11 +145,12 @@ async def _refuse_download(url: str) -> Any:
 
 
 def use_new_upload_folders(blocks: gradio.Blocks) -> None:
-    """Choose the seed of the folder names of uploads anew for this process.
+    """Make the names of upload folders unguessable: they depend on a random seed that is new for
+    each process.
 
-    Gradio names the folder of an upload by a hash of this seed and the content, and accepts every
-    path in the upload folder; its own seed is a file that copies of an installation share.
-    """
+    Gradio names the folder of an upload by a hash of the seed and the content, and accepts every
+    path in the upload folder, also that of another visitor's file. Its own seed is a file that all
+    copies of an installation share."""
     if _does_private_name_work("processing_utils.hash_seed", blocks):
         gradio.processing_utils.hash_seed = secrets.token_bytes(32)
 
@@ -162,9 +164,9 @@ def set_postprocess(component: gradio.components.Component, convert: Callable[[A
 
 
 def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
-    """Replace the queue made by `Blocks.queue`, before launch, by one that checks for events less
-    often while idle and, with `limits`, serves visitors in turn. Also turn off Gradio's statistics
-    of events."""
+    """Replace the queue made by `Blocks.queue`, before launch: the new queue checks for events less
+    often while it is idle and, if `limits` are given, serves visitors in turn. Also turn off
+    Gradio's statistics of events."""
     if _does_private_name_work("Queue", blocks) and limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, limits)
     elif _does_private_name_work("Queue.sleep_when_free", blocks):
@@ -267,9 +269,9 @@ class FairQueue(IdleAwareQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_messages(self) -> None:
-        """Delete the unread messages of the sessions that `sessions_with_messages_to_delete`
-        returns. Of sessions without a message queue, also delete the time of the last message and,
-        if none of their events waits or runs, their event ids."""
+        """Delete unread messages if there are too many (see `sessions_with_messages_to_delete`).
+        Also forget what was stored about sessions that have no messages any more: the time of the
+        last message and, if none of their events waits or runs, their event ids."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}
@@ -298,11 +300,10 @@ def _event_client(event: Event) -> QueueClient:
 
 
 def use_minimal_sessions(blocks: gradio.Blocks) -> None:
-    """Make Gradio store sessions without a copy of the page's configuration; called before launch.
+    """Make Gradio keep sessions without a copy of the page's configuration; called before launch.
 
-    Gradio makes this copy for links to a state of the page, which Evenhand does not have. It takes
-    a megabyte for each visitor, and would contain typed keys.
-    """
+    Gradio makes this copy for links to a state of the page, a feature that Evenhand does not use.
+    The copy takes a megabyte for each visitor, and would contain typed keys."""
     if _does_private_name_work("routes.StateHolder", blocks) and _does_private_name_work(
         "SessionState", blocks
     ):
@@ -408,8 +409,8 @@ def _is_state_holder_used(package: Any, blocks: Any) -> bool:
 
 
 def _has_expected_session(package: Any, blocks: Any) -> bool:
-    """Whether Gradio's sessions still have the same attributes as MinimalSessionState, and the
-    methods that it replaces."""
+    """Whether Gradio's sessions have exactly the attributes that MinimalSessionState sets, and
+    still have the methods that it replaces."""
     plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
     key = next(iter(blocks.blocks))
     minimal._update_config(key)

@@ -58,8 +58,8 @@ def can_log_in() -> bool:
 
 
 def has_account_prefix(voter: str) -> bool:
-    """Whether a voter's name starts with the prefix of logged-in accounts, or with characters that
-    look like it."""
+    """Whether a voter's name starts with "hf:", the prefix of logged-in accounts, also if it is
+    written with other forms of these letters or with spaces."""
     name = unicodedata.normalize("NFKC", voter.removeprefix(domain.HUMAN_PREFIX))
     return "".join(name.split()).casefold().startswith(ACCOUNT_PREFIX)
 
@@ -100,7 +100,8 @@ class LoginMiddleware:
             await _redirect_with_result("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
-        """Complete a login that this browser started; return "done" or a key of LOGIN_MESSAGES."""
+        """Complete a login. Return "done", or a key of LOGIN_MESSAGES that says why it failed, for
+        example because this browser did not start the login."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:
@@ -112,8 +113,9 @@ class LoginMiddleware:
 
 
 async def _forward_unless_error(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
-    """Pass a request on to the app and send its response unless that is an error; return whether it
-    was sent. Of an exception only the type is logged: its text may contain login secrets."""
+    """Pass a request on to the app, and send the app's response unless it is an error; return
+    whether a response was sent. Of an exception only the type is logged, since its text may contain
+    login secrets."""
     passed = False
 
     async def send_unless_error(message: Message) -> None:
@@ -145,8 +147,8 @@ def _delete_login_states(session: MutableMapping[str, Any]) -> None:
 
 
 def _reduce_to_account_name(session: MutableMapping[str, Any]) -> bool:
-    """Reduce the stored account data to name and expiry time, and return True; without a name,
-    delete them and return False."""
+    """Keep only name and expiry time of the account that Gradio stored in the session, and return
+    True; if it has no name, delete all account data and return False."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}
     name = (info.get("userinfo") or {}).get("preferred_username")
     if not isinstance(name, str) or not name.strip():

@@ -19,12 +19,11 @@ Stored = tuple[Message, bytes]
 
 
 class PageCache:
-    """Middleware that answers requests for PAGE_PATHS from stored responses.
+    """Middleware that answers requests for PAGE_PATHS with a stored copy of Gradio's response.
 
-    Query parameters are not passed on: for Gradio they would choose a page or a stored state, and
-    Evenhand has neither. A response that sets a cookie or has another status than 200 is not
-    stored.
-    """
+    Query parameters do not reach Gradio: there they would choose a page or a stored state, and
+    Evenhand uses neither. A response that sets a cookie, or whose status is not 200, is not
+    stored."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -11,7 +11,8 @@ _COMPONENT_CLASS = "ComponentMeta"
 
 @contextmanager
 def skip_stub_files() -> Iterator[None]:
-    """Make `inspect.getfile` fail for components in a `with` block, so that no stub is compared."""
+    """Inside the `with` block, make `inspect.getfile` fail for Gradio's component classes, so that
+    Gradio does not compare them with their type stubs."""
     find = inspect.getfile
 
     def find_file_unless_component(value: Any) -> str:

@@ -51,13 +51,15 @@ def build(store: Path) -> VisitorInputs:
 
 
 def find_or_make_secret(store: Path) -> str:
-    """Key that encrypts the browser's storage: EVENHAND_SECRET, else the content of a file beside
-    the store. If the file is missing: on a Space a hash of the Space's name, since its disk may be
-    erased; elsewhere, or if it is empty, a new random key, written to the file.
+    """Key with which Gradio encrypts what browsers store for this page, among it the visitors'
+    secrets.
 
-    Every browser receives the key, so it protects nothing on the server; but with another key,
-    browsers could not read the visitor secrets that they have stored.
-    """
+    It is EVENHAND_SECRET, else the content of a file beside the store, else a new random key, which
+    is written to that file. On a Space without the file it is a hash of the Space's name, since the
+    disk of a Space may be erased.
+
+    Every browser receives the key, so it protects nothing on the server. It must stay the same,
+    because with another key browsers could not read the secrets that they have stored."""
     if named := settings.SECRET.read():
         return named
     path = store.with_name(store.name + "-secret")
@@ -107,9 +109,10 @@ def guard_events(
 def _wrap_as_visitor(
     function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
-    """Wrap a handler: the new function takes secret and token before the other inputs, checks that
-    this visitor may read the studies named in the inputs `study_inputs` (indices), and runs the
-    handler as this visitor. TypeError for a generator or coroutine."""
+    """Wrap a handler so that it runs as the visitor who sent the event. The new function takes
+    secret and token before the other inputs, and first checks that this visitor may read the
+    studies named in the inputs with the indices `study_inputs`. TypeError if the handler is a
+    generator or coroutine."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)
@@ -150,9 +153,10 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
-    """Run the `with` block as one visitor. Denied access becomes an error message on the page;
-    messages do not contain the store's folder. The token of a link is not accepted as a visitor's
-    secret."""
+    """Run the `with` block as the visitor whom `secret` identifies, with the read access that the
+    `token` of a share link (or of the page's address) gives. AccessDenied becomes an error message
+    on the page, and error messages do not show the store's folder. A share token is not accepted as
+    a secret."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:

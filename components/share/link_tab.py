@@ -65,8 +65,9 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
 
 
 def render(store: VisitorStore, name: str) -> list[Any]:
-    """Values of the outputs: a note on who can open the study, and three buttons, which only its
-    owner sees (the last, Withdraw, only if there are links)."""
+    """Values of the outputs: a note on who can open the study, then two buttons that make links and
+    one that withdraws them. Only the owner sees the buttons, and the last only if there are
+    links."""
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [

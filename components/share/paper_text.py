@@ -44,8 +44,8 @@ TABLE_VIEWS: Final = (
 
 
 def paper_tables(filtered: FilteredStudy) -> dict[str, PaperTable]:
-    """Name -> table, for all tables with rows; tables on comparisons are left out if the study has
-    verdicts on single answers only, and the reverse."""
+    """Name -> table, for all tables that have rows. Tables on comparisons are left out if the study
+    only judges single answers; tables on single answers, if it judges none."""
     panels = [panel for view in TABLE_VIEWS for panel in view.panels_of_shown_groups(filtered)]
     made = (panel.table(filtered) for panel in panels if panel.table)
     return {
@@ -203,8 +203,8 @@ def metrics_command(filtered: FilteredStudy) -> str:
 
 
 def metrics_command_title(filtered: FilteredStudy, numbers: str) -> str:
-    """Title of `metrics_command`, which applies no filters; `numbers` names the numbers it
-    computes."""
+    """Title above the command of `metrics_command`: "Command that computes …", with the words
+    `numbers`; if filters are set, a title that says that the command does not apply them."""
     if filtered.filter != Filter():
         return "Command for the whole study (filters do not apply)"
     return f"Command that computes {numbers}"

@@ -71,9 +71,9 @@ def _write_app_folder(
 
 
 def _copy_code(folder: Path) -> Path:
-    """Copy the app to `folder`; return the folder in which the copied app looks for its store. An
-    installed Evenhand (from the wheel) is copied as the package `evenhand`, with an app.py that
-    starts it."""
+    """Copy the app's code to `folder`; return the folder in which the copied app will look for its
+    store. If Evenhand is installed as a package, the package is copied, with an app.py that starts
+    it."""
     shutil.copyfile(PROJECT_ROOT / "LICENSE", folder / "LICENSE")
     if IS_INSTALLED:
         home = folder / PROJECT_ROOT.name
@@ -130,8 +130,9 @@ def _space_readme_text(study: str, *, frozen: bool) -> str:
 
 
 def push_space(folder: Path, repo: str, token: str | None, sdk: str = "gradio") -> str:
-    """Upload the folder as a Space with the user's Hub token; return the address of the Space. The
-    `sdk` of a board is "static". PublishFailed without a token, or if the upload fails."""
+    """Upload `folder` as the Hugging Face Space `repo` (owner/name) with the user's token; return
+    the address of the Space. `sdk`: kind of Space, "gradio" for the app or "static" for a board.
+    PublishFailed without a token, or if the upload fails."""
     if not token:
         raise PublishFailed(
             "the upload needs a token: set HF_TOKEN to your own token with write access"

@@ -118,7 +118,8 @@ def _iterate_view_sections(
 
 
 def _panel_section(panel: Panel, drawn: Mapping[str, Any], figures: ReportFigures) -> Markup:
-    """HTML of a panel as the page draws it; empty if the page hides it."""
+    """HTML of a panel, drawn as on the page; empty if the page hides it. `drawn`: outputs of the
+    panel by name; its charts are added to `figures`."""
     if drawn.get(panel.visibility_output) is False:
         return EMPTY
     usual = pieces.panel_heading(panel.title, panel.subtitle, panel.keys)

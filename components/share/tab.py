@@ -58,8 +58,9 @@ def bind(
     filter_inputs: list[Any],
     filtered_of: Callable[..., FilteredStudy | None],
 ) -> None:
-    """Bind the events of the drawer; `filtered_of` takes the values of `filter_inputs` and returns
-    the study with its filters, None if no study is chosen."""
+    """Bind the events of the drawer. `opener`: the button that opens it. `filtered_of`: function
+    that gets the values of `filter_inputs` and returns the study with its filters, or None if no
+    study is chosen."""
 
     def open_drawer(*values: Any) -> list[Any]:
         filtered = filtered_of(*values)

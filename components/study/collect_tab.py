@@ -69,9 +69,9 @@ def _choice_outputs(tab: CollectTab) -> list[Any]:
 
 
 def show_choices(target: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
-    """Updates of the form for the data `target`: menu of categories, fields for the answers (those
-    in `typed`, as JSON, stay; the other models' are empty), menus of items and of versions of the
-    data. The last is hidden if there is only one version."""
+    """Gradio updates that make the form fit the data `target`: menu of categories, fields for the
+    answers, menu of items, menu of versions of the data (hidden if there is only one version).
+    `typed`: answers typed so far, as JSON, which stay in their fields."""
     items, versions = (
         save_collected.caption_item_choices(target),
         save_collected.version_choices(target, folder),
@@ -105,9 +105,9 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     def save_and_show_study_file(
         result: jobs.JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
-        """Save the study file of `result` in its study, if that has no calls yet, and
-        return the outputs that show it in the form. If it equals `text`, the file before, only the
-        notice changes."""
+        """Save the study file of `result` in its study, unless the study has calls already; return
+        the outputs that show it in the form. `text` is the study file before: if nothing has
+        changed, only the notice does."""
         if result.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), result.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")

@@ -34,9 +34,9 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 def save_and_show_new_study(
     store: Store, text: str, state: FormState, tested: Any, name: str = ""
 ) -> list[Any]:
-    """Save the study file `text` as a new study, with the given `name`, else that in the file.
-    Return values for `form_outputs` and for the study menu. A file that is not valid is shown in
-    the form, but not saved. `tested`: see `judges.judge_drawer`."""
+    """Save the study file `text` as a new study called `name` (if empty: as the file says), and
+    show it in the form. A file that is not valid is shown, but not saved. Returns the values for
+    `form_outputs`, then one for the study menu. `tested`: see `judges.judge_drawer`."""
     name, made = draft_studies.save_new_study(text, store, name)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
@@ -148,8 +148,9 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 def save_prompt_draft(
     draft: str, text: str, state: FormState, folder: Path
 ) -> tuple[str, FormState]:
-    """Save the edited prompt as a new version. Return the study file that uses this version, and
-    the form state; if the prompt is not valid, the file stays and the notice is the reason."""
+    """Save the edited prompt `draft` as a new version, and use it in the study file `text` in place
+    of the prompt that was edited. Return study file and form state; if the prompt is not valid, the
+    file is unchanged and the state's notice says why."""
     try:
         prompt = save_prompt(draft, user_prompts_folder(folder))
     except REPORTED_ERRORS as error:
@@ -177,8 +178,8 @@ def save_prompt_draft(
 
 
 def _version_text(reference: str, name: str, folder: Path) -> str:
-    """Text that names a replaced prompt: "version 1" (or another number) if `reference`, its entry
-    in the study file, is a version of the prompt `name`; else `reference` itself."""
+    """How a notice names the prompt that was replaced: "version 1" if `reference`, its entry in the
+    study file, is another version of the prompt `name`; else `reference`."""
     found = lenient_study.find_prompt(reference, lenient_study.available_prompts(folder), folder)
     if found is None or found.prompt.name != name:
         return reference

@@ -31,9 +31,10 @@ Changed = tuple[str, FormState]
 def apply_changes(
     text: str, state: FormState, entries: Sequence[FormChange], folder: Path
 ) -> Changed:
-    """Apply, in order, the changes with numbers above `state.last_change`; return study file and
-    form state. An invalid change is skipped and reported in the state's notice; a study file that
-    cannot be parsed is reported and not changed."""
+    """Apply changes of the form, in order; return study file and form state. Changes with a number
+    up to `state.last_change` are skipped, since they were applied before. An invalid change is not
+    made, and the state's notice says why; nothing is changed in a study file that cannot be
+    parsed."""
     state = replace(state, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= state.last_change:
@@ -99,8 +100,8 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
 
 
 def _set_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Return the study file with `value` at `path`; without the key if the value is empty, or
-    equals the value without the key (the preset's, else the default)."""
+    """The study file with `value` at `path`. The key is left out if the value is empty, or if the
+    file means the same without it (the preset's value, else the default)."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(study.default_value(*path)):
@@ -111,8 +112,9 @@ def _set_unless_default(study: LenientStudy, path: tuple[str, ...], value: Any) 
 
 
 def _set_source(study: LenientStudy, state: FormState, source: str) -> Changed:
-    """Set another data source and use all its models (see
-    yaml_edit.reset_to_source); no change if `source` is empty."""
+    """Change the data source, and reset what was chosen for the former one (see
+    `yaml_edit.reset_to_source`); nothing changes in the file if `source` is empty or already in
+    use."""
     if not source:
         return study.text, state
     text = study.text if source == study.source else reset_to_source(study.text, source)
@@ -134,9 +136,10 @@ def _set_mapping_entry(study: LenientStudy, path: tuple[str, ...], key: str, wor
 
 
 def _set_role(study: LenientStudy, role: str, column: str) -> str:
-    """Return the study file with `column` mapped to the field `role`, such as "instruction",
-    "gold", "human" or "label"; an empty column removes the mapping. For a role such as "answer.2"
-    (answers of the second model), the field is "responses." with the column's name."""
+    """The study file with `column` mapped to the role `role`, such as "instruction", "gold",
+    "human" or "label"; an empty column removes the role. For a role such as "answer.2", the answers
+    of a model, the column is mapped to "responses." with its own name, which becomes the model's
+    name."""
     saved = study.value_in_file(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(study))
     made = {name: field for name, field in made.items() if field != role and name != column}
@@ -175,8 +178,9 @@ def _parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
 
 
 def _parse_items_per_value_by_field(_: LenientStudy, words: str) -> dict[str, int]:
-    """Parse field -> number of items for each value of the field: "category: 2" (two items of each
-    category) -> {"category": 2}. ValueError if a part has another form."""
+    """Parse how many items to take for each value of a field: "category: 2" -> {"category": 2}
+    means two items of each category. Several fields are separated by commas. ValueError if a part
+    has another form."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -189,8 +193,8 @@ def _parse_items_per_value_by_field(_: LenientStudy, words: str) -> dict[str, in
 
 
 def _add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
-    """Answer files of the study (model -> file), with the one typed as "model = file" added;
-    ValueError if it has another form."""
+    """The study's answer files (model -> file) with one more, typed as "model = file"; unchanged if
+    nothing was typed. ValueError for any other text."""
     values = study.value_in_file(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():
@@ -227,10 +231,12 @@ def _parse_judge_index(index: Any, judges: Sequence[Any]) -> int:
 
 
 def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
-    """The block `extraction` of the study file after the field `key` of its judge was set to `raw`;
-    None if the block is to be removed. With the key "judge", `raw` chooses the judge: its name,
-    "@own" for a judge of its own, or "" for none. ValueError for another key if the study has no
-    extraction judge of its own."""
+    """The block `extraction` of the study file after a change of the extraction judge, which reads
+    verdicts from replies that no rule can read; None if the block is to be removed.
+
+    `key` "judge" chooses this judge by `raw`: the name of one of the study's judges, "@own" for one
+    that is only used for this, or "" for none. Any other `key` sets a field of such an own judge to
+    `raw`; ValueError if the study has none."""
     entry = study.value_in_file(*EXTRACTION.judge)
     own = EXTRACTION.judge.name
     if key != own:
@@ -246,8 +252,8 @@ def _edit_extraction(study: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
 
 
 def _change_state(state: FormState, entry: FormChange) -> FormState | None:
-    """The form state after an action that leaves the study file as it is; None for any other
-    action."""
+    """The form state after an action that does not change the study file, such as opening a drawer;
+    None if the action is none of these."""
     match entry.get("do"):
         case "open judge":
             return replace(state, judge=str(entry.get("judge", "")), panel="judge")
@@ -266,10 +272,10 @@ def _change_state(state: FormState, entry: FormChange) -> FormState | None:
 
 
 def _apply_preset(study: LenientStudy, state: FormState, entry: FormChange) -> Changed:
-    """Choose a preset and remove from the study file the settings that it replaces: those of the
-    protocol, the data settings that the preset has and, if it shows several answers at once, the
-    models. An empty name removes the preset and keeps its prompts. ValueError for an unknown
-    name."""
+    """Choose a preset, the settings of a published protocol, and remove from the study file what it
+    replaces: the protocol settings, the data settings that the preset has and, if it shows several
+    answers at once, the choice of models. An empty name removes the preset but keeps its prompts.
+    ValueError for an unknown name."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")

@@ -129,7 +129,8 @@ def render_slice_profile(preview: StudyPreview, state: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile: two keys are equal if they contain the same item objects."""
+    """Cache key of a slice profile. Two keys are equal if they hold the very same item objects; the
+    texts of the items are not compared."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

@@ -92,8 +92,8 @@ def _panel_column(elem_id: str) -> gr.Column:
 
 
 def render_load_study_button(tab: StudyTab) -> None:
-    """Render the hidden button that loads the header's study into the form. Call this outside all
-    tabs: the content of a tab exists only once the tab was opened."""
+    """Place the hidden button that loads the header's study into the form. It must be outside all
+    tabs: what is inside a tab does not exist in the browser until the tab is opened."""
     tab.follow.render()
 
 

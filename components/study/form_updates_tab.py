@@ -45,8 +45,8 @@ def form_updates(
     before: FormState | None = None,
 ) -> list[Any]:
     """Values for `form_outputs`: study file, form and plan. `tested`: see `judges.judge_drawer`.
-    `draft`, the text in the prompt editor, is replaced only if the editor was closed or had another
-    prompt before (form state `before`)."""
+    `draft`: text in the prompt editor. It is replaced by the text of the prompt now shown if the
+    editor has just been opened or shows another prompt than in `before`, the former state."""
     look, numbers = preview_and_forecast(text, store)
     was = before or FormState()
     editing = state.panel == "prompts" and state.mode == "editor"

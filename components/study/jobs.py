@@ -68,7 +68,9 @@ def test_judge(
     consents: Consents,
     engine: Engine | None = None,
 ) -> JudgeCheck:
-    """Test one judge with one call; the result has the reply, verdict and latency, or the error."""
+    """Test one judge with one call. The result has reply, verdict and duration; if the call is
+    impossible or fails, the error. `typed`: keys that the user typed; `consents`: to which hosts
+    keys from environment variables may be sent."""
     try:
         plan = study_preview.plan_from_text(text, folder)
         judge = plan.judge(name)
@@ -112,9 +114,9 @@ def request_judge_models(
 
 
 def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save and return the plan of a run or, with `one_item`, of a trial on one item; raise an error
-    with the reason if the study cannot be run, or if saving would remove stored replies
-    (`_rename_or_refuse_if_replies_lost`)."""
+    """Save and return the plan of a run or, with `one_item`, of a trial on one item. An error is
+    raised, with the reason, if the study cannot be run, or if saving would remove stored replies of
+    a study with this name (see `_rename_or_refuse_if_replies_lost`)."""
     plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -126,8 +128,9 @@ def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Pla
 
 
 def _rename_or_refuse_if_replies_lost(plan: Plan, store: Store) -> Plan:
-    """Return the plan; StudyError if it would remove replies from a stored study of the same name.
-    If that is the default name of a new form, the plan gets a free name instead."""
+    """Return the plan if it can be saved without removing replies of a stored study of the same
+    name. Otherwise, a plan whose name begins with the default name of new studies gets a free name;
+    for any other, StudyError is raised."""
     name, lost = plan.study.name, planning.count_replies_dropped_by_plan(plan, store)
     if not lost:
         return plan
@@ -141,12 +144,13 @@ def _rename_or_refuse_if_replies_lost(plan: Plan, store: Store) -> Plan:
 
 
 def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a study; return the study's name. The study
-    replaces the one that the visitor imported from the same source before or, if there is none, a
-    study on this source that was begun in the form and not changed; other such begun studies are
-    deleted. Votes cast on the page are kept. `judge`: new name of the source's judge, used if the
-    source has only one judge. An error is raised if the source cannot be read or has neither
-    verdicts nor votes."""
+    """Import all recorded verdicts of a source as a study; return the study's name. An error is
+    raised if the source cannot be read or has neither verdicts nor votes.
+
+    The study takes the place of the one that this visitor imported from the same source before, and
+    votes cast on the page are kept. If there is none, it takes the place of a study on this source
+    that was begun in the form and not changed. All other studies begun so are deleted. `judge`: new
+    name for the source's judge, used only if the source has exactly one."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -272,8 +276,9 @@ def _load_private_dataset(spec: DataSpec, folder: Path, token: str) -> LoadedSou
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Copy the uploaded file `path` to the uploads in `folder`, with a hash of its content before
-    its name (`name`, else its present one); return the new path, relative to `folder`."""
+    """Copy the uploaded file `path` to the uploads in `folder`; return its new path, relative to
+    `folder`. Its new name is a hash of its content, then `name` or, if that is empty, its old
+    name."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -307,10 +312,10 @@ def has_or_needs_column_mapping(text: str, folder: Path) -> bool:
 
 
 def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Store uploaded files and return the study file with them as its data. One file may get a
-    column mapping (`with_guessed_columns`). Several files are stored as a folder if a known format
-    reads such a folder; else one file has the questions, each other one a model's answers. Files
-    that are too large raise an error."""
+    """Store uploaded files, and return the study file `text` with them as its data. For one file, a
+    column mapping is added if one can be guessed (`with_guessed_columns`). Several files are stored
+    as a folder if a known format reads such a folder; else one file is taken as the questions, and
+    each other one as the answers of a model. Files that are too large raise an error."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -330,11 +335,13 @@ def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def with_guessed_columns(text: str, folder: Path) -> str:
-    """Return the study file with a guessed column mapping, if its source is a table in no known
-    format that can be read with this mapping. The table must have no verdicts, but a question and
-    the answers of at least two models, or one answer with its label. For one answer, the study also
-    gets a prompt with the scale of the labels. Otherwise, and if there is no such prompt, the study
-    file is unchanged."""
+    """The study file `text` with a guessed column mapping, if the source needs one and can be read
+    with the guess; else unchanged.
+
+    The guess must find no verdicts, but a question with the answers of at least two models, or one
+    answer with its label (such as "pass", or a score). In the second case the study also gets a
+    prompt that judges one answer on the scale of these labels; if there is none, the file is
+    unchanged."""
     study = read_lenient_study(text, folder)
     if table_columns.mappable_table(study_preview.build_preview(text, folder)) is None:
         return text
@@ -388,7 +395,8 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_rank(path: Path) -> tuple[int, int]:
-    """Sort key: the file of questions has the most columns and, among equals, the most bytes."""
+    """Sort key that finds the file of questions among uploaded files, the one with the highest key:
+    most columns, then most bytes."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 
@@ -398,8 +406,9 @@ def _contestant_name_from_file(path: Path) -> str:
 
 
 def stored_study_yaml(store: Store, name: str) -> str:
-    """Study file of a stored study. A study of recorded verdicts gets the name "…, again", because
-    the form can only collect new verdicts."""
+    """Study file of a stored study, to be shown in the form. A study of recorded verdicts gets the
+    name "…, again", because the form cannot change it, but can start a new study on the same
+    data."""
     study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
     mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)

@@ -1,8 +1,8 @@
 """Events of the Study tab, which is the form of one study.
 
-The text of the study file in the editor has all settings: the form shows it, and Run uses it.
-Changes in the form are numbered, and the browser sends each until the server has applied it.
-"""
+The study file in the editor is the only place of all settings: the form shows this text, and Run
+uses it. The browser numbers the changes made in the form, and sends each again until the server has
+applied it."""
 
 import contextlib
 import json
@@ -90,8 +90,8 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
 
 def _redrawn_parts(tab: StudyTab) -> list[Any]:
-    """Components that `_save_and_redraw_if_changed` draws. Drawers and state stay as they are: a
-    change of the form may be on its way meanwhile."""
+    """The components for which `_save_and_redraw_if_changed` returns values. The drawers and the
+    form state are not among them, since a change of the form may arrive at the same time."""
     form = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
     return [*form, *tab.plan_components]
 
@@ -99,9 +99,9 @@ def _redrawn_parts(tab: StudyTab) -> list[Any]:
 def _save_and_redraw_if_changed(
     tab: StudyTab, store: Store, text: str, state: FormState, tested: Any
 ) -> list[Any]:
-    """Save the study file, which was typed or changed by a job, in its study if that has no calls
-    yet; return values for `_redrawn_parts`. Nothing is saved or drawn if the form already shows
-    this file."""
+    """Save the study file after it was typed or changed by a slow job, if its study has no calls
+    yet, and return values for `_redrawn_parts`. If the form already shows this file, nothing is
+    saved or redrawn."""
     if state.shown.strip() == text.strip():
         return [gr.skip()] * len(_redrawn_parts(tab))
     save_draft_changes(store, state.study, text)
@@ -114,10 +114,12 @@ def _save_and_redraw_if_changed(
 def save_form(
     store: Store, engine: Engine, text: str, state: FormState
 ) -> tuple[str, FormState, Any]:
-    """Save a changed form in its study, if that has no calls yet; return study file, form state and
-    an update of the study menu. A new form is saved as a new study. Another name in the form
-    renames the study; if that fails, the notice is the reason. If the study cannot be renamed, the
-    name is that of the copy that Run will save."""
+    """Save a changed form; return study file, form state and an update of the study menu.
+
+    A new form becomes a new study. Changes of a study without calls are saved in it; those of a
+    study with calls are saved by Run. Another name in the form renames the study; if that fails,
+    the form's notice says why. For a study that cannot be renamed, the name is that of the copy
+    that Run saves."""
     if not state.study and text.strip() == state.opened.strip():
         return text, state, gr.skip()
     if not state.study:
@@ -167,8 +169,9 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 def open_study(store: Store, name: str, text: str, state: FormState, tested: Any) -> list[Any]:
     """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
-    any; the form of a new study and a notice if it cannot be read. `text`, the study file shown
-    until now, is kept in the form state if it was changed. `tested`: see `judges.judge_drawer`."""
+    any. If it cannot be read, the form of a new study, with a notice. `text`: the study file shown
+    until now; the form state keeps it if it has unsaved changes. `tested`: see
+    `judges.judge_drawer`."""
     unsaved = dict(state.unsaved)
     if state.study and text.strip() != state.opened.strip():
         unsaved[state.study] = text
@@ -198,9 +201,10 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run_form_job(
         job: str, keys: str, text: str, state: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run the slow `job` (JSON with the key "do") with the typed `keys` (JSON); return outputs
-        with the results of tests, study file, notice, study and tab. No field is redrawn, so that
-        text typed meanwhile is kept."""
+        """Run a slow job of the form: `job` is JSON whose key "do" names it; `keys` are the typed
+        API keys, as JSON. Returns values for `tested` (the results of tests), study file, notice,
+        study menu and tabs. The fields of the form are not redrawn, so that text typed meanwhile is
+        kept."""
         asked, typed = json.loads(job or "{}"), parse_typed_keys(keys)
         do, folder, consents = asked.get("do"), store.folder, engine.consents(store)
         made: list[Any] = [gr.skip()] * len(outputs)
@@ -255,8 +259,8 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     outputs = [tab.state, header.study]
 
     def start_from_form(text: str, keys: str, state: FormState, one_item: bool) -> list[Any]:
-        """Start the run of the study file `text`, or with `one_item` a trial on one item. A study
-        that has no calls yet is first renamed to the name in the file, except for a trial."""
+        """Start the run of the study file `text` or, with `one_item`, a trial on one item. Before a
+        run, a study without calls gets the name in the file."""
         wanted = str(read_lenient_study(text, store.folder).value_in_file(*STUDY.name) or "")
         if (
             wanted != state.study

@@ -92,10 +92,10 @@ def _perform_and_render(
 def _show_write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
-    """HTML of the same ballot after the store could not be written (`why`: the reason), with a
-    notice on whether the vote is saved; if not, the typed comment is kept, so that the voter can
-    vote again. If there is no ballot to show, an error screen. `fixed`: the voter's name cannot be
-    changed."""
+    """HTML of the same ballot again, after the store could not be written; `why` is the reason. A
+    notice says whether the vote is saved; if it is not, the typed comment is kept, so that the
+    voter can vote again. If there is no ballot to show, an error screen. `fixed`: whether the
+    voter's name cannot be changed."""
     position, stamp = _parse_ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
@@ -119,8 +119,8 @@ COLONS: Final = (
 
 
 def unreserved_stored_voter_name(store: Store, study: str, name: str) -> str:
-    """Stored name of the voter who typed this name; raise StudyError for a name that is malformed
-    or reserved for accounts."""
+    """The name under which votes of this typed `name` are stored (see `stored_voter_name`);
+    StudyError if it is malformed, or looks like the name of a logged-in account."""
     wanted = stored_voter_name(store, study, name)
     if has_account_prefix(wanted) or imitates_account(wanted):
         raise StudyError(
@@ -131,8 +131,9 @@ def unreserved_stored_voter_name(store: Store, study: str, name: str) -> str:
 
 
 def stored_voter_name(store: Store, study: str, name: str) -> str:
-    """Stored name of the voter with this name, ignoring case and forms of letters ("ann" and "Ann"
-    are one person); for a new voter, the name itself. StudyError for a malformed name."""
+    """The name under which a voter's votes are stored. If there is a voter whose name differs only
+    in case or in the form of letters ("ann" and "Ann" are one person), that name; else the given
+    one. StudyError for a malformed name."""
     wanted = voter_id(name)
     for line in list_voters(store, study):
         if _normalised_name(line.voter) == _normalised_name(wanted):
@@ -163,7 +164,8 @@ def _normalised_name(name: str) -> str:
 def show_start_screen(
     store: Store, study: str, name_error: str = "", login_error: str = ""
 ) -> Markup:
-    """HTML of the start screen with the name field, or why there is nothing to vote on."""
+    """HTML of the start screen with the name field, or of the reason why there is nothing to vote
+    on. `name_error`, `login_error`: why a name or a login was refused."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
@@ -219,9 +221,9 @@ def show_no_ballots_reason(store: Store, study: str, mode: BallotMode) -> Markup
 
 
 def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """Perform one action of a voter; return the next ballot (None at the end), and a notice, which
-    may be "". StudyError, and nothing is saved, if the action does not fit the ballot stored
-    now."""
+    """Do what the voter asked for; return the next ballot (None at the end) and a notice, which may
+    be "". If the page showed another ballot than the store has now, StudyError is raised and
+    nothing is saved."""
     what = request.get("act", "show")
     if what != "show":
         _require_current_ballot(session, request.get("ballot"))
@@ -259,9 +261,9 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
 
 
 def _require_current_ballot(session: VoteSession, ballot: Any) -> None:
-    """Raise StudyError for an action on a ballot that was shown to another voter (the login ended,
-    or the name changed), or if another ballot has its number now (another study was chosen, or the
-    study has changed)."""
+    """Raise StudyError if the ballot that the page sent is not the voter's ballot of this number:
+    it was shown to another voter (a login ended, or the name changed), or the number now belongs to
+    another ballot (another study was chosen, or the study has changed)."""
     sent = ballot if isinstance(ballot, Mapping) else {}
     shown, mine = sent.get("voter"), session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
@@ -278,15 +280,17 @@ _HASH_KEY: Final = secrets.token_bytes(16)
 
 
 def _ballot_hash(study: str, ballot: Ballot) -> str:
-    """Short hash of study, item, kind of ballot and models shown, by which the page and the store
-    recognise the same ballot. Its key is secret: a voter cannot find the models by trying names."""
+    """Short hash of study, item, kind of ballot and models shown, by which the server checks that
+    the page shows the ballot it acts on. It is made with a secret key, so that a voter cannot find
+    the models by hashing guesses."""
     parts = SEP.join((study, ballot.item, ballot.mode, *ballot.shown))
     return hashlib.blake2b(parts.encode(), digest_size=8, key=_HASH_KEY).hexdigest()
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The ballot to show after an action on ballot number `position`. If that ballot had been done
-    before (`stamp` is not 0), the ballot after it; else the next ballot without a vote."""
+    """The ballot to show after an action on ballot number `position`. `stamp`: time at which that
+    ballot was done before the action, 0 if it was open. After an open ballot comes the next one
+    without a vote; after one that was done before, the one that follows it."""
     return (session.show_following_ballot(position) if stamp else None) or session.next_ballot()
 
 
@@ -319,8 +323,8 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
-    """Verdict with the scores (mean level, level of each criterion); raise StudyError if a level is
-    missing or not one of the scale."""
+    """Verdict of a rubric: its scores are the mean level, then the level of each criterion.
+    StudyError if a level is missing or not on the scale."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)
@@ -394,7 +398,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """The voter's stored vote on this ballot, in the form in which the vote button sends it; None
+    """What the voter has voted on this ballot, as the data that the vote button would send; None
     without a vote."""
     if ballot.state != "voted":
         return None

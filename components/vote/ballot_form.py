@@ -72,8 +72,8 @@ MODES: Final[Mapping[BallotMode, ModeTexts]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class BallotForm:
-    """The kind of ballot that a study uses (`mode`): a pair, five levels, one of several options,
-    verification, pass or fail, a score, or a rubric."""
+    """The kind of ballot that a study uses. `mode`: a pair, five levels, one of several options,
+    verification, pass or fail, a score, or a rubric (several criteria, each with a score)."""
 
     mode: BallotMode
     origin: str
@@ -149,8 +149,8 @@ def _load_complete_ballot_form(store: Store, study: str) -> BallotForm:
 
 
 def _list_rubric_criteria(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """(name, description) of each criterion, from the study's `criteria`; from the prompt if the
-    study has none or does not name them."""
+    """(name, description) of each criterion of a rubric: those in the study's `criteria` or, if
+    these are empty or do not fit the rubric, those in the prompt."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:
@@ -184,9 +184,10 @@ def _choose_ballot_form(store: Store, study: str) -> BallotForm:
 
 
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
-    """Kind of ballot inferred from the verdicts, for a study whose prompts do not determine it
-    (such as imported verdicts without prompts). If there are no verdicts, two answers are
-    compared."""
+    """Kind of ballot for a study whose prompts do not determine one, such as one of imported
+    verdicts. It follows the verdicts of the judges: several options if most verdicts are on more
+    than two answers, else a pair, with five levels if some verdicts are "much better". Without
+    verdicts, a pair."""
     pairs, more, strong = count_pair_multi_and_strong_verdicts(store, study)
     if more > pairs:
         return BallotForm("options", "the same kind of verdict as the study contains")
@@ -209,8 +210,8 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_ballot_content(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> BallotContent:
-    """The content of a ballot as the voter sees it; with the reference answer if `form.reference`
-    is set, unless the ballot is a verification or shows that answer anyway."""
+    """What a voter sees on a ballot. The item's reference answer is included if `form.reference` is
+    set, but not on a verification, nor if the ballot shows it as one of the answers."""
     images = item_images(store, study, item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     if ballot.mode in ("pass", "score"):

@@ -84,8 +84,9 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
 
 
 def voter_html(name: str, fixed: bool) -> Markup:
-    """HTML of the voter's name, with a button to change it. A typed name can be replaced and a
-    Hugging Face account logged out; a name from the page's password login is fixed."""
+    """HTML of the voter's name with a button. A typed name can be changed, and a Hugging Face
+    account can be logged out. `fixed`: the name comes from a login; one from the page's password
+    login has no button."""
     account = name.removeprefix(ACCOUNT_PREFIX) if name.startswith(ACCOUNT_PREFIX) else None
     return html.voter(name, fixed, account, LOGOUT_PATH)
 

@@ -89,8 +89,9 @@ def controls_from_rules(voting: VotingRules) -> VotingControls:
 
 
 def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
-    """HTML notice on how comparisons are chosen for voters (`choose`): how many can be chosen, and
-    which estimates stay valid."""
+    """HTML notice on a rule by which voters get their comparisons (`choose`, its name in the menu):
+    how many comparisons it can choose, which estimates stay valid, and how many votes so far were
+    not on randomly chosen comparisons."""
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode

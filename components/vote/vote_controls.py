@@ -20,7 +20,7 @@ class VoteButton:
     key: ButtonKey
 
     def matches_vote(self, vote: Mapping[str, Any] | None) -> bool:
-        """Whether `vote` is the vote of this button."""
+        """Whether a press of this button would give the stored `vote`; False if `vote` is None."""
         return vote is not None and all(vote.get(k) == v for k, v in self.payload.items())
 
 
@@ -51,9 +51,9 @@ PASS_BUTTONS: Final = (
 def vote_buttons(
     mode: BallotMode, options: int, scale: Sequence[str] = ()
 ) -> tuple[VoteButton, ...]:
-    """The vote buttons of a ballot: in the mode "options", one for each of the `options` answers;
-    in the mode "score", one for each option of the scale; none for a rubric; a fixed set
-    otherwise."""
+    """The vote buttons of a ballot of this `mode`. "options": one for each of the `options`
+    answers; "score": one for each option of `scale`; "rubric": none, since levels are chosen
+    instead; any other mode: a fixed set."""
     fixed = {
         "pair": PAIR_BUTTONS,
         "levels": LEVEL_BUTTONS,

@@ -1,5 +1,6 @@
-"""HTML of an audit for notebooks and reports: cards in the page's colours, with a chart of the
-intervals; every name and sentence is escaped, so that no text of a study is run as code."""
+"""HTML of an audit for notebooks and reports: a card for each judge, in the colours of the page,
+with a chart of the confidence intervals. All names and sentences are escaped, so that no text of
+a study is run as code."""
 
 import re
 from functools import cache

@@ -37,8 +37,9 @@ def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _section_rows(part: Any, path: KeyPath) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each number inside `part`, the value under the keys `path` of the
-    summary, with its judge and prompt in the sections that are grouped by them."""
+    """Yield a table row for each number in `part`, a part of the summary; `path` are the keys under
+    which it stands. If the part is grouped by judge and prompt, their names go into columns of
+    their own, not into the name of the measure."""
     if path in BY_JUDGE_AND_PROMPT and isinstance(part, Mapping):
         for judge, prompts in part.items():
             for prompt, inner in prompts.items():
@@ -54,8 +55,8 @@ def _section_rows(part: Any, path: KeyPath) -> Iterator[dict[str, Any]]:
 
 
 def _number_rows(part: Any, path: KeyPath, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each number inside `part`, in the order of the summary; `path` gives
-    the name of the measure."""
+    """Yield a table row for each number in `part`, in the order of the summary. The name of the
+    measure is `path`, the keys under which the number stands, joined by dots."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
     if isinstance(part, Mapping):
         if _is_estimate(part):
@@ -81,7 +82,8 @@ def _is_estimate(part: Mapping[str, Any]) -> bool:
 
 
 def _entry_name(entry: Any, index: int) -> str:
-    """Return the name of a list entry: "measure: left − right" for a contrast, else its index."""
+    """Return a name for an entry of a list: "measure: left − right" for a difference of two values,
+    for any other entry its index."""
     if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
         return f"{entry['measure']}: {entry['left']} − {entry['right']}"
     return str(index)

@@ -1,4 +1,5 @@
-"""Twins of a study as a table: how far each change of an answer moves each judge."""
+"""Effects of twins (copies of an answer with one change) as a table: how much more or less often
+each judge chooses an answer because of each change."""
 
 from dataclasses import dataclass
 from html import escape
@@ -26,9 +27,9 @@ _COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class TwinComparison:
-    """Effects of twins: `table` has one row for each judge, prompt and family (kind of change); for
-    a control (a twin with a real fault), one row for each judge over all prompts (`prompt` is
-    empty)."""
+    """Effects of twins (copies of an answer with one change) on the judges of a study. `table` has
+    one row for each judge, prompt and family (kind of change). A control (a twin with a real
+    fault) has one row for each judge, over all prompts, with an empty `prompt`."""
 
     table: pd.DataFrame
     sentences: dict[tuple[str, str], str]
@@ -54,8 +55,9 @@ class TwinComparison:
 
 @report_missing_extra
 def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
-    """Estimate the effects of the twins of a study, each beyond that of its floor (a twin whose
-    change cannot matter); SourceError if the study has no verdicts on twins."""
+    """Estimate how much each kind of change to an answer (a twin is such a changed copy) moves each
+    judge. The effect of a change that cannot matter (the floor) is subtracted. SourceError if
+    the study has no verdicts on twins."""
     study = as_study(data)
     rows = study.measured.twins
     if rows is None or not len(rows):
@@ -74,8 +76,8 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
 
 
 def _effect_row(effect: TwinEffect) -> dict[str, Any]:
-    """Return the row of the table for one effect; the limits of each estimate are columns of their
-    own."""
+    """Return the row of the table for one effect. Each estimate `x` gives three columns: `x`, and
+    its 95 % interval as `x_low` and `x_high`."""
     found: dict[str, Any] = {
         name: getattr(effect, name)
         for name in ("judge", "prompt", "family", "design", "floor_family", "skipped")

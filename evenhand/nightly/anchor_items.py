@@ -1,5 +1,6 @@
-"""Anchor items: items with the same questions and answers every night, which tell a change of the
-judge from a change of the system that it judges."""
+"""Anchor items: items whose questions and answers are the same every night (in every run). If the
+scores on them change, the judge has changed; if only the other scores change, the system that it
+judges has changed."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -14,9 +15,10 @@ ANCHORS: Final = " (anchors)"
 
 
 def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
-    """Return the outcomes of one night (one run of a study): stream (judge, prompt and kind of
-    score, such as accuracy) -> item -> outcome, as `score_night` returns them. If a category
-    `anchors` is given, its items are scored in separate streams; StudyError if no item has it."""
+    """Return the outcomes of one night (one run of a study) on each item: stream -> item ->
+    outcome. A stream is a judge, a prompt and a kind of score, such as accuracy; outcomes are as
+    in `score_night`. If `anchors` names a category, its items form streams of their own;
+    StudyError if no item has this category."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
         return score_night(frame, twins)
@@ -32,9 +34,9 @@ def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stre
 
 
 def explain_worse_scores(checks: Iterable[StreamCheck]) -> Iterator[str]:
-    """Yield a sentence for each score that has anchor items and became worse, on them or on the
-    other items. It states whether the judge or the system that it judges changed, or that the
-    anchor items cannot tell."""
+    """Yield a sentence for each score that became worse, if it was also measured on anchor items
+    (items that are the same every night). The sentence states whether the judge changed, or the
+    system that it judges, or that this cannot be told."""
     outcomes = {check.stream: check.outcome for check in checks}
     for stream, outcome in outcomes.items():
         if stream.prompt.endswith(ANCHORS):

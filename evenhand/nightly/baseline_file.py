@@ -1,6 +1,6 @@
-"""JSON file of a baseline, here the history of earlier nights (a night is one run of a study): for
-each stream (judge, prompt and kind of score, such as accuracy), the outcomes that `gate_check`
-compares a new night with."""
+"""The baseline of a nightly check: a JSON file with the history of earlier nights (a night is one
+run of a study). `gate_check` compares a new night with it. For each stream (a judge, a prompt
+and a kind of score, such as accuracy), the file has the outcomes of these nights."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ VERSION: Final = 1
 
 
 class BaselineUnusable(EvenhandError):
-    """Raised for a baseline file that is missing, damaged, of another version or not named, and for
-    a night (run) with too few verdicts to be saved in it."""
+    """Raised if a baseline file is not named, missing, damaged or of another version, if a setting
+    of the check is out of range, or if a night (run) has too few verdicts to be saved as a
+    baseline."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The gate: a test of tonight's verdicts against a baseline, here the history of earlier nights (a
-night is one run of a study). The probability of a false alarm is limited over all nights
-together."""
+"""The gate, a nightly check of a judge: tonight's verdicts are tested against the baseline, the
+history of earlier nights (a night is one run of a study). The probability of any false alarm is
+limited over all nights together."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -53,21 +53,23 @@ def gate(
     anchors: str = "",
 ) -> GateResult:
     """Compare tonight's verdicts (those of `data`) with the baseline (earlier nights, in the file
-    `against`), item by item. BaselineUnusable if the baseline cannot be read or an argument is out
-    of its range.
+    `against`), item by item. BaselineUnusable if the baseline cannot be read or an argument is
+    out of its range.
 
-    A study file (YAML) is run with new calls, and its replies are kept in `store` (default: a new
-    file beside the study file); its default baseline is the file `NAME.baseline.json` beside it.
-    With `save` the night is added to the baseline as a good night, without a test; a night in which
-    less than the share `readable` of the calls has a verdict is refused (BaselineUnusable).
-    Otherwise it is tested and, with `record`, added to the file as a tested night. A score is "ok"
-    only if the interval excludes a drop of its mean (0 to 1) by `drop`; a drop of the consistency
-    is also "ok" if verdicts change no more with the order than on a repeat. With `same_version` the
-    outcome is "worse" if an endpoint reports another model version. `anchors` is a category of
-    items whose questions and answers are the same every night: these items show a change of the
-    judge, the others also a change of the system judged. `alpha` is the maximum probability of any
-    false alarm, over all nights and checks together.
-    """
+    `data`: a study, a table, or the path of a file. A study file (YAML) is first run with new
+    calls; its replies are kept in `store` (default: a new file beside it), and its default
+    baseline is `NAME.baseline.json` beside it.
+
+    `save`: add the night to the baseline as a good night, without a test. This is refused
+    (BaselineUnusable) if less than the share `readable` of the calls has a verdict. Without
+    `save`, the night is tested and, with `record`, added to the file as a tested night.
+
+    `drop`: a score is "ok" only if the interval excludes that its mean (0 to 1) fell by so much.
+    A lower consistency is also "ok" if verdicts change no more with the order than on a repeat.
+    `alpha`: maximum probability of any false alarm, over all nights and checks together.
+    `same_version`: the outcome is "worse" if an endpoint reports another model version.
+    `anchors`: a category of items that are the same every night; they show a change of the
+    judge, the other items also a change of the system judged."""
     path = _baseline_path(data, against)
     if not 0 < alpha < 1:
         raise BaselineUnusable(f"alpha is {alpha:g}; it is a probability above 0 and below 1")
@@ -98,7 +100,8 @@ def gate(
 
 
 def is_study_file(data: Any) -> bool:
-    """Whether `data` is a path that ends like a study file (.yaml or .yml)."""
+    """Whether `data` is a path that ends with .yaml or .yml, as study files do; the file is not
+    read."""
     return isinstance(data, str | Path) and Path(data).suffix.casefold() in STUDY_SUFFIXES
 
 
@@ -158,10 +161,10 @@ def check_night(
     alpha: float = ALPHA,
     anchors: str = "",
 ) -> tuple[GateResult, Baseline]:
-    """Test a night (one run of a study) against a baseline; return the result and the baseline with
-    this night. `drop`: fall of a mean score (0 to 1) that the interval must exclude for the outcome
-    "ok" (see `gate`); `alpha`: maximum probability of any false alarm; `anchors`: category of the
-    anchor items, "" if none."""
+    """Test a night (one run of a study) against the baseline; return the result, and the baseline
+    with this night added. `drop`: a score is "ok" only if the interval excludes that its mean (0
+    to 1) fell by so much. `alpha`: maximum probability of any false alarm. `anchors`: category
+    of the items that are the same every night; "" if there are none."""
     scores, causes = score_night_with_anchors(study, anchors), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)
@@ -199,14 +202,13 @@ def _decide_outcome(
     threshold: float,
     drop: float,
 ) -> tuple[Outcome, str]:
-    """Return the outcome of a stream (a judge, a prompt and a kind of score) and the reason in
-    words. `history` are the earlier nights, `night` is their comparison with tonight.
+    """Return the outcome for one stream (a judge, a prompt and a kind of score) and the reason in
+    words. `history` has the earlier nights, `night` the comparison of tonight with them.
 
-    - "cannot tell": fewer than MIN_ITEMS common items, or too little evidence for the others.
-    - "worse": evidence of at least `threshold`; for consistency also more flips than changes on a
-      repeat, else "ok".
-    - "ok": the interval excludes a fall of the mean score (0 to 1) by `drop`.
-    """
+    - "cannot tell": fewer than MIN_ITEMS items in common, or neither of the following is shown.
+    - "worse": the evidence for a drop is at least `threshold`. For consistency, verdicts must
+      also change more with the order than on a repeat; otherwise the outcome is "ok".
+    - "ok": the interval excludes a fall of the mean score (0 to 1) by `drop`."""
     common = night.difference.items
     if common < MIN_ITEMS:
         return "cannot tell", f"items in common with the baseline: {common}; it needs {MIN_ITEMS}"
@@ -222,8 +224,8 @@ def _decide_outcome(
 
 
 def _few_nights_warning(history: StreamHistory) -> str:
-    """Return a warning that the baseline has too few nights of a stream (a judge, a prompt and a
-    kind of score); "" if it has enough. It is appended to the reason for the gate's outcome."""
+    """Return a warning to append to a reason, if the baseline has too few nights of this judge,
+    prompt and kind of score for small drops to be noticed; "" if it has enough."""
     nights = history.baseline_nights
     if nights >= ENOUGH_NIGHTS:
         return ""
@@ -232,9 +234,8 @@ def _few_nights_warning(history: StreamHistory) -> str:
 
 
 def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
-    """Return whether the verdicts of a stream (one judge with one prompt) change with the order, in
-    the night compared, more often than between repeats in the same order; True if there are no
-    repeats."""
+    """Return whether tonight the verdicts of one judge with one prompt change more often with the
+    order of the answers than on a repeat in the same order; True if there are no repeats."""
     rows = study.frame
     prompt = stream.prompt.removesuffix(ANCHORS)
     own = (rows["judge"] == stream.judge) & (rows["prompt"] == prompt)
@@ -245,9 +246,9 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def failure_causes(study: JudgedStudy) -> dict[str, str]:
-    """Return judge -> text on its calls without a usable reply: their most frequent status with an
-    example, else why the run stopped, else that no reply has a verdict. Judges without such calls
-    are left out."""
+    """Return judge -> text, for each judge with failed calls or without any verdict. The text is
+    the most frequent status of its failed calls with an example; else the reason why the run
+    stopped; else that none of its replies has a verdict."""
     found: dict[str, str] = {}
     if study.store is not None:
         from studies.store.queries.cost_queries import failure_counts
@@ -288,8 +289,9 @@ def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
 def _describe_version_changes(
     baseline: Baseline, models: Mapping[str, tuple[str, ...]]
 ) -> Iterator[str]:
-    """Yield a sentence for each judge whose endpoint reports a model version that the baseline does
-    not have; `models`: judge -> versions reported tonight."""
+    """Yield a sentence for each judge whose endpoint reports another model version than in the
+    baseline. `models`: judge -> versions reported tonight. Judges without a version in the
+    baseline are left out."""
     for judge, names in models.items():
         known = baseline.models.get(judge)
         if known and set(names) - set(known):

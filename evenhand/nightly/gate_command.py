@@ -1,5 +1,5 @@
-"""Compare a judge with its baseline, every night or for a pull request; exit code 0 if ok, 1 if
-worse, 2 if it cannot tell."""
+"""Command that compares a judge's verdicts with those of earlier runs (the baseline), every night
+or for a pull request. Exit code 0 if they are ok, 1 if worse, 2 if this cannot be told."""
 
 import argparse
 from pathlib import Path

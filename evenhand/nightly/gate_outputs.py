@@ -12,10 +12,10 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def junit_xml(result: GateResult) -> str:
-    """Return JUnit XML with one test for each check: failed if the outcome is "worse", skipped if
-    it is "cannot tell". A check that could not be made because calls failed, and a comparison that
-    could not be made at all, is a test with a JUnit error, which states the cause. If a changed
-    model version counts as a failure, it is one more failed test."""
+    """Return the result as JUnit XML, one test for each check. A check is "failed" if its outcome
+    is "worse", "skipped" if it is "cannot tell", and an "error" if it could not be made because
+    calls failed. One more test is added if nothing could be compared at all (error), and if a
+    changed model version counts as a failure (failed)."""
     tests = [(check.title, _junit_element(check), check.reason) for check in result.checks]
     if result.version_fails and result.versions:
         tests.append(("same model version as before", "failure", "; ".join(result.versions)))

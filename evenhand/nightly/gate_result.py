@@ -22,8 +22,8 @@ KIND_NAMES: Final = {
 
 
 def score_kind_name(kind: str) -> str:
-    """Return the name of a kind of score: the one in KIND_NAMES, else that of its measure in the
-    catalogue."""
+    """Return the name, for display, of a kind of score such as "accuracy": from KIND_NAMES, else
+    from the list of measures."""
     return KIND_NAMES.get(kind) or records.RECORDS[kind].name
 
 

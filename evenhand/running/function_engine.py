@@ -12,8 +12,8 @@ from studies.domain import JudgeSpec
 
 
 class FunctionEngine(Engine):
-    """Engine that also calls Python functions as judges; `functions`: endpoint address ->
-    function."""
+    """An engine that also calls judges that are Python functions. `functions` maps the endpoint
+    address that stands for such a judge to the function."""
 
     def __init__(self, functions: Mapping[str, FunctionJudge]) -> None:
         super().__init__()

@@ -25,7 +25,8 @@ the page cannot call the address by mistake."""
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A Python function as a judge; stored replies are reused as long as its name is the same."""
+    """A Python function used as a judge. Its stored replies are reused as long as `name` is the
+    same, even if the code of the function has changed."""
 
     name: str
     function: ReplyFunction
@@ -38,7 +39,8 @@ class FunctionJudge:
 
     @property
     def spec(self) -> JudgeSpec:
-        """Specification of the judge as in a study file, without key, price and parameters."""
+        """The settings of the judge as a study file would have them, without key, price and request
+        parameters. Its endpoint is an address that cannot exist."""
         return JudgeSpec(
             self.name,
             self.name,
@@ -108,8 +110,9 @@ JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | ReplyFunction
 def collect_judges(
     judges: Iterable[JudgeLike],
 ) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
-    """Return the specifications of all judges, and the judges that are functions by their endpoint
-    address. A dictionary has the keys of a judge in a study file."""
+    """Return (settings of all judges, endpoint address -> judge for those that are functions). A
+    judge is given as a function, as settings, or as a dictionary with the keys of a judge in a
+    study file."""
     from studies.spec.judge_spec import parse_judge
 
     specs: list[JudgeSpec] = []

@@ -1,5 +1,5 @@
-"""Improve a prompt with examples of its labelled items: compare new versions of it (candidates) on
-held-out items, as a table."""
+"""Improve a prompt with labelled items (items whose right verdict is known): new versions of the
+prompt (candidates) are compared, on labelled items that they were not made from, as a table."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ COLUMNS: Final = ("agreement", "difference", "flips", "first_share", "distance",
 
 @dataclass(frozen=True, eq=False)
 class PromptComparison:
-    """A prompt and its candidates on the hold-out: `table` has one row for each prompt, that of the
-    study first. `section` is the part on this judge and prompt in the JSON of `evenhand metrics
-    --json`."""
+    """Comparison of a prompt with new versions of it (candidates), on labelled items set apart (the
+    hold-out). `table` has one row for each prompt, that of the study first. `section` has the
+    same result as in the JSON of `evenhand metrics --json`."""
 
     section: dict[str, Any]
     table: pd.DataFrame
@@ -64,16 +64,16 @@ def align(
     store: str | Path | None = None,
     progress: bool = True,
 ) -> PromptComparison:
-    """Compare a prompt with versions that have one more block, on labelled items set apart (the
-    hold-out). A block contains `examples` labelled cases with the right verdict, your `rules`,
-    both, or your `criteria`; none uses a held-out item.
+    """Make new versions of a prompt, call the judge with all of them, and compare them on labelled
+    items set apart (the hold-out; labelled: the right verdict is known). A version adds one
+    block to the prompt: `examples` labelled cases with the right verdict, your `rules`, both of
+    these, or your `criteria`. No case is from a held-out item.
 
-    `study` is a study file that was run, or a study read from a store; StudyError for a study that
-    is in no store. `judge` and `prompt` default to its first ones; `judges` are its judges that are
-    functions. `budget` is the maximum of dollars, None for no limit; `store` is the file with its
-    replies (None: that of the study, or the one beside the study file); `progress` shows a progress
-    bar.
-    """
+    `study` is a study file that was run, or a study read from a store; StudyError for a study
+    that is in no store. `judge` and `prompt` are names in the study ("": the first). If judges
+    of the study are Python functions, `judges` has these functions. `budget` is the maximum of
+    dollars, None for no limit. `store` is the file with the study's replies (None: the store of
+    the study, or the one beside the study file). `progress` shows a progress bar."""
     from judges.operations.align_prompt import (
         AlignRuns,
         build_candidate_plan,
@@ -132,7 +132,8 @@ def _load_or_make_and_save_plan(study: JudgedStudy | str | Path, store: Store) -
 
 
 def _candidates_frame(section: dict[str, Any]) -> pd.DataFrame:
-    """Return the table of PromptComparison: one row for each prompt in `section["candidates"]`."""
+    """Return the table of PromptComparison from the dictionary `section`, with one row for each
+    entry of `section["candidates"]`, the prompt of the study included."""
     found = section.get("candidates", {})
     columns = [name for name in COLUMNS if any(name in line for line in found.values())]
     rows = {}

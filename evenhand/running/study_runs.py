@@ -37,15 +37,15 @@ def run(
     name: str = "",
     progress: bool = True,
 ) -> JudgedStudy:
-    """Make the missing calls of a study and return it with its verdicts; a warning states how many
-    calls got no reply.
+    """Make the calls of a study that have no reply yet, and return the study with all its verdicts.
+    If calls got no reply, a warning states how many.
 
-    `study` is a study file, or a study whose items have texts (StudyError for one without).
-    `judges` are functions or dictionaries with the keys of a study file; by default, the judges of
-    the file. Replies are kept in `store` (default: a file beside the study file, or a new temporary
-    one), so that a second run makes only the calls that are missing. `prompts` are used for studies
-    without a file. `name` replaces the name of the study; `progress` shows a progress bar.
-    """
+    `study` is a study file, or a study whose questions and answers are known (StudyError for one
+    without). `judges` are functions or dictionaries with the keys of a study file; by default,
+    the judges of the file. `prompts` are used only if there is no study file. Replies are kept
+    in `store` (default: a file beside the study file; without one, a new temporary file), so
+    that a second run makes only the calls that are missing. `name` replaces the name of the
+    study; `progress` shows a progress bar."""
     from judges.planning.plan import make_plan, save_plan
     from studies.store.store import Store
 
@@ -100,9 +100,10 @@ def _given_or_new_store_path(study: JudgedStudy | str | Path, store: str | Path 
 def _load_or_build_study(
     study: JudgedStudy | str | Path, store: Path, prompts: Sequence[str], name: str
 ) -> Study:
-    """Return the study to run. For a path: the study file. For a study in memory: a study with
-    `prompts` whose data is a new file beside `store`, to which the items are written; StudyError if
-    the items have no answers. A `name` that is not empty replaces that of the study."""
+    """Return the study to run: from the study file, if `study` is a path. Otherwise write the
+    study's items to a new file beside `store` and return a study of this file with `prompts`;
+    StudyError if the items have no answers. If `name` is not empty, it replaces the name of the
+    study."""
     from studies.spec.study import DataSpec, Study, load_study
 
     if not isinstance(study, JudgedStudy):

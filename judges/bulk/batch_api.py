@@ -110,7 +110,9 @@ def _find_reusable_batches(client: openai.OpenAI) -> dict[str, str]:
 
 
 def _expected_replies(batch: Any) -> tuple[bool, bool, int]:
-    """Sort key of a batch: completed, in progress (neither ended nor cancelled), replies so far."""
+    """Return a sort key; of several batches of one file, the batch with the highest key is used.
+    The key is (whether completed, whether in progress, number of replies so far); a batch that
+    ended or is being cancelled is not in progress."""
     in_progress = batch.status not in {*FINAL_STATUSES, "cancelling"}
     replies = batch.request_counts.completed if batch.request_counts else 0
     return batch.status == "completed", in_progress, replies
@@ -126,15 +128,15 @@ def collect_batches(
     on_progress: Callable[[dict[str, SubmittedBatch]], None] = lambda batches: None,
     mask: Callable[[str], str] = str,
 ) -> list[Path]:
-    """Download the results of the batch files `names`, as far as their batches have ended; check
-    every `every` seconds until all have ended, at most for `wait` seconds. PlanError if no batch
-    was submitted from `folder`.
+    """Download the results of the batches that were made from the files `names` in `folder`.
+    Batches that have not ended are checked again every `every` seconds, for at most `wait`
+    seconds (0: one check only). PlanError if no batch was submitted from `folder`.
 
-    `on_progress` is called after each check with file name -> progress. `mask` removes the API key
-    from the text that is written, because some servers echo the request.
+    `on_progress` is called after each check with file name -> progress. `mask` removes the API
+    key from the text that is written, because some servers echo the request.
 
-    Returns the paths of all output and error files downloaded for `names`, earlier ones included.
-    """
+    Returns the paths of all output and error files downloaded for `names`, earlier ones
+    included."""
     batches = read_submitted_batches(folder)
     if not batches:
         raise PlanError(f"no {BATCHES_FILE} in {folder}: run submit-batch first")

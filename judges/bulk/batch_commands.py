@@ -200,12 +200,11 @@ def _open_judge_client(
 
 
 def _make_header_rewriter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
-    """Make a function that changes each request before it is sent: it sets the API key and removes
-    every header that is not in NEEDED. Requests to OpenAI stay unchanged.
+    """Make a function that changes a request before it is sent: it removes every header that is not
+    listed in NEEDED, and sets the API key. It does not change requests to OpenAI itself.
 
-    The client would otherwise send the values of OPENAI_ORG_ID, OPENAI_PROJECT_ID and
-    OPENAI_CUSTOM_HEADERS to every host.
-    """
+    Otherwise the client would send the values of OPENAI_ORG_ID, OPENAI_PROJECT_ID and
+    OPENAI_CUSTOM_HEADERS to other providers too."""
     is_openai = key_consents.origin_of(endpoint) == OPENAI
 
     def strip_headers_and_set_key(request: httpx2.Request) -> None:

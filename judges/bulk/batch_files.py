@@ -65,12 +65,11 @@ def export_batch(
     most_bytes: int = MAX_FILE_BYTES,
 ) -> list[BatchFile]:
     """Write the pending calls of endpoint judges to new files `JUDGE-0001.jsonl`, … in `folder`,
-    each with at most `most_lines` lines and `most_bytes` bytes, and a list of these files
-    (MANIFEST_FILE) if there are any; return the files without the list.
+    each with at most `most_lines` lines and `most_bytes` bytes, and return these files. If there
+    are any, their names are also written to the file MANIFEST_FILE in `folder`.
 
-    PlanError, without any file, if such a file or a list exists, a call exceeds `most_bytes`, a
-    model refuses a parameter that the study sets, or no judge is an endpoint.
-    """
+    PlanError, and no file is left, if one of these files exists already, a call exceeds
+    `most_bytes`, a model refuses a parameter that the study sets, or no judge is an endpoint."""
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
@@ -226,7 +225,8 @@ def import_batch(
 
 
 def batch_run_id(plan: Plan) -> str:
-    """Return the id under which the run record and the attempts of a study's batches are stored."""
+    """Return the id of the one run to which the store assigns all batch results of a study. It is
+    made from the study's name."""
     return f"{OWNER_PREFIX}-{hashlib.sha256(plan.study.name.encode()).hexdigest()[:12]}"
 
 
@@ -330,8 +330,9 @@ class _BatchImporter:
     def _store_attempt_and_new_judgement(
         self, connection: sqlite3.Connection, judgement: Judgement, usage: Usage, cost: float | None
     ) -> bool:
-        """Record the attempt and its cost in every case. Insert the judgement and return True,
-        unless the call has a stored judgement other than an error; then return False."""
+        """Record that the call was made, with its tokens and cost (None: unknown). Then store the
+        judgement, unless the store already has one for this call that is no error. Return
+        whether it was stored."""
         run_costs.put_settled_attempt(connection, judgement, self.owner, usage, cost)
         if judgement_queries.is_answered(connection, judgement.ask.key):
             return False

@@ -92,8 +92,9 @@ class CallMethod:
 
 
 def estimate_ask_tokens(prompt: str, received: int, description: str) -> AskTokens:
-    """Return the size of one call with this prompt: its instructions, ITEM_TOKENS for question and
-    answers, and `received` reply tokens."""
+    """Estimate the tokens of one call with the built-in prompt named `prompt`. Sent: its
+    instructions, plus ITEM_TOKENS for the question and the answers; received: the given number.
+    `description` is only copied to the result, as the name of this kind of call."""
     judge = f"{{name: j, model: {PRICED_MODEL}, base_url: 'http://127.0.0.1:9/v1'}}"
     study = f"name: c\ndata: {{source: probe}}\njudges: [{judge}]\nprompts: [{prompt}]\n"
     calls = [planned.call for planned in asks_of(make_plan(parse_study(study)))]
@@ -109,7 +110,8 @@ def max_calls_per_second(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
     """Return the highest number of calls per second that all limits allow, and the name of the
-    tightest limit. `processes` is the number of cores that make calls."""
+    tightest limit. `load`: tokens of one call; `in_flight`: maximum number of calls open at the
+    same time; `limits`: the provider's limits; `processes`: number of cores that make calls."""
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
         (limits.requests / 60, f"{limits.requests:,.0f} requests per minute"),
@@ -144,8 +146,9 @@ def compare_call_methods(load: AskTokens) -> list[CallMethod]:
 def simulate_run_hours(
     load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
 ) -> float:
-    """Simulate calls with random latencies; return the hours until the last reply. A call starts
-    when the rate limits and one core allow it and fewer than `in_flight` calls are open."""
+    """Simulate a run of `asks` calls with random latencies; return its duration in hours. A call
+    starts when the rate limits and one processor core allow it and fewer than `in_flight` calls
+    are open. `load`: tokens of one call."""
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
     gap = max(60 / limits.requests, 60 * load.total / limits.tokens, CPU_PER_CALL)

@@ -1,16 +1,15 @@
 """Runs on a Ray cluster: `python -m judges run STUDY.yaml --engine ray`.
 
-Ray schedules the work and restarts failed workers. Workers write results to Parquet files (shards),
-and the driver (the process that starts the run) imports these into the store. A result has the key
-of its ask, so an ask that is made twice is stored once. If a driver dies, the next run imports the
-shards that were not imported yet. The driver needs the store; workers need one folder that all of
-them can access.
+Ray schedules the work and restarts failed workers. Workers write results to Parquet files
+(shards), and the driver (the process that starts the run) imports these into the store. A result
+has the key of its ask (one planned request to a judge), so an ask that is made twice is stored
+once. If a driver dies, the next run imports the shards that were not imported yet. The driver
+needs the store; workers need one folder that all of them can access.
 
-The pending asks are made in rounds of at most MAX_ROUND_ASKS, which limits the files on disk and
-the spending beyond a budget. A round leases its asks, so that no other run makes them. With a
-budget, it contains as many asks as fit into the rest at their maximum cost, and the next round
-starts when the actual cost is known.
-"""
+The pending asks are made in rounds of at most MAX_ROUND_ASKS. This limits the files on disk, and
+the dollars spent beyond a budget. A round reserves its asks in the store (a lease), so that no
+other run makes them. With a budget, it contains as many asks as fit into the rest at their
+maximum cost, and the next round starts when the actual cost is known."""
 
 import contextlib
 import heapq
@@ -47,8 +46,8 @@ _PAGE_SIZE: Final = 500
 
 
 class AskRounds:
-    """The pending asks of the endpoint judges, divided into rounds (portions that are made one
-    after another); an ask that failed in this run is not made again."""
+    """The pending calls of a plan's endpoint judges, handed out in rounds: portions that are made
+    one after another. A call that failed in this run is not handed out again."""
 
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
@@ -64,9 +63,9 @@ class AskRounds:
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next_round(self, max_asks: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Lease at most `max_asks` asks that this run has not made yet; return each with its index
-        in the plan and its rendered call. The list is empty if none is left, none fits the budget,
-        or other runs have leased those found."""
+        """Reserve (lease) the next calls for this run, at most `max_asks` and no more than fit into
+        the budget; return each as (index in the plan, ask, rendered request). Calls reserved by
+        other runs are left out. The list is empty if nothing remains to be made."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, run_costs.study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
@@ -94,11 +93,10 @@ class AskRounds:
             yield from page
 
     def _lease_available(self, keys: Collection[str]) -> set[str]:
-        """Lease, of the given asks, those that are unanswered and not leased by another active run;
-        return the keys of the leased asks.
+        """Reserve (lease) those of the calls `keys` that have no reply yet and are not reserved by
+        another active run; return the keys of the calls reserved.
 
-        The check and the lease are one transaction, since another run may work on the same study.
-        """
+        Check and reservation are one transaction, because other runs may work on the same study."""
 
         found: set[str] = self.store.writer.run(
             lambda connection: run_queries.lease_available_asks(
@@ -331,8 +329,9 @@ class _RoundRunner:
         return workers, max(1, allowed // workers)
 
     def _build_stage(self, vllm_judge: str, data: Any, job: RayJob, workers: int) -> Any:
-        """Build the Ray stage that answers a dataset of asks: with vLLM and the weights of
-        `vllm_judge`; if this is "", by calls to the endpoints."""
+        """Add to the Ray dataset `data` (one row per call) the step that makes its calls, and
+        return the new dataset; nothing is computed yet. The step runs vLLM with the weights of
+        `vllm_judge`, or calls the endpoints if `vllm_judge` is ""."""
         if vllm_judge:
             path = self.cluster.weights[vllm_judge]
             return build_vllm_stage(self.cluster.processor, path, data, job, workers)
@@ -352,8 +351,9 @@ class _RoundRunner:
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -> ImportTally:
-    """Import the shards in `root` that this study has not imported, except those of other runs that
-    are still active; `own_id` is the id under which this run reserves calls."""
+    """Import the result files (shards) that earlier runs left in `root`: those not yet imported
+    into this study, and not of another run that is still active. `own_id` is the id of this run;
+    return the numbers of imported results."""
     totals = ImportTally()
     stamp = _import_mark(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
@@ -370,14 +370,14 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
 
 
 def _import_mark(store: Store, plan: Plan) -> str:
-    """Return the text that marks shards as imported into this study of this store. They can still
-    be imported into another store."""
+    """Return the text that is written beside result files after their import into this study of
+    this store. It differs between stores, so that another store can import the same files."""
     return repr(store.creation_time(plan.study.name))
 
 
 def _mark_imported_and_clean_up(folder: Path, store: Store, plan: Plan) -> None:
-    """Record that all shards in the folder of a round (a portion of the asks) are imported; delete
-    the round's request files."""
+    """Note in `folder`, which belongs to one round (a portion of the calls), that all its result
+    files are imported; delete its files of requests."""
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:

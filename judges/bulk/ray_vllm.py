@@ -39,7 +39,9 @@ _SAMPLING_NAMES: Final = ("temperature", "top_p", "seed")
 
 
 def check_weights_option(plan: Plan, name: str, path: str) -> None:
-    """Raise PlanError for a --weights option that cannot work, before a GPU is reserved."""
+    """Raise PlanError if the option `--weights name=path` cannot work: no endpoint judge has this
+    name, the path is empty, or the judge sets `reasoning_effort`. Called at the start of a run,
+    before a GPU is reserved."""
     judge = next((j for j in plan.study.judges if j.name == name), None)
     if judge is None or judge.kind != "endpoint":
         known = ", ".join(j.name for j in plan.study.judges if j.kind == "endpoint")
@@ -56,9 +58,10 @@ def check_weights_option(plan: Plan, name: str, path: str) -> None:
 def build_vllm_stage(
     processor: ProcessorFactory | None, path: str, data: Any, job: ray_worker.RayJob, workers: int
 ) -> Any:
-    """Build the Ray stage in which vLLM answers a dataset of asks (`data`) with the weights `path`,
-    and the verdicts are written to shards; its output has one row per written shard and judge
-    (`ShardWriter.table_of_written_shards`). `processor` replaces Ray's vLLM processor in tests."""
+    """Add to the Ray dataset `data` (one row per call) the steps in which vLLM answers with the
+    weights `path` and the verdicts are written to result files (shards). The returned dataset
+    has one row per result file and judge (see `ShardWriter.table_of_written_shards`). `workers`
+    is the number of vLLM workers; `processor` replaces Ray's vLLM processor in tests."""
     made = (processor or build_vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
@@ -73,10 +76,10 @@ def build_vllm_stage(
 def build_vllm_processor(
     path: str, before: Callable[[Row], Row], after: Callable[[Row], Row], workers: int
 ) -> Callable[[Any], Any]:
-    """Build Ray's vLLM processor: a function from a dataset of asks to a dataset of replies. `path`
-    names the weights; `before` makes the input from a row of asks, `after` a row from the output.
-    If a row fails, the processor returns the row with its error instead of raising the error.
-    PlanError if vLLM is not installed."""
+    """Build Ray's vLLM processor: a function from a dataset of requests to a dataset of replies.
+    `path` is the folder or Hub id of the weights. `before` converts a row of requests to vLLM's
+    input, `after` converts vLLM's output to a row of replies. If a row fails, the processor
+    returns the row with the error instead of raising it. PlanError if vLLM is not installed."""
     try:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
     except ImportError as error:

@@ -81,7 +81,8 @@ class RayJob:
 
 @dataclass(frozen=True, slots=True)
 class AskRow:
-    """One row of a Parquet file of requests."""
+    """One row of a Parquet file of requests: the file's name without suffix (`batch`), the index in
+    the plan (`position`), the planned call (`ask`), and the messages to send."""
 
     batch: str
     position: int
@@ -148,11 +149,12 @@ REPORT_SCHEMA: Final = pa.schema(
 
 
 class AttemptLog:
-    """The attempts of a batch, kept in memory until they are written to the shards.
+    """The attempts at the calls of one file of requests, kept in memory until they are written to
+    the result files.
 
-    The class has the interface of a run's journal in the store (studies/store/run_journal.py), but
-    checks no leases: the process that started the run holds them.
-    """
+    It has the methods of the journal in which a run without Ray records its attempts in the
+    store (studies/store/run_journal.py). It makes and checks no reservations of calls (leases),
+    because the process that started the run has made them."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -177,10 +179,12 @@ class AttemptLog:
         self._attempts[key].append(attempted)
 
     async def release_lease(self, key: str) -> None:
-        """Do nothing: the process that started the run holds the leases."""
+        """Do nothing: the process that started the run has reserved the calls (it holds the
+        leases)."""
 
     def find_leased_keys(self, keys: Collection[str]) -> set[str]:
-        """Return no key: the process that started the run holds the leases."""
+        """Return an empty set: no call is reserved by another run, because the process that started
+        this run has reserved them all."""
         return set()
 
     async def end_attempt_and_release(
@@ -194,8 +198,9 @@ class AttemptLog:
 
 
 class ShardWriter:
-    """Writer of the outcomes of one batch. It starts a new file every FLUSH_ROWS rows or
-    FLUSH_SECONDS; each outcome is appended to a journal at once."""
+    """Writes the outcomes of one file of requests to result files (shards). A result file is
+    complete when it has FLUSH_ROWS rows or is FLUSH_SECONDS old. Until then each outcome is
+    appended to a journal at once, so that it is not lost if the worker dies."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self._folder, self._batch = folder, batch
@@ -227,8 +232,9 @@ class ShardWriter:
         self._journal, self._rows, self._since = None, [], time.monotonic()
 
     def table_of_written_shards(self, stopped: dict[str, str]) -> pa.Table:
-        """Return a table with the columns shard, judge, asks and stopped: for each written shard
-        and judge the number of asks, and for each judge in `stopped` the reason."""
+        """Return a table with the columns shard, judge, asks and stopped. It has a row for each
+        result file and judge, with the number of calls, and a row for each judge in `stopped`
+        (judge -> reason), with the reason."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written
@@ -242,9 +248,9 @@ class ShardWriter:
 
 
 def recover_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys of asks that need not be made again: an earlier worker wrote their outcomes
-    to shards of the same batches as `rows`, and then died. Journals that it left are converted to
-    shards first."""
+    """Return the keys of the calls that an earlier worker, which died, has made already: their
+    outcomes are in result files made from the same files of requests as `rows`. The journals of
+    that worker are converted to result files first."""
     batches = sorted({row.batch for row in rows})
     for name in batches:
         recover_journals(folder, f"{name}-")

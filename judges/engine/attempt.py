@@ -1,8 +1,7 @@
-"""Make the attempts at one ask: wait for rate limit and budget, record every attempt, decide on
-retries.
+"""Make the attempts at one ask (a planned call of a judge): wait for the rate limit and the budget,
+record every attempt, decide whether to retry.
 
-No other module retries an ask.
-"""
+No other module retries a call."""
 
 import asyncio
 import time
@@ -42,7 +41,8 @@ _ABANDONED: Final = CallFailure(
 
 @dataclass(slots=True)
 class AskAttempts:
-    """The attempts at one ask, made one after another until the ask has an outcome."""
+    """The attempts at one planned call (`call`), made one after another until one gives a result: a
+    reply, or a failure that is final."""
 
     run_state: RunState
     state: JudgeState
@@ -82,12 +82,12 @@ class AskAttempts:
             self._drop_parameter(parameter)
 
     async def run(self) -> JudgeReply | CallFailure | None:
-        """Make attempts until the ask has an outcome: the reply, or the failure that ends the ask.
+        """Make attempts until one gives a result; return the reply, or the failure that is final.
 
-        Returns None without an outcome: the run or the judge was stopped (by the budget too),
-        another run makes or has made the ask, or a simultaneous attempt was answered first. Raises
-        JudgeStopped if further calls of the judge would fail too.
-        """
+        Returns None if there is no result: the run or the judge was stopped (also by the
+        budget), another run makes or has made this call, or a second attempt made at the same
+        time was answered first. Raises JudgeStopped if further calls of the judge would fail
+        too."""
         try:
             while (outcome := await self._attempt_once()) is not None:
                 if self.abandoned:
@@ -106,8 +106,9 @@ class AskAttempts:
         return None
 
     async def run_hedge(self) -> JudgeReply | None:
-        """Make a second attempt while the first is slow. Returns None if it brings no complete
-        reply, or if the first attempt is answered earlier."""
+        """Make one attempt at a call whose first attempt, made by another object, is still open but
+        slow. Return its reply; None if it fails, is cut off at the token limit, or the first
+        attempt is answered earlier."""
         outcome = await self._attempt_once()
         if (
             isinstance(outcome, JudgeReply)
@@ -124,8 +125,8 @@ class AskAttempts:
         self.abandoned = True
 
     async def record_unused_attempt(self) -> None:
-        """Store the cost of an attempt that is not used, if one was made, with the outcome
-        `hedged`."""
+        """If an attempt was made, store its cost and the outcome `hedged`: its reply is not used,
+        because another attempt at the same call was answered first."""
         if self.attempt is not None:
             await self._record_attempt_end(HEDGED)
 
@@ -136,8 +137,8 @@ class AskAttempts:
 
     @property
     def dropped_reply_parameters(self) -> list[str]:
-        """Those of `dropped_parameters` (planned, but refused by the endpoint and so not sent)
-        whose absence can change the reply."""
+        """Names of the parameters that the plan sets but the endpoint refuses, and that are
+        therefore not sent; only those whose absence can change the reply."""
         return parameters_affecting_reply(self.dropped_parameters)
 
     def build_judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
@@ -155,8 +156,8 @@ class AskAttempts:
         return replace(settled, cost=self.total, seconds=self.seconds, time=now)
 
     async def _attempt_once(self) -> JudgeReply | CallFailure | None:
-        """Make one call under the rate limit and the deadline, after reserving its maximum cost and
-        storing its start record. Returns None if the call may not be made."""
+        """Wait until the call may be sent, send it, and record its cost; return the reply or the
+        failure. None if the call may not be sent."""
         ready = await self._begin_when_allowed()
         if ready is None:
             return None
@@ -209,13 +210,13 @@ class AskAttempts:
         )
 
     async def _begin_when_allowed(self) -> tuple[float, float] | None:
-        """Wait until the call may be sent; return its start time and the reserved dollars. None if
-        the run or the judge was stopped, another run makes or has made the ask, or a simultaneous
-        attempt was answered first.
+        """Wait until the call may be sent; return its start time and the dollars reserved for it.
+        None if the run or the judge was stopped, another run makes or has made this call, or a
+        second attempt made at the same time was answered first.
 
-        Four conditions must hold at the same moment: the run is not paused, the rate limit allows a
-        call, its maximum cost fits the budget, and this run holds the ask's lease.
-        """
+        Four conditions must hold at the same moment: the run is not paused, the rate limit
+        allows a call, its maximum cost fits the budget, and this run has reserved the call (its
+        lease)."""
         while await self._release_lease_and_wait_if_paused():
             entered = await self._enter_limiter_and_reserve_cost()
             if entered is None:
@@ -234,8 +235,9 @@ class AskAttempts:
         return None
 
     async def _release_lease_and_wait_if_paused(self) -> bool:
-        """Wait while the run is paused; return whether an attempt may be made. The lease is
-        released during the pause, so that another run can make the ask."""
+        """Wait while the run is paused; return whether an attempt may be made then. During the
+        pause the call is not reserved for this run (its lease is released), so that another run
+        can make it."""
         if self.abandoned:
             return False
         if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:
@@ -244,10 +246,13 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter_and_reserve_cost(self) -> tuple[float, float] | None:
-        """Wait for the rate limiter and reserve the call's maximum cost; return the start time and
-        the reserved dollars. None if the run was paused, or the run or the judge was stopped. If
-        the budget is too small: wait until a call in flight ends, or stop the judge if there is
-        none, and return None."""
+        """Wait until the rate limit allows a call, and reserve its maximum cost in the budget;
+        return the start time and the reserved dollars. None if the run was paused or stopped, or
+        the judge was stopped.
+
+        None also if the rest of the budget is too small. This method then waits until a call in
+        flight has ended, because dollars may be free then; if none is in flight, it stops the
+        judge."""
         state, ledger = self.state, self.run_state.ledger
         started = await state.limiter.acquire(
             lambda: self.run_state.is_blocked(state), run=id(self.run_state)
@@ -265,9 +270,10 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """If the API key of the page's host pays for the call, reserve the call's maximum cost in
-        the store; return whether the call may be made (always, if another key pays). A refusal
-        stops the judge, unless a call in flight may still free enough dollars."""
+        """Reserve the call's maximum cost in the store if an API key of the page's host pays for
+        it; return whether the call may be made. If another key pays, nothing is reserved and the
+        result is True. If the reservation is refused, the judge is stopped, unless calls in
+        flight may still free enough dollars."""
         if refusal := await self.reservation.try_reserve(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
@@ -303,9 +309,9 @@ class AskAttempts:
         )
 
     async def _send_call(self) -> JudgeReply | CallFailure:
-        """Make the call under its deadline; return the reply, or the failure. The whole reply has
-        `timeout_s` seconds (or the run's setting `deadline`); a stream has them for its first token
-        and four times as many for the whole reply."""
+        """Send the call and return the reply, or the failure. A reply must be complete within the
+        judge's `timeout_s` seconds (or the run's setting `deadline`). For a stream this limit
+        applies to the first token; the whole reply has four times as long."""
         judge = self.call.judge
         if deadline := self.run_state.settings.deadline:
             judge = replace(judge, timeout_s=deadline)

@@ -100,8 +100,9 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> key_consents.Consents:
-        """API-key variables that runs may send, each with its allowed origin: here the user's
-        consents, which are the same for every store. PublicEngine overrides the method."""
+        """Environment variables with API keys that runs may send, each with the address that may
+        receive it. Here these are the user's consents, the same for every `store`; PublicEngine
+        overrides the method."""
         return key_consents.user_consents()
 
     def find_run(self, run_id: str) -> Run | None:
@@ -164,9 +165,9 @@ class Engine:
 
     @contextlib.contextmanager
     def take_embedded_turn(self) -> Iterator[None]:
-        """Context manager that waits for a turn at the embedded judge, for a call that belongs to
-        no run; the turn ends with the `with` block. All such calls together take turns with the
-        runs as one more run would."""
+        """Context manager for a call, outside any run, to the embedded judge (a small model on this
+        machine that makes one call at a time). It waits for its turn; the turn ends with the
+        `with` block. All such calls together get as many turns as one run."""
 
         async def acquire_limiter() -> tuple[EndpointLimiter, float | None]:
             at = _client_key("embedded", SecretKey(""))
@@ -191,9 +192,9 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the unused rate limiters beyond MAX_UNUSED_LIMITERS, those that no run has begun
-        to use for longest, except during a cool-down. Each typed API key has a separate limiter, so
-        their number would grow without end."""
+        """Keep at most MAX_UNUSED_LIMITERS rate limiters that no run uses, and delete the others,
+        those unused for longest first. A limiter whose calls must wait after a refusal is kept.
+        Without this, their number would grow with every typed API key."""
         unused = [
             at
             for at, limiter in self._limiters.items()

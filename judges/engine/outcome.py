@@ -1,11 +1,10 @@
-"""Outcome of a reply: its verdict, with labels (A, B) mapped to the positions shown, or the reason
-why there is none; and the extraction judge, a model that reads the verdict from replies that no
-parsing rule could read.
+"""Outcome of a reply: its verdict, or the reason why there is none. Labels (A, B) are converted to
+the positions in which the answers were shown; no other module does this.
 
-No other module maps labels to positions. The key of an extraction ask includes the key of the ask
-whose reply it reads (`reads`). Extraction asks are billed and stored, but belong neither to the
-plan nor to the judgement frame.
-"""
+Also here: the extraction judge, a second model that reads the verdict from replies that no
+parsing rule could read. Each reading is a call of its own; its key includes the key of the call
+whose reply is read (`reads`), so that it belongs to this reply. These calls are billed and
+stored, but are not part of the plan or of the table that measures read."""
 
 from __future__ import annotations
 
@@ -71,9 +70,10 @@ def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> 
 def read_reply_text(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
-    """Parse the text of a reply. If there is no verdict, the status is the reason: refusal,
-    filtered, empty, truncated or unreadable. A prompt that asks for no verdict gets "ok" without
-    one."""
+    """Read the verdict from the text of a reply, by the parsing rule `rule`. Without a verdict, the
+    status gives the reason: refusal, filtered, empty, truncated or unreadable. For a prompt that
+    asks for no verdict, the status is "ok" and there is no verdict. `labels` are the names that
+    the prompt gave to the answers, in the order shown."""
     if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -192,7 +192,8 @@ def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The extraction judge of a study, and the extraction prompt for each judging prompt."""
+    """The extraction judge of a study, a second model that reads verdicts from replies that no
+    parsing rule could read; with its own prompt for each prompt of the study."""
 
     plan: Plan
     judge: JudgeSpec
@@ -221,9 +222,10 @@ class Extractor:
     def unextracted_judgements(
         self, store: Store, after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return (sequence number, judgement) of the next unreadable replies, at most `limit`, with
-        sequence numbers above `after`. Only replies to a prompt with an extraction prompt are
-        returned, and only if they have no extraction, or only failed ones (status "error")."""
+        """Return the next unreadable replies that the extraction judge has still to read, at most
+        `limit`, each as (sequence number in the store, judgement); only those with a number
+        above `after`. Left out are replies to prompts without an extraction prompt, and replies
+        it has read already; a failed attempt (status "error") does not count as read."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
@@ -238,7 +240,9 @@ class Extractor:
     def build_ask_and_call(
         self, unreadable: Judgement, items: Mapping[str, Item]
     ) -> tuple[Ask, JudgeCall]:
-        """Build the ask that extracts the verdict from an unreadable reply, and its call."""
+        """Build the call in which the extraction judge reads an unreadable reply; return the
+        planned call (`Ask`, as the store keeps it) and the rendered request. `items` is item id
+        -> item."""
         original = render_call(self.plan, unreadable.ask, items)
         prompt = self.prompts[unreadable.ask.prompt]
         inputs = replace(original.inputs, reply=unreadable.reply, images=())

@@ -1,6 +1,6 @@
-"""Asks of a study that a run has still to make (without a stored judgement, or with one to be
-replaced): their number, their estimated cost, the asks themselves, read in portions, and the queues
-of a run."""
+"""Calls of a study that a run has still to make: those without a stored judgement, and those whose
+judgement is to be replaced. Counts them, estimates their cost, reads them from the store in
+portions, and builds the queues of a run. (In the code a planned call is an ask.)"""
 
 import asyncio
 from collections import Counter
@@ -41,17 +41,20 @@ SAMPLE_ASKS: Final = 50
 
 
 class PendingAskPages:
-    """The pending asks of one judge, read in portions in plan order.
+    """The pending calls of one judge, read in portions in the order of the plan; an instance is
+    called with the size of the next portion.
 
-    If the provider charges less for a prompt that begins like an earlier one, asks are reordered
-    within blocks of consecutive asks. The plan lists items in random order, so the replies of an
-    unfinished run are still a random sample of the items, except in the last block.
+    If the provider charges less for a prompt that begins like an earlier one, calls are
+    reordered within blocks of consecutive calls. The plan lists items in random order, so the
+    replies of an unfinished run are still a random sample of the items, except in the last
+    block.
 
-    If the study is saved with another plan during the run, only asks in both plans are returned.
-    """
+    If the study is saved with another plan during the run, only calls in both plans are
+    returned."""
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
-        """`sha` is the hash of the plan that was stored when the run started."""
+        """`judge` is the judge's name. `journal` states which stored judgements are to be replaced.
+        `sha` is the hash of the plan that was stored when the run started."""
         self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
         self._sha = sha
         self._items = {item.id: item for item in plan.items}
@@ -98,9 +101,10 @@ class PendingAskPages:
 def count_asks_with_retries_pending(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
-    """Count a study's asks by status. An ask that a run with these settings makes again counts as
-    pending until its new outcome, with a sequence number above `start_seq`, is stored; without
-    `start_seq`, every such ask counts as pending."""
+    """Count the calls of a study by status, as a run with `settings` shows them: a call that the
+    run makes again counts as pending until its new result is stored. New results are those
+    stored after the sequence number `start_seq`; None if the run has not started, so that none
+    is new."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = plan_queries.count_asks_by_status(store, study, settings.retry_statuses, until)
@@ -121,11 +125,12 @@ class CostQuote(NamedTuple):
 def quote_cost(
     store: Store, study: str, statuses: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Count the asks with a status in `statuses` and, with `pending`, the asks without a judgement;
-    estimate the cost of making them.
+    """Return the number and estimated cost of the calls of a study with a status in `statuses` and,
+    if `pending`, of those without a judgement.
 
-    Each ask counts at the mean cost of its judge's judgements (see MIN_COSTED_JUDGEMENTS).
-    """
+    Each call counts at the mean cost of its judge's earlier calls; with fewer of them than
+    MIN_COSTED_JUDGEMENTS, at a cost estimated from the prompts. The cost is None if it is
+    unknown for one of the judges."""
     rows = plan_queries.count_asks_to_repeat(store, study, statuses, pending=pending)
     if not rows:
         return CostQuote(0, 0.0)
@@ -159,8 +164,8 @@ def statuses_to_retry(counts: Mapping[str, int]) -> frozenset[domain.Status]:
 def quote_cost_if_possible(
     store: Store, study: str, statuses: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Return the quote of `quote_cost`; if a prompt or item of the study is missing, the number of
-    asks with the cost None."""
+    """Like `quote_cost`, but without an error if a prompt or item of the study is missing: the
+    result then has the number of calls, and None as cost."""
     try:
         return quote_cost(store, study, statuses, pending=pending)
     except errors.EvenhandError:
@@ -170,10 +175,9 @@ def quote_cost_if_possible(
 
 
 class QuoteCache:
-    """Estimated number and cost of the calls of studies, computed once for each version of a study.
-
-    `forecast` returns the number and cost of all calls of a study, as if none had been made.
-    """
+    """Number and estimated cost of the calls of studies, kept so that they are computed again only
+    after a study has changed. `forecast` is the function that computes them for a whole study,
+    as if no call had been made; None if it cannot."""
 
     def __init__(
         self, store: Store, forecast: Callable[[str], CostQuote | None] = lambda _: None
@@ -193,7 +197,8 @@ class QuoteCache:
             return None
 
     def quotes_for_run_and_retry(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """Number and cost of the calls that Run would make, and of those that Retry would make."""
+        """Number and estimated cost of the calls that the page's button Run would make, and of
+        those that its button Retry would make."""
         return self._store.memoised(
             study,
             ("cost quotes",),
@@ -207,7 +212,9 @@ class QuoteCache:
 
 
 def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float | None:
-    """Return the mean cost of one ask of a judge, in dollars; None if it cannot be estimated."""
+    """Return the mean cost of one call of a judge, in dollars: that of its calls made so far or, if
+    there are too few, an estimate from prompts of pending calls. None if the price is unknown,
+    or if too few calls were made and none is pending. 0 if the judge is free."""
     price = price_of(judge)
     if price is None:
         return None
@@ -228,8 +235,9 @@ def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float |
 
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
-    """Builder of a run's queues, one for each judge and one for the extraction judge, if there is
-    one. A queue has functions that read the judge's pending asks and store its judgements."""
+    """Builds the queues of a run: one for each judge, and one for the extraction judge (the model
+    that reads unreadable replies), if there is one. A queue has functions that read the judge's
+    pending calls, render them, and store the judgements."""
 
     plan: Plan
     store: Store
@@ -269,8 +277,9 @@ class QueueBuilder:
 
 @dataclass(slots=True)
 class ExtractionAsks:
-    """The asks of the extraction judge: one for each unreadable reply to a prompt with an
-    extraction prompt, made while the other judges are still being called."""
+    """The calls of the extraction judge, a second model that reads verdicts from unreadable
+    replies: one call for each such reply, if its prompt has an extraction prompt. They are made
+    while the other judges are still being called."""
 
     extraction: Extractor
     store: Store

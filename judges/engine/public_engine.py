@@ -1,5 +1,5 @@
-"""The engine of a public page: limits on runs, owners of runs, and calls paid with this Space's key
-(an API key of the page's host)."""
+"""The engine of a public page: it limits the runs of visitors, records to whom each run belongs,
+and allows some calls to be paid with "this Space's key", an API key of the page's host."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -95,7 +95,8 @@ class PublicEngine(Engine):
         return super().active_run(study)
 
     def consents(self, store: Store) -> Consents:
-        """Consents of a public page: only this Space's key may be sent, only to its endpoint."""
+        """API keys that may be sent from a public page: only the key of the page's host (this
+        Space's key), and only to its own endpoint; none if the host offers no key."""
         if self._host_key is None:
             return NO_CONSENTS
         pair = KeyDestination(self._host_key.key_env, origin_of(self._host_key.endpoint))
@@ -135,8 +136,8 @@ class PublicEngine(Engine):
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """Return the reason why this Space's key may not be used for a judge that names a key
-        variable (`api_key_env`); empty if it may."""
+        """Return why the API key of the page's host may not pay for the calls of a judge; "" if it
+        may. The judge is one that names an environment variable for its key (`api_key_env`)."""
         if self._host_key is None:
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, images=run.plan.study.judge_sees == "images")
@@ -159,8 +160,9 @@ class PublicEngine(Engine):
 
     @contextmanager
     def _guard_resume(self, run: Run) -> Iterator[None]:
-        """Context in which a paused run is resumed; raises PlanError if too many runs are active. A
-        run with calls still in flight counts as active anyway and can always be resumed."""
+        """Context manager in which a paused run is resumed; raises PlanError if too many runs are
+        active. A paused run that still waits for replies counts as active, so it can always be
+        resumed."""
         with self._starting:
             if run.idle:
                 self._check_total_runs(

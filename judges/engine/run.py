@@ -48,8 +48,8 @@ class JudgeProvider(Protocol):
 
 
 class Run:
-    """One run of one study. It may be controlled and observed from any thread; `run` and `write`
-    are for the engine's event loop."""
+    """One run of one study. It may be controlled and observed from any thread, but its methods
+    `run` and `write` may be called in the engine's event loop only."""
 
     def __init__(
         self, plan: Plan, store: Store, keys: Mapping[str, str], settings: RunSettings
@@ -99,8 +99,9 @@ class Run:
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:
-        """Execute `work` in the thread that writes the store, and return its result; a failed write
-        pauses the run."""
+        """Execute the function `work` in the thread that writes the store, and return its result.
+        If the store cannot be written, the run is paused, and `work` is tried again when it is
+        resumed."""
         return await self._journal.write(work)
 
     @property

@@ -1,10 +1,9 @@
 """State shared by all workers of a run (settings, judges, and whether calls may start), and the
-budget shared by all runs of a study: earlier runs, and simultaneous runs of any process.
+budget of a study, which earlier and simultaneous runs share, also those of other processes.
 
 Every call is recorded in a transaction before it is sent, and only one transaction writes at a
-time. A query in it therefore sees the calls of all other runs, so that all runs together stay
-within the budget.
-"""
+time. A query in this transaction therefore sees the calls of all other runs, so that all runs
+together stay within the budget."""
 
 import asyncio
 import contextlib
@@ -117,8 +116,9 @@ class JudgeState:
         self.failed_in_a_row = 0
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and wake the tasks that wait to start a call. The
-        first reason given is kept; without a reason, `budget_reached` must be set before."""
+        """Start no further call of this judge, and wake the tasks that wait to start one. If the
+        judge was stopped before, the first reason is kept. If the budget is the reason, `reason`
+        stays empty and the attribute `budget_reached` must be set before."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()
@@ -197,12 +197,12 @@ class RunState:
                 await state.blocked_event.wait()
 
     async def pause_until_resumed(self, error: Exception, submitted: float) -> bool:
-        """After a store error, pause the run until the user resumes or stops it; no pause if the
-        user has resumed it since `submitted`, the time of the failed query or write.
+        """Pause the run because the store failed with `error`, and wait until the user resumes or
+        stops it. `submitted` is the time at which the failed query or write began: if the user
+        has resumed the run since, it is not paused again.
 
         Returns whether to try again: False only if the run was being stopped before the error.
-        While the run is paused, unwritten replies stay in memory.
-        """
+        While the run is paused, unwritten replies stay in memory."""
         if self.stop:
             return False
         if self.resumed_at > submitted:
@@ -222,8 +222,8 @@ SCARCE_SHARE: Final = 0.2
 
 
 class SiblingRuns:
-    """Adds the spending of the study's other runs to a run's ledger (its spent and reserved
-    dollars)."""
+    """The other runs of the same study, which share its budget: their spending is added to this
+    run's `ledger` (its account of dollars spent and reserved)."""
 
     def __init__(
         self,

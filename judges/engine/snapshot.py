@@ -240,9 +240,9 @@ def summarise_failures(states: Iterable[JudgeState]) -> tuple[FailureSummary, ..
 
 
 def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]:
-    """Return the status and the reason with which a run ends if no error ended it: "stopped" by the
-    budget, by the user (`stop_reason`) or because all stopped judges were left out; "failed" if a
-    judge was stopped for another reason; else "done" with the reason ""."""
+    """Return status and reason of a run that ended without an error. "stopped": the budget is
+    reached, the user stopped the run (`stop_reason`), or the user left out every judge that was
+    stopped. "failed": a judge was stopped and not left out. Else "done", with the reason ""."""
     halted = [state for state in run_state.judges.values() if state.stop_reason]
     stopped = [f"{state.name}: {state.stop_reason}" for state in halted]
     if any(state.budget_reached for state in run_state.judges.values()):

@@ -36,7 +36,8 @@ RECHECK_SECONDS: Final = 0.2
 
 @dataclass(slots=True)
 class JudgeQueue:
-    """The asks of one judge, with functions to read and render them and to store judgements."""
+    """The pending calls of one judge, with the functions that read them from the store, render
+    them, and store the judgements."""
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
@@ -60,8 +61,8 @@ class JudgeQueue:
         task.add_done_callback(self.hedged.discard)
 
     async def cancel_hedged_calls(self) -> None:
-        """Cancel the attempts in `hedged`; each that was sent counts as billed at an unknown
-        cost."""
+        """Cancel the attempts in `hedged`: they are still open, although another attempt at the
+        same call was answered. Each that was sent counts as billed at an unknown cost."""
         open_calls = list(self.hedged)
         for task in open_calls:
             task.cancel()
@@ -69,8 +70,8 @@ class JudgeQueue:
 
 
 class WorkerPool:
-    """Makes the pending asks of all judges in parallel and stores their outcomes. An ask that a
-    stop or another run prevents gets no outcome."""
+    """Makes the pending calls of all judges in parallel and stores the results. A call that is not
+    made, because the run is stopped or another run makes it, gets no stored result."""
 
     def __init__(self, run_state: RunState, queues: list[JudgeQueue]) -> None:
         self.run_state, self.queues = run_state, queues
@@ -126,8 +127,8 @@ class _QueueWorkers:
         await self.buffer.put(None)
 
     async def _feed_pending_asks(self) -> None:
-        """Pass all pending asks to the workers. Asks that other runs are making are checked until
-        they have an outcome, or are free again."""
+        """Hand all pending calls to the workers. Calls that another run is making are checked again
+        and again, until they have a result or that run has given them up."""
         queue, size = self.queue, min(MAX_PAGE_ASKS, self.workers)
         while await self.run_state.wait_until_allowed(self.state):
             # Before reading the page: an ask added in between is then found in the next round.
@@ -144,8 +145,9 @@ class _QueueWorkers:
                     await self._wait_for_more()
 
     async def _query_store(self, query: Callable[[], T]) -> T:
-        """Query the store. After an error, pause the run as after a failed write, and query again
-        when it is resumed; raise the error if the run is being stopped."""
+        """Return the result of `query`, a function that reads the store. If the store fails, the
+        run is paused, and the query is repeated when the user resumes it; if the run is being
+        stopped, the error is raised."""
         while True:
             started = time.monotonic()
             try:
@@ -171,8 +173,8 @@ class _QueueWorkers:
         await self._queue_free_asks([elsewhere.popleft() for _ in range(min(size, len(elsewhere)))])
 
     async def _wait_for_more(self) -> None:
-        """Wait, for RECHECK_SECONDS at most, for asks that the replies of other queues may add,
-        such as extractions."""
+        """Wait, for RECHECK_SECONDS at most, until the replies in other queues may have added calls
+        to this one: an unreadable reply, for example, adds a call of the extraction judge."""
         assert self.queue.more_event is not None
         with contextlib.suppress(TimeoutError):  # the caller also checks for a stop
             async with asyncio.timeout(RECHECK_SECONDS):
@@ -180,11 +182,10 @@ class _QueueWorkers:
         self.queue.more_event.clear()
 
     async def _work_on_queue(self) -> None:
-        """Make the asks of the queue one after another.
+        """Work of one worker: make calls of the queue one after another.
 
-        The next call is sent only after the previous judgement is stored. If a call is slow,
-        another worker takes this one's place, and this one ends after the call.
-        """
+        The next call is sent only after the previous judgement is stored. If a call is slow, a
+        new worker is started in place of this one, which ends after the call."""
         settling: asyncio.Task[None] | None = None
         replaced = False
         while not replaced:
@@ -223,8 +224,9 @@ class _QueueWorkers:
     async def _attempt_ask(
         self, ask: Ask, attempts: AskAttempts
     ) -> tuple[Judgement, AskAttempts] | None:
-        """Make an ask; return its judgement and the attempts it comes from. None if the ask has no
-        outcome, because the run or the judge was stopped or another run makes or has made it."""
+        """Make a planned call; return its judgement, and the attempts that produced it. None if
+        there is no result, because the run or the judge was stopped or another run makes or has
+        made the call."""
         journal, answered = self.run_state.journal, attempts
         try:
             if attempts.call.judge.hedge:
@@ -251,9 +253,10 @@ class _QueueWorkers:
     async def _race_with_hedge(
         self, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Run the attempts at an ask; if they are far slower than usual and MAX_HEDGE_SHARE is not
-        reached, also a second attempt. Return the one that is answered first, and its outcome (None
-        if it ended without one); the slower one goes on, and its cost is counted too."""
+        """Make the attempts `first` at a call. If they are far slower than usual, make a second
+        attempt at the same time, unless the share of such attempts (MAX_HEDGE_SHARE) is used up.
+        Return the one that is answered first, and its outcome (None if it ended without one).
+        The slower one goes on, and its cost is counted too."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

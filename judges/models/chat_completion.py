@@ -133,12 +133,12 @@ _SHAPE_ERRORS: Final = (ValueError, KeyError, IndexError, TypeError, AttributeEr
 def build_status_error(
     response: httpx2.Response, content: bytes | None = None, *, echo: bool = True
 ) -> openai.APIStatusError:
-    """Build the error that the openai package would raise for a response.
+    """Build the error that the openai package would raise for a response with an error status.
 
-    Its `body` is the value of "error" in the response, else the whole response. With `echo=False`
-    nothing but "error" is quoted: a public page must not reveal the content of other servers.
-    `content` is the response's body, for a response that was read as a stream.
-    """
+    Its `body` is the value of "error" in the response or, without that key, the whole response.
+    With `echo=False` it never has more than the value of "error", because a public page must not
+    reveal what other servers return. `content` is the body of the response, if it was read
+    already."""
     content = response.content if content is None else content
     try:
         body = json.loads(content)
@@ -153,11 +153,11 @@ def build_status_error(
 
 
 def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
-    """Parse a response into a reply; raise BadReply for a body that is no chat completion.
+    """Parse the body of a response into a reply; raise BadReply if it is no chat completion.
 
-    With `echo=False` the error does not quote the body. An error reported inside a response with
-    HTTP status 200 is raised with the status 4xx that this error states, else as BadReply.
-    """
+    Some servers report an error inside a response with HTTP status 200. If this error states a
+    code 4xx, it is raised as if it had that status, otherwise as BadReply. With `echo=False` no
+    error quotes the body."""
     try:
         return build_reply(json.loads(content), echo=echo)
     except _SHAPE_ERRORS as error:
@@ -294,8 +294,8 @@ def _parse_count(value: Any) -> int | None:
 
 
 def _parse_last_token_candidates(logprobs: Any) -> TokenCandidates:
-    """Return the candidates for the last token with their log-probabilities; empty if they are
-    missing or malformed."""
+    """Return the tokens that the model considered for the place of the reply's last token, with
+    their log-probabilities; empty if they are missing or malformed."""
     try:
         return _parse_candidates(logprobs["content"][-1])
     except _SHAPE_ERRORS:
@@ -303,8 +303,9 @@ def _parse_last_token_candidates(logprobs: Any) -> TokenCandidates:
 
 
 def _parse_tokens(logprobs: Any) -> tuple[ReplyToken, ...]:
-    """Return all tokens of a reply with their candidates; empty if the reply has a single token, or
-    its tokens are missing or malformed."""
+    """Return all tokens of a reply, each with the tokens that the model considered for its place
+    and their log-probabilities. Empty if the reply has a single token, or if they are missing or
+    malformed."""
     try:
         content = logprobs["content"]
         if len(content) < 2:

@@ -1,11 +1,11 @@
-"""Clients of judges: OpenAI-compatible endpoints, on the openai package's HTTP connection
-(aiohttp), and the embedded judge; the client and the API key of a judge specification.
+"""Clients of judges: of OpenAI-compatible endpoints, on the HTTP connection of the openai package
+(aiohttp), and of the embedded judge (a small model on this machine). Also finds the API key of a
+judge and makes the client that fits it.
 
 Requests are built and replies parsed here, in a third of the CPU time that the package's
 `chat.completions.create` takes. All calls to endpoints except batches (runs, judge checks, image
-descriptions) use EndpointModel. It checks the endpoint against judges/security/endpoint_rules.py,
-limits the size of a reply and removes the API key from it.
-"""
+descriptions) use EndpointModel. It checks the endpoint against
+judges/security/endpoint_rules.py, limits the size of a reply and removes the API key from it."""
 
 import asyncio
 import contextlib
@@ -116,7 +116,8 @@ class EndpointModel:
 
     @contextlib.asynccontextmanager
     async def _send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
-        """Send a request; raise BadReply if the response is compressed in a way not requested."""
+        """Send a request and yield the response, whose body is not read yet; close it afterwards.
+        Raise BadReply if it is compressed in a way that was not requested."""
         response = await self._http.send(request, stream=True)
         try:
             encoding = response.headers.get("Content-Encoding", "").strip().lower()
@@ -222,8 +223,8 @@ def _request_options(connect_s: float) -> dict[str, Any]:
 async def _read_stream(
     response: httpx2.Response, stream: CompletionStream, limit: asyncio.Timeout, idle_s: float
 ) -> None:
-    """Read all events of a stream into `stream`; after the first token, whenever data arrives, move
-    the deadline `limit` to `idle_s` seconds from now."""
+    """Read the whole response into `stream`. `limit` is the deadline: until the first token it
+    stays as it is; from then on, whenever data arrives, it is set to `idle_s` seconds from now."""
     now = asyncio.get_running_loop().time
     async for chunk in response.aiter_bytes():
         stream.feed(chunk)
@@ -277,7 +278,8 @@ def redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
 
 
 class EmbeddedModel:
-    """Client of the embedded judge, whose child process is started on the first call."""
+    """Client of the embedded judge, a small language model that runs on this machine in a child
+    process, which is started on the first call."""
 
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
@@ -291,12 +293,11 @@ class EmbeddedModel:
         self._last_messages: list[dict[str, Any]] = []
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Call the model. For a prompt equal to that of the previous call, the server's prompt
-        cache is turned off.
+        """Call the model. If the messages are the same as in the previous call, the server's prompt
+        cache is turned off for this call.
 
-        With the cache, a repeated prompt would get slightly other probabilities, which would count
-        as changes on a repeat.
-        """
+        With the cache, a repeated prompt would get slightly other probabilities, and Evenhand
+        would report that the judge changes its verdicts on a repeat."""
         endpoint = await self._find_or_start_endpoint()
         repeat = call.messages == self._last_messages
         self._last_messages = call.messages

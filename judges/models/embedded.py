@@ -1,11 +1,11 @@
-"""Start and stop the embedded judge's server: a child process with the interface of any endpoint.
+"""Start and stop the server of the embedded judge, a small language model on this machine. The
+server is a child process that is called like any OpenAI-compatible endpoint.
 
     with EmbeddedServer.start() as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
-If the server cannot be started, `EmbeddedUnavailable` is raised: a message with the reason and the
-next step. Recorded, simulated and remote judges work without the embedded judge.
-"""
+If the server cannot be started, `EmbeddedUnavailable` is raised; its message gives the reason
+and the next step. Recorded, simulated and remote judges work without the embedded judge."""
 
 import atexit
 import contextlib

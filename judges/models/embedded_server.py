@@ -61,10 +61,9 @@ def main() -> int:
 def start_server(weights: Path, threads: int, context: int) -> Any:
     """Start a server whose replies do not depend on earlier calls.
 
-    For two consecutive prompts with the same start, such as a swapped pair, the server processes
-    this start only once. Where this changes the probabilities, which depends on the processor, it
-    is turned off, so that repeats are reproducible.
-    """
+    If a prompt starts like the previous one (such as the same pair in the other order), the
+    server can process the common start only once. This is turned off if it would change the
+    probabilities, which depends on the processor of this machine."""
     server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=True))
     if not _is_prefix_reuse_exact(server):
         del server  # ends it
@@ -98,12 +97,12 @@ def _server_parameters(weights: Path, threads: int, context: int, *, keep_prefix
 
 
 def _is_prefix_reuse_exact(server: Any) -> bool:
-    """Whether a prompt gets exactly the same probabilities when its start was already processed as
-    part of the prompt before.
+    """Whether the server gives exactly the same probabilities for a prompt when it does not process
+    again the start that the prompt shares with the previous one. This is tested with two
+    prompts.
 
-    An exact repeat of a prompt is not tested: for a repeat, the caller turns the reuse off
-    (`cache_prompt: false`).
-    """
+    An exact repeat of a prompt is not tested, because the caller turns the reuse off for a
+    repeat (`cache_prompt: false`)."""
     whole = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=False)
     _next_token_logprobs(server, _PROBE_PROMPTS[1], keep_prefix=True)
     continued = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=True)

@@ -1,5 +1,5 @@
-"""Classification of failed calls: retry, store the failure as the ask's outcome, or stop the
-judge."""
+"""Classification of failed calls by what the engine does next: repeat the call, store the failure
+as its result, or stop the judge."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class BadReply(Exception):
 
 
 class StreamSilent(TimeoutError):
-    """Raised if a stream sends no data for `idle_s` seconds, a setting of the judge."""
+    """Raised if a reply that arrives token by token (a stream) stops sending data for `idle_s`
+    seconds, a setting of the judge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Interface between the engine and the judges: call, reply, remaining quota by the response
-headers, and the parameters that an endpoint refuses."""
+"""Interface between the engine and the clients of judges: the call, the reply, the number of
+requests left (as reply headers report it), and the parameters that an endpoint refuses."""
 
 import email.utils
 import json
@@ -39,8 +39,9 @@ as large, a time in milliseconds since 1970."""
 
 @dataclass(frozen=True, slots=True)
 class RequestQuota:
-    """An endpoint's limit of requests, the number left, and the seconds until the count starts
-    anew, as the headers of a reply report them."""
+    """How many requests a provider accepts in a period (`limit`), how many of them are left
+    (`remaining`), and in how many seconds a new period starts (`reset`); read from reply
+    headers."""
 
     limit: float
     remaining: float
@@ -49,15 +50,15 @@ class RequestQuota:
 
     @property
     def refill_rate(self) -> float:
-        """Requests per second that become available again; infinite if none is used up or the count
-        starts anew now."""
+        """Used-up requests divided by the seconds until the new period: the requests per second
+        that become available again. Infinite if none is used up or the period starts now."""
         used = self.limit - self.remaining
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
 
 def rate_header_kind(endpoint: str) -> RateHeaders:
-    """Return the kind of rate-limit headers that the provider at an address sends; for an unknown
-    provider, the kind that OpenAI sends."""
+    """Return which kind of rate-limit headers the provider at the address `endpoint` sends (see
+    _NAMES); for an unknown provider "requests", the kind that OpenAI sends."""
     preset = preset_for_url(endpoint)
     return "requests" if preset is None else preset.rate_headers
 
@@ -84,8 +85,8 @@ def parse_request_quota(
 
 
 def parse_reset_seconds(text: str, now: float) -> float | None:
-    """Return the seconds until a reset, given as duration, RFC 3339 time or (milli)seconds since
-    1970; None if malformed."""
+    """Return the seconds from `now` (seconds since 1970) until the time in a reset header. `text`
+    is a duration, an RFC 3339 time, or seconds or milliseconds since 1970; None if malformed."""
     seconds = parse_duration(text)
     if seconds is not None and seconds >= FIRST_TIMESTAMP:
         at = seconds / 1000 if seconds >= 1000 * FIRST_TIMESTAMP else seconds
@@ -207,20 +208,22 @@ def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
 
 def dump_logprobs(top: TokenCandidates | tuple[TokenCandidates, ...]) -> str:
     """Return log-probabilities as the JSON text that is stored with a judgement: a list [[token,
-    logprob], …], for a rubric one such list for each criterion; "" if there are none."""
+    logprob], …] or, for a rubric (several criteria scored in one reply), one such list for each
+    criterion. "" if there are none."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
 def parse_last_token_logprobs(text: str) -> TokenCandidates:
-    """Return the candidate tokens from a stored JSON text; empty for a rubric, see
-    `parse_level_logprobs`."""
+    """Return the likeliest tokens at the place of the reply's last token, with log-probabilities,
+    from the JSON text that `dump_logprobs` made; empty for a rubric (see
+    `parse_level_logprobs`)."""
     values = json.loads(text) if text else []
     return () if _are_rubric_logprobs(values) else tuple((token, value) for token, value in values)
 
 
 def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
-    """Return the candidate tokens of each criterion from the stored JSON text of a rubric; empty
-    for other verdicts."""
+    """Return, for each criterion of a rubric, the likeliest tokens at the place of its score, with
+    log-probabilities, from the JSON text that `dump_logprobs` made; empty for other verdicts."""
     values = json.loads(text) if text else []
     if not _are_rubric_logprobs(values):
         return ()
@@ -253,8 +256,8 @@ def known_refused_parameters(judge: JudgeSpec) -> set[str]:
 
 
 def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
-    """Return the call without a parameter; None if the call does not have this parameter. The value
-    of `max_tokens` is sent as `max_completion_tokens` instead."""
+    """Return the call without a parameter that the endpoint refuses; None if the call does not have
+    this parameter. If `max_tokens` is dropped, its value is sent as `max_completion_tokens`."""
     if parameter in call.stream_parameters:
         return replace(call, stream_refusals=call.stream_refusals | {parameter})
     values = dict(call.parameters)

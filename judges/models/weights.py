@@ -1,12 +1,12 @@
-"""Weights of the embedded judge: find them, convert them to the faster format, identify them by
-sha256.
+"""Weights of the embedded judge (a small language model on this machine): find them, convert them
+to a faster format, identify them by sha256.
 
 The weights are SmolLM2-135M-Instruct (Apache-2.0), shipped with four bits per parameter (Q4_1).
-`python -m judges.models.weights prepare` converts them to eight bits (Q8_0), which process prompts
-faster. The conversion changes a label's probability by about .03, as does another processor, so a
-close verdict may change. Different weights therefore count as a different judge: the sha256 of the
-weights is part of every key, and the conversion runs at installation, never between runs.
-"""
+`python -m judges.models.weights prepare` converts them to eight bits (Q8_0), which process
+prompts faster. The conversion changes a label's probability by about .03, as does another
+processor, so a close verdict may change. Different weights therefore count as a different judge:
+the sha256 of the weights is part of every key, and the conversion runs at installation, never
+between runs."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def packaged_weights() -> Path | None:
 
 
 def cached_default_weights() -> Path | None:
-    """Return the default weights (HUB_FILE) in the Hugging Face cache, where a Space's setting
-    `preload_from_hub` stores them; None if they are not there."""
+    """Return the path of the default weights in the Hugging Face cache; None if they are not there.
+    On a Hugging Face Space, the setting `preload_from_hub` puts them there."""
     pinned = cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE, HUB_REVISION))
     return pinned or cached_hub_weights(HubWeights(HUB_REPO, HUB_FILE))
 

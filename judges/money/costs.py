@@ -1,4 +1,5 @@
-"""Prices of calls, and the ledger that reserves each call's maximum cost within the budget."""
+"""Prices of calls, and the ledger: a run's account of dollars, in which the maximum cost of a call
+is reserved before it is sent, so that the run stays within its budget."""
 
 import asyncio
 import math
@@ -120,7 +121,8 @@ class Ledger:
 
     @property
     def has_no_reserved_calls(self) -> bool:
-        """Whether no call with a reserved cost is in flight: then waiting frees no dollars."""
+        """Whether no call with a reserved cost is in flight. If so, it is useless to wait for
+        dollars to become free."""
         return self._open_calls == 0
 
     @property
@@ -157,8 +159,9 @@ class Ledger:
         *,
         maybe_billed: bool = True,
     ) -> float | None:
-        """Release a reservation and record the call's cost. Returns the cost; None if it is
-        unknown: the reserved dollars then count as possibly spent, if `maybe_billed`."""
+        """End the reservation of `reserved` dollars for a call, record the call's cost and return
+        it. None if the cost is unknown; if the call may have been billed (`maybe_billed`), the
+        reserved dollars then still count against the budget."""
         self._open_calls -= reserved > 0
         self._reserved = max(0.0, self._reserved - reserved) if self._open_calls else 0.0
         cost = cost_of(usage, price)
@@ -183,8 +186,9 @@ class Ledger:
                 future.set_result(None)
 
     def calibrate_tokens_per_byte(self, call: JudgeCall, usage: Usage) -> None:
-        """Raise the assumed tokens per byte to 110 % of this call's tokens per byte, if that is
-        more; a call with images is ignored."""
+        """Correct the number of tokens per byte by which maximum costs are estimated, if it was too
+        low: it is raised to 110 % of the number in this call. It is never lowered, and a call
+        with images is ignored."""
         size, images = _count_bytes_and_images(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)

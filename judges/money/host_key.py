@@ -1,11 +1,10 @@
-"""This Space's key: an API key of the page's host that visitors may use for some models, within
-spending caps.
+""" "This Space's key": an API key with which the host of a public page pays for calls of visitors,
+to some models and up to spending limits (caps).
 
 The maximum cost of every call is reserved in the store before the call is sent. Reservations are
 made one at a time, each in a transaction, so that simultaneous sessions together cannot exceed a
 cap. The actual cost then replaces the reservation; without token counts, or if the process died,
-the maximum cost remains.
-"""
+the maximum cost remains."""
 
 import asyncio
 import sqlite3
@@ -34,8 +33,8 @@ VARIABLE_REFUSED: Final = "api_key_env names a variable of this machine; type yo
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """The settings of this Space's key: its environment variable and endpoint, the models allowed,
-    and the spending caps."""
+    """Settings of the API key with which the page's host pays for visitors' calls (this Space's
+    key): its environment variable and endpoint, the models allowed, and the spending limits."""
 
     key_env: str
     """Name of the environment variable that holds the key; the key itself is not stored here."""
@@ -50,8 +49,8 @@ class HostKey:
     """Spending cap of all visitors together per day (UTC), in dollars."""
 
     def refusal_reason(self, judge: domain.JudgeSpec, *, images: bool = False) -> str:
-        """Return the reason why a judge cannot use this API key; empty if it can. `images` states
-        whether images are sent to the judge."""
+        """Return why the host's key may not pay for the calls of a judge; "" if it may. `images`
+        states whether images are sent to the judge."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
@@ -73,8 +72,9 @@ class HostKey:
 
 
 def load_host_key_settings() -> HostKey | None:
-    """Read the settings of this Space's key from the environment; None if no key is named,
-    PlanError if a setting is missing or a model has no listed price."""
+    """Read the settings of the API key with which the page's host pays for visitors' calls, from
+    environment variables. None if the host offers no key; PlanError if a setting is missing or a
+    model has no listed price."""
     key_env = settings.HOST_KEY_VARIABLE.read()
     if not key_env:
         return None
@@ -106,13 +106,15 @@ def load_host_key_settings() -> HostKey | None:
 
 
 def off_switch_file(store: Path) -> Path:
-    """Return the path, beside the store, of the file whose existence disables this Space's key."""
+    """Return the path of a file beside the store. While this file exists, the host's API key pays
+    for no more calls; the host creates it to switch the key off."""
     return store.with_name(store.name + "-house-off")
 
 
 @dataclass(slots=True)
 class RunAllowance:
-    """Reserves and records the cost of a judge's calls in a run that this Space's key pays for."""
+    """Reserves and records the cost of one judge's calls in a run, if the API key of the page's
+    host pays for them."""
 
     store: Path
     host_key: HostKey
@@ -131,7 +133,8 @@ class RunAllowance:
 
     @property
     def has_no_reserved_calls(self) -> bool:
-        """Whether no call of this judge is in flight: then waiting frees no dollars."""
+        """Whether no call of this judge is in flight. If so, it is useless to wait for dollars to
+        become free."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:
@@ -141,8 +144,8 @@ class RunAllowance:
             await self._settled_event.wait()
 
     async def reserve(self, call: JudgeCall) -> int | str:
-        """Reserve the maximum cost of a call; return the reservation's id, or the reason for a
-        refusal."""
+        """Reserve the maximum cost of a call; return the id of the reservation (int) or, if it
+        would exceed a spending limit or the key is switched off, the reason as a text (str)."""
         if settings.HOST_KEY_OFF.read() or off_switch_file(self.store).exists():
             return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.model_price, MAX_TOKENS_PER_BYTE)
@@ -151,15 +154,15 @@ class RunAllowance:
         return reserved
 
     async def release(self, number: int) -> None:
-        """Delete the reservation of a call that was not made or is not billed."""
+        """Delete the reservation with the id `number`: its call was not made or not billed."""
         try:
             await self.write(lambda c: allowance_queries.delete_reservation(c, number))
         finally:
             self._end_open_call_and_wake_waiters()
 
     async def settle(self, number: int, cost: float | None) -> None:
-        """Replace a reservation by the actual cost of the call; a cost of None keeps the maximum
-        cost."""
+        """Replace the amount of the reservation `number` by the actual cost of its call; if `cost`
+        is None (unknown), the reserved maximum stays."""
         try:
             if cost is not None:
                 await self.write(lambda c: allowance_queries.settle_reservation(c, number, cost))
@@ -192,7 +195,8 @@ class RunAllowance:
 
 @dataclass(slots=True)
 class CallReservation:
-    """Money reserved for one call on this Space's key; nothing is reserved if another key pays."""
+    """The dollars reserved for one call that the API key of the page's host pays for. For calls
+    with another key (`allowance` is None), its methods do nothing."""
 
     _number: int | None = None
 
@@ -201,13 +205,11 @@ class CallReservation:
         return self._number is not None
 
     async def try_reserve(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
-        """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
-        empty text.
+        """Reserve the maximum cost of a call. Return "" or, if the judge must stop, the reason.
 
-        If the reservation is refused while another call is in flight, the judge need not stop: the
-        empty text is returned without a reservation, because that call may cost less than was
-        reserved for it.
-        """
+        "" has two meanings: the dollars are reserved, or they were refused while another call of
+        the judge is in flight. That call may cost less than was reserved for it, so the caller
+        tries again later. `is_reserved` tells the two apart."""
         if allowance is None:
             return ""
         alone = allowance.has_no_reserved_calls
@@ -218,8 +220,9 @@ class CallReservation:
         return reserved if alone and allowance.has_no_reserved_calls else ""
 
     async def release_or_await_dollars(self, allowance: RunAllowance | None) -> None:
-        """Delete the reservation of a call that was not made. If the reservation was refused, wait
-        instead until a call in flight has ended, because dollars may then be free."""
+        """To be used after a call that was not sent. If dollars were reserved for it, free them;
+        otherwise wait until another call of the judge has ended, because dollars may then be
+        free."""
         if allowance is None:
             return
         if self._number is None:

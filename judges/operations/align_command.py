@@ -1,10 +1,11 @@
-"""Command `align`: improve a prompt by means of labels, in two steps.
+"""Command `align`: improve a prompt with labelled items (items whose right verdict is known), in
+two steps.
 
 The first step writes candidates (new versions of the prompt) as files, and prints them with the
-price of comparing them; the second, with --ask, calls the judge with each candidate on the hold-out
-(labelled items that the candidates were not made from) and prints the comparison. With --adopt, a
-candidate becomes the next version of the prompt; --undo saves the earlier text as a version again.
-"""
+price of comparing them. The second, with --ask, calls the judge with each candidate on the
+hold-out (labelled items that the candidates were not made from) and prints the comparison. With
+--adopt, a candidate becomes the next version of the prompt; --undo saves the earlier text as a
+version again."""
 
 import argparse
 import sys
@@ -59,7 +60,8 @@ Report = Callable[[Store, str, str, str], str]
 
 
 def add_align_command(commands: Any, report: Report) -> None:
-    """Add the command `align`; `report` returns the comparison of the candidates as text."""
+    """Add the command `align` to the parser's `commands`. `report` is called with store, study,
+    judge and prompt, and returns the comparison of the candidates as text."""
     summary = "improve a prompt from corrections, and show the gain on held-out items"
     sub = commands.add_parser("align", help=summary, description=summary)
     sub.add_argument("study", type=Path, help="a study file (YAML) that has been run")
@@ -91,9 +93,9 @@ def add_align_command(commands: Any, report: Report) -> None:
 
 
 def run_align_command(options: argparse.Namespace, report: Report) -> int:
-    """Write candidates (new versions of a prompt), compare them on the hold-out, adopt one of them,
-    or undo an adoption, as the options say. Return the exit code: 1 if calls with the candidates
-    have no reply, else 0."""
+    """Do what the options ask for: write candidates (new versions of a prompt), compare them on the
+    hold-out (labelled items set apart), adopt one of them, or undo an adoption. Return exit code
+    1 if calls with the candidates got no reply, else 0."""
     made = make_plan(load_study(options.study))
     store = Store(options.store)
     try:
@@ -151,11 +153,13 @@ def _write_or_compare_candidates(
     options: argparse.Namespace,
     report: Report,
 ) -> int:
-    """Write the candidates that have no file yet (with --again, all of them) and print the price of
-    comparing them. With --ask, or if the user agrees, call the judge with those that have a file
-    and print the comparison. Return the exit code: 1 if calls have no reply, else 0. PlanError if
-    --ask finds no file or comes with --again, if no candidate could be made, or if the budget is
-    too small."""
+    """Without --ask: write the candidates (new versions of the prompt) that have no file yet, with
+    --again all of them, and print the price of comparing them. With --ask, or if all files exist
+    and the user agrees: call the judge with the candidates that have a file, and print the
+    comparison. Return exit code 1 if calls got no reply, else 0.
+
+    PlanError if --ask finds no file or comes with --again, if no candidate could be made, or if
+    the budget is too small."""
     paths = {kind: folder / f"{kind}.yaml" for kind in kinds}
     unwritten = [kind for kind, path in paths.items() if options.again or not path.exists()]
     written = not unwritten
@@ -198,9 +202,10 @@ def _write_or_compare_candidates(
 def _build_requested_candidates(
     task: AlignTask, kinds: Sequence[str], runs: AlignRuns, options: argparse.Namespace
 ) -> list[Candidate]:
-    """Build the candidates of `kinds`. If one of them needs rules, print the price of writing them
-    and ask the judge --writer for them; if its reply has no rule, these kinds are left out.
-    PlanError if the judge is unknown or the budget too small."""
+    """Build a candidate (a new version of the prompt) of each of `kinds`. If a kind contains rules,
+    print the price of writing them and ask the judge --writer for them; if its reply has no
+    rule, the kinds with rules are left out. PlanError if the judge is unknown or the budget too
+    small."""
     rules: tuple[str, ...] = ()
     writer = options.writer or task.judge.name
     kinds = list(kinds)
@@ -234,16 +239,16 @@ def _mark_lines_as_added(text: str) -> str:
 
 
 def _confirm_candidate_calls() -> bool:
-    """Whether the user agrees, in a terminal, that the judge is called with the candidates whose
-    files were written before; False without a terminal."""
+    """Ask the user in the terminal whether to call the judge with the candidates, whose files an
+    earlier command has written; return the answer. False without a terminal."""
     if not sys.stdin.isatty():
         return False
     return input("Ask these candidates on the hold-out? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def adopt_compared_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
-    """Save a candidate that was compared on the hold-out as the next version of the prompt, and
-    return this version."""
+    """Save the candidate of the kind `kind`, which must have been compared on the hold-out, as the
+    next version of the prompt in `folder`; return this version."""
     return adopt_candidate(_find_compared_candidate(task, store, kind), task.prompt, folder)
 
 

@@ -1,10 +1,10 @@
-"""Improve a prompt by means of labels: make new versions (candidates) from one part of the labelled
-items (learn), and compare them with today's prompt on the other part (hold-out).
+"""Improve a prompt with labelled items (items whose right verdict is known). They are divided in
+two parts. From one (learn) new versions of the prompt (candidates) are made; on the other
+(hold-out) they are compared with today's prompt.
 
 The calls of the writer (a model that writes rules from a judge's mistakes) and those with the
 candidates are made by the engine like those of any study: same plan, store, budget and retries.
-Stored replies of today's prompt are used again.
-"""
+Stored replies of today's prompt are used again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,9 +42,10 @@ RULE_TOKENS: Final = 1024
 
 @dataclass(frozen=True)
 class AlignTask:
-    """Input for improving a prompt by labels: a judge and prompt of a study, and the study's
-    labelled items in two parts, learn and hold-out. `cases` are the labelled comparisons (or single
-    answers) of the learn items, with the judge's verdicts on them."""
+    """Everything needed to improve a prompt for a judge with a study's labels (known right
+    verdicts). `split` states which labelled items are for learning and which are set apart
+    (hold-out). `cases` are the labelled comparisons or single answers of the learn items, with
+    the judge's verdicts on them."""
 
     plan: Plan
     judge: JudgeSpec
@@ -64,11 +65,12 @@ class AlignTask:
 def split_and_find_mistakes(
     plan: Plan, store: Store, judge: str = "", prompt: str = "", seed: int = label_split.SEED
 ) -> AlignTask:
-    """Put the labelled items of a stored study into two parts, learn and hold-out, and find the
-    mistakes of a judge ("": the first) with a prompt ("": the first) on the learn items. A stored
-    split is used and extended, otherwise one is drawn with `seed`; it is stored if the visitor owns
-    the study. PlanError if judge or prompt is missing, or if there are no labels or no verdicts on
-    the learn items."""
+    """Divide the labelled items of a stored study into learn and hold-out, and find the mistakes of
+    a judge with a prompt ("": the first of the study) on the learn items.
+
+    A split that the store has is used again and extended by new items; otherwise items are drawn
+    with `seed`. The split is stored if the visitor owns the study. PlanError if judge or prompt
+    is missing, or if there are no labels, or no verdicts on the learn items."""
     study = plan.study
     if not study.judges:
         raise PlanError("the study has no judge that can be asked; add one in Study, step Judges")
@@ -95,7 +97,9 @@ def split_and_find_mistakes(
 
 
 def _no_labels_message(labels: StudyLabels) -> str:
-    """Return the error message for a study without labels of the kind that its prompt needs."""
+    """Return the error message for a study that has no label from which its prompt can be improved:
+    no comparison with a known better answer or, for a prompt that judges single answers, no
+    answer with pass, fail or a score as its label."""
     disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
     if labels.kind == PAIRS:
         return (
@@ -121,8 +125,8 @@ def _find_by_name_or_first(among: Sequence[Named], name: str, kind: str) -> Name
 
 
 def describe_mistakes(task: AlignTask) -> str:
-    """Write the mistakes on learn items, at most MAX_CASES, as the text from which the writer (a
-    model) makes rules."""
+    """Return a text with the judge's mistakes on learn items, at most MAX_CASES: question, answers,
+    right verdict and the judge's verdict. A model (the writer) makes rules from it."""
     return learn_cases.describe_mistaken_cases(task.mistakes, task.labels.kind)
 
 
@@ -166,9 +170,10 @@ def build_candidates(
     criteria: str = "",
     examples: int = EXAMPLES,
 ) -> list[Candidate]:
-    """Build one candidate of each of `kinds` (see KINDS) from the learn items; PlanError if one
-    cannot be made. `rules` were written by the judge `writer` ("": by the user); `criteria` ""
-    stands for those of the study; `examples` is the number of corrected cases."""
+    """Build a new version of the prompt (a candidate) for each of `kinds` (see KINDS), from the
+    learn items; PlanError if one cannot be made. `rules` are the rules to add, and `writer` is
+    the judge that wrote them ("": the user). `criteria` is the text to add ("": that of the
+    study). `examples` is the number of labelled cases to show with their right verdict."""
     shows = bool({"examples", "both"} & {*kinds})
     if shows and task.prompt.verdict == "rating-pair":
         raise PlanError(
@@ -206,9 +211,10 @@ def build_candidates(
 def build_candidate_plan(
     task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
 ) -> Plan:
-    """Build the plan of calling the judge with today's prompt and with each candidate on the
-    labelled hold-out cases: comparisons in both orders, single answers in the arrangements of the
-    study. PlanError if the hold-out has no label."""
+    """Build the plan that compares today's prompt with the candidates: the judge is called with
+    each of them on the labelled cases of the hold-out. Comparisons are shown in both orders; for
+    single answers, the options of the verdict in the orders that the study asks for. PlanError
+    if the hold-out has no label."""
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.select_items(held)
@@ -246,8 +252,9 @@ def build_candidate_plan(
 
 
 def _hold_out_twin_spec(twins: TwinSpec | None, items: Sequence[Item]) -> TwinSpec | None:
-    """Return the study's settings for twins, extended to all hold-out items and limited to models
-    with labelled answers; None if the study has no twins, or only twins of other models."""
+    """Return the settings by which the comparison of prompts makes twins (copies of an answer with
+    one small change): those of the study, but for all hold-out items, and only for models with
+    labelled answers. None if the study has no twins, or twins of other models only."""
     if twins is None:
         return None
     labelled = {name for item in items for name in item.responses}
@@ -275,9 +282,10 @@ def check_budget_suffices(forecast: Forecast, budget: float | None, what: str) -
 
 @dataclass(slots=True)
 class AlignRuns:
-    """Starts the two runs that a better prompt needs: first that of the writer (the judge that is
-    asked for rules), then that of the candidates. `watch` is called with the writer's run, for
-    example to show its progress, before the rules are read. The caller waits for the second run."""
+    """Starts the two runs by which a prompt is improved: in the first, a judge (the writer) writes
+    rules; in the second, the new versions of the prompt (candidates) are compared. `watch` is
+    called with the first run when it has started, for example to show its progress. The caller
+    waits for the second run."""
 
     store: Store
     engine: Engine
@@ -292,8 +300,9 @@ class AlignRuns:
         return self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)
 
     def write_rules(self, task: AlignTask, writer: JudgeSpec, budget: float | None) -> WrittenRules:
-        """Ask the writer (a model) for rules, and read them from its reply. A failed call or a
-        reply without a rule is returned as a problem; PlanError if the call was not made."""
+        """Let the judge `writer` write rules from the mistakes of the task, and read them from its
+        reply. If its call fails or the reply has no rule, the result has no rules and states the
+        problem. PlanError if the call was not made."""
         plan = build_writer_plan(task, writer, budget)
         run = self.start(plan)
         self.watch(run)
@@ -310,8 +319,9 @@ class AlignRuns:
     def start_and_record_hold_out_run(
         self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan
     ) -> Run:
-        """Start calling the judge with today's prompt and the candidates on the hold-out, and store
-        that the hold-out was used for them (a "look"); return the run."""
+        """Start the run that compares today's prompt with the candidates on the hold-out, and
+        return it. The store records that the hold-out was used once more for such a comparison
+        (a "look"), because each look makes a gain by chance more likely."""
         look = label_split.Look(
             task.judge.name, task.prompt.name, tuple(one.record for one in candidates)
         )

@@ -1,5 +1,5 @@
-"""Test a judge with one call, of which nothing is stored; and parse the stored replies of a study
-again, without any call."""
+"""Two operations: test a judge with one call, of which nothing is stored; and read the verdicts
+from the stored replies of a study again, without any call."""
 
 import asyncio
 import contextlib
@@ -91,7 +91,8 @@ is parsed again."""
 
 @dataclass(slots=True)
 class RereadResult:
-    """Number of replies parsed again (`read`), and of the judgements that changed."""
+    """Result of reading stored replies again: how many were read (`read`), how many judgements
+    changed, by kind of change, and how many could not be read again."""
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
@@ -103,7 +104,8 @@ class RereadResult:
 
 
 class StoredRequest(NamedTuple):
-    """The prompt of a stored request, and whether the verdict is read from label probabilities."""
+    """What the store knows about the request of a reply: its prompt, and whether the verdict is
+    read from the probabilities of the labels (else from the text)."""
 
     prompt: Prompt
     by_probabilities: bool
@@ -124,9 +126,10 @@ RequestLookup = Callable[[str], StoredRequest | None]
 
 
 def reread_and_store_verdicts(store: Store, study: str, rule: str | None = None) -> RereadResult:
-    """Parse the stored replies of a study again, by `rule` or, if None, by the study's setting
-    `reading`; store the judgements that change, and return the numbers. Left out are imported
-    verdicts and judgements with a status outside REREADABLE_STATUSES."""
+    """Read the verdicts from the stored replies of a study again, by the rule `rule` or, if None,
+    by the study's setting `reading`. Store the judgements that change, and return the numbers.
+
+    Only replies with a status in REREADABLE_STATUSES are read again; imported verdicts are not."""
     rule = rule or store.study(study).reading
     find_request = _make_request_lookup(store)
     result = RereadResult()
@@ -159,9 +162,9 @@ def _reread_judgement(
     rule: str,
     find_request: RequestLookup,
 ) -> Judgement:
-    """Return the judgement after parsing its reply again. If the reply is still unreadable, an
-    extracted verdict is parsed again from the stored reply of the extraction judge. `find_request`
-    returns the stored request of a key."""
+    """Return the judgement after its reply was read again by `rule`. If the reply is still
+    unreadable, and the extraction judge (a second model) had read its verdict, the stored reply
+    of that judge is read again. `find_request` returns the stored request of a call's key."""
     now = _apply_outcome(judgement, request.parse_reply(judgement, rule))
     if now.status != "unreadable" or judgement.status != "extracted":
         return now

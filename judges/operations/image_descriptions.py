@@ -201,8 +201,8 @@ class _DescribeRuns:
 
 
 def remove_think_blocks(reply: str) -> str:
-    """Return a reply without its closed <think> blocks, and without white space around them and at
-    its ends."""
+    """Return a reply without its <think>…</think> blocks. White space beside a removed block, and
+    at both ends of the reply, is removed too. A block that is not closed is kept."""
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:
         parts.append(reply[end:start])

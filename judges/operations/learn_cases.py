@@ -1,5 +1,6 @@
-"""Cases to learn from: labelled comparisons or single answers of the learn items, with the judge's
-mistakes on them; as examples in a prompt, and as a text for the model that writes rules."""
+"""Cases to learn from: comparisons or single answers whose right verdict is known (labelled), with
+the judge's mistakes on them. They are shown as examples in a prompt, and described in a text for
+the model that writes rules."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -44,8 +45,9 @@ Turn = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdicts:
-    """Verdicts of a judge on one labelled case: their number (`calls`), the number of mistakes
-    among them (`wrong`), and for a single answer the sum of the scores (pass 1, fail 0)."""
+    """Counts of a judge's verdicts on one comparison or answer whose right verdict is known: all
+    (`calls`) and wrong ones (`wrong`). For a single answer, `total` is the sum of the scores
+    given (pass 1, fail 0)."""
 
     calls: int = 0
     wrong: int = 0
@@ -58,7 +60,8 @@ class LabelledVerdicts:
 
 @dataclass(frozen=True, slots=True)
 class LearnCase:
-    """A labelled comparison or answer of a learn item, with the judge's verdicts on it."""
+    """A comparison, or a single answer, whose right verdict is known (`label`) and from which a
+    prompt may be improved; with the counts of the judge's verdicts on it."""
 
     item: Item
     label: Label
@@ -105,10 +108,10 @@ def list_learn_cases(
 def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels, step: float | None = None
 ) -> dict[CaseKey, LabelledVerdicts]:
-    """Count, for each labelled case, the usable verdicts of a judge with a prompt in the study
-    `name`, and the mistakes among them: another choice than the label's (a tie too), or another
-    score (`_is_mistake`); noise-floor repeats are left out. `step` is the distance of two levels of
-    the scale; None: that of the options offered."""
+    """Count, for each labelled comparison or answer, the verdicts of a judge with a prompt in the
+    study `name`, and how many are wrong: another choice than the label's (a tie too), or another
+    score (see `_is_mistake`). Repeats of a call made to measure noise are left out. `step` is
+    the distance between two levels of the scale; None: that of the options in the request."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -147,7 +150,9 @@ def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: floa
 
 
 def describe_mistaken_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
-    """Write a judge's mistakes, at most MAX_CASES, as the text from which a model writes rules."""
+    """Return a text with a judge's mistakes, at most MAX_CASES: question, answers, right verdict
+    and the judge's verdict. A model writes rules from it. `kind` is the kind of the labels:
+    "pairs", "pass" or "score"."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
         lines = [f"Case {number}", f"Question: {_shorten_case_text(case.item.instruction)}"]
@@ -187,10 +192,11 @@ def choose_examples(
 ) -> list[LearnCase]:
     """Choose at most `count` labelled cases as examples for a prompt, at most one for each item.
 
-    The labels (the better answer, pass and fail, or the levels of a score) take turns. Within a
-    label the judge's mistakes come first; for single answers, mistakes and right verdicts
-    alternate. Left out are cases with images, because only text is added to a prompt, and for a
-    rubric (`prompt`) cases whose criteria have no labels."""
+    The possible labels (first or second answer better; pass and fail; the scores) take turns.
+    Among the cases with one label the judge's mistakes come first; for single answers, mistakes
+    and right verdicts alternate. Left out are cases with images, because only text is added to a
+    prompt, and for a rubric (`prompt`) cases without labels for its criteria. `seed` orders
+    equal cases."""
     usable = [
         case for case in cases if not case.item.images and _has_known_right_reply(case, prompt)
     ]
@@ -221,9 +227,9 @@ def _has_known_right_reply(case: LearnCase, prompt: Prompt | None) -> bool:
 
 
 def _label_group(case: LearnCase, prompt: Prompt | None) -> float:
-    """Return the group of a case by its label: for a comparison 0 if the first answer wins, 1 if
-    the second; for one answer the score of the prompt's nearest option or grade, or without options
-    the nearest whole number."""
+    """Return a number for the label of a case, so that equal labels form a group. For a comparison:
+    0 if the first answer is better, else 1. For one answer: the prompt's option (or grade) that
+    is nearest to the label, as a score; for a prompt without options, the nearest whole number."""
     one = case.label
     if isinstance(one, LabelledComparison):
         return int(one.winner == one.second)
@@ -256,14 +262,13 @@ def example_messages(
     prefilled: bool = False,
     study: Study | None = None,
 ) -> list[Turn]:
-    """Render each case as a request in the prompt's own words, followed by the right verdict;
-    return the messages as (role, text).
+    """Turn each case into an example: a request in the words of the prompt, and the right verdict
+    as its reply. Return all messages as (role, text).
 
-    Comparisons are shown twice: first all of them, the better answer first and second by turns,
-    then all again in the other order. A single answer is shown once; the arrangements of options
-    and criteria of `study` take turns. `prefilled`: the judge's replies are prefilled up to the
-    label.
-    """
+    Comparisons are shown twice: first all of them, by turns with the better answer first and
+    second, then all again in the other order. A single answer is shown once; the orders of
+    options and criteria that `study` asks for take turns. `prefilled`: the start of the judge's
+    replies is given in advance, up to the label."""
     found = []
     for round_ in (0, 1):
         for place, case in enumerate(cases):
@@ -300,8 +305,9 @@ def _build_pair_example(
 def _build_answer_example(
     prompt: Prompt, case: LearnCase, place: int, study: Study | None
 ) -> tuple[PromptInputs, str]:
-    """Build the inputs of a single answer, and its right verdict; `place` is the example's index,
-    by which the study's arrangements of options and criteria take turns."""
+    """Build an example of judging a single answer: the values for the prompt, and the right
+    verdict. `place` is the number of the example; it decides which of the orders of options and
+    criteria that the study asks for is used."""
     one = case.label
     assert isinstance(one, LabelledAnswer)
     criteria = study.criteria if study else ""

@@ -1,9 +1,9 @@
 """Candidates for a better prompt: today's prompt, word for word, plus one block of text.
 
-The block has labelled cases with their right verdicts (`examples`), rules written from mistakes
-(`rules`), the user's own criteria (`criteria`), or rules and cases (`both`). Cases and mistakes are
-those of the learn items only, one of the two parts of the labelled items.
-"""
+The block has labelled cases (their right verdict is known) with this verdict (`examples`), rules
+written from a judge's mistakes (`rules`), rules and cases (`both`), or the user's own criteria
+(`criteria`). Cases and mistakes come from the learn items only, one of two parts of the labelled
+items; on the other part the candidates are compared."""
 
 import datetime
 import json
@@ -38,7 +38,8 @@ _JOINER: Final = "\u2060"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A new version of a prompt, and the record of its origin."""
+    """A new version of a prompt, to be compared with the present one, and a record of what it was
+    made from."""
 
     prompt: Prompt
     record: CandidateRecord
@@ -69,8 +70,8 @@ NO_EXAMPLES: Final = Examples()
 
 
 def disable_variables(text: str) -> str:
-    """Return a text that a template sends as it is: an invisible word joiner keeps `$first` or
-    `{question}` from being read as a variable."""
+    """Return the text so that a prompt template does not replace anything in it: an invisible
+    character (word joiner) is put into `$first`, `{question}` and the like."""
     return _MARK.sub(lambda match: match[0] + _JOINER, text)
 
 
@@ -109,9 +110,10 @@ def read_rules(reply: str, cases: str = "") -> WrittenRules:
 def copy_prompt_with_additions(
     prompt: Prompt, kind: str, text: str, examples: Sequence[tuple[str, str]], source: str
 ) -> Prompt:
-    """Return a copy of a prompt with `text` at the end of its system message (without one: at the
-    start of its first message), and `examples`, messages as (role, text), before its last user
-    message. `kind` is added to its name; `source` is its new note on the origin."""
+    """Return a copy of a prompt with two additions. `text` is put at the end of the system message
+    or, without one, at the start of the first message. `examples`, messages as (role, text), are
+    put before the last user message. The name of the copy ends with `kind`; `source` is its note
+    on where it comes from."""
     values = load_yaml(prompt.yaml)
     assert isinstance(values, dict)  # the prompt was parsed from it
     messages = [{role: body} for role, body in prompt.messages]
@@ -139,9 +141,10 @@ def make_candidate(
     seed: int = 0,
     today: datetime.date | None = None,
 ) -> Candidate:
-    """Build a candidate of one kind (see KINDS); raise PlanError if the addition of this kind
-    (rules, criteria or examples) is missing. `learnt` are the items with the mistakes from which
-    `writer`, a model, wrote the rules; `seed` and `today` are only noted in its origin."""
+    """Build a candidate (a new version of the prompt) of one kind (see KINDS); raise PlanError if
+    what this kind adds (rules, criteria or examples) is missing. The other arguments are only
+    noted as its origin: `learnt`, the ids of the items with the mistakes that `writer`, a model,
+    made the rules from; `seed`; and `today`, the date (None: the present day)."""
     text = ""
     if kind in ("rules", "both"):
         if not rules:

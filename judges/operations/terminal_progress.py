@@ -98,11 +98,9 @@ def progress_line(snapshot: RunSnapshot) -> str:
 def run_summary(
     snapshot: RunSnapshot, tokens: tuple[int, int], ledger: Sequence[AttemptTotals] = ()
 ) -> str:
-    """Return a summary of an ended run: calls planned and done, counts by status, tokens, dollars,
-    seconds and failures; then a line for each judge on all attempts of the study (`ledger`).
-
-    `tokens` are (sent, received).
-    """
+    """Return a summary of an ended run as text: calls planned and done, counts by status, tokens,
+    dollars, seconds and failures. `tokens` are (sent, received). `ledger` has the totals of all
+    attempts that the study's runs made; for each judge in it, a line is added."""
     by_status = [f"{s} {n:,}" for s in STATUSES if (n := snapshot.counts.get(s, 0))]
     seconds = (snapshot.ended or time.time()) - snapshot.started
     rows = [

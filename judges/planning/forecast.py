@@ -1,5 +1,6 @@
-"""Forecast of calls, tokens, dollars and seconds of a plan before any call is made; tokens that a
-provider's cache makes cheaper are counted, and asks are ordered to use this cache."""
+"""Forecast of calls, tokens, dollars and seconds of a plan before any call is made. Providers
+charge less for the start of a prompt that they have seen before (cached tokens): the forecast
+counts these tokens, and calls are ordered so that there are many."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +20,8 @@ provider_presets.yaml states none."""
 
 
 def min_cached_tokens(judge: JudgeSpec) -> int | None:
-    """Return the number of tokens from which the repeated start of a prompt costs less; None if it
-    never does, by provider_presets.yaml and the price of cached tokens."""
+    """Return how many tokens the repeated start of a prompt must have to cost less (the provider's
+    cache); None if it never costs less. From provider_presets.yaml, else from the listed prices."""
     if judge.kind != "endpoint":
         return None
     preset, price = preset_for_url(judge.endpoint), price_of(judge)
@@ -32,11 +33,10 @@ def min_cached_tokens(judge: JudgeSpec) -> int | None:
 
 
 def sort_asks_for_cache(asks: Sequence[Ask]) -> list[Ask]:
-    """Order a block of consecutive asks: first one ask of each item and prompt, then a second ask
-    of each, and so on.
+    """Reorder calls that follow one another in the plan: first one call of each item and prompt,
+    then a second one of each, and so on.
 
-    The start of a prompt is then in the provider's cache before it is sent again.
-    """
+    When the start of a prompt is sent again, the provider then has it in its cache."""
     rounds: dict[int, list[Ask]] = {}
     seen: dict[tuple[str, str], int] = {}
     for ask in asks:
@@ -48,15 +48,17 @@ def sort_asks_for_cache(asks: Sequence[Ask]) -> list[Ask]:
 
 @dataclass(slots=True)
 class CacheForecast:
-    """Expected cached tokens of a plan's calls, computed call by call in plan order."""
+    """Counts the prompt tokens that a provider is expected to have in its cache (charged at a lower
+    price), call by call in the order of the plan."""
 
     characters_per_token: float
     _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def count_cached_and_remember(self, call: JudgeCall, minimum: int | None) -> int:
-        """Return how many tokens at the start of a call equal those of the previous call of the
-        same judge and prompt; 0 if fewer than `minimum`. The call's text is remembered for the next
-        call. If `minimum` is None (no discount), return 0 and remember nothing."""
+        """Return how many tokens at the start of this call are the same as in the previous call of
+        the same judge and prompt; 0 if they are fewer than `minimum`. The text of the call is
+        kept for the next comparison. `minimum` None means that the judge's provider has no such
+        discount: the result is 0."""
         if minimum is None:
             return 0
         text = "\x00".join(str(part.get("text", "")) for part in call.message_parts())
@@ -107,8 +109,8 @@ class Forecast:
 def forecast_plan(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Forecast the calls of a plan; with `pending`, only the asks with these keys. See
-    `forecast_asks`."""
+    """Forecast the calls of a plan (see `forecast_asks`). If `pending` is given, only the calls
+    with these keys are counted."""
     asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
     return forecast_asks(plan.study, asks, store)
 
@@ -145,8 +147,9 @@ def forecast_asks(
 
 
 def shared_limits(study: Study) -> dict[str, str]:
-    """Return judge -> name of the limit on its calls in flight, which judges at the same endpoint
-    with the same API key share, as do all simulated and all embedded judges."""
+    """Return judge -> a text that is the same for judges whose calls share a limit on simultaneous
+    calls: judges at the same endpoint with the same API key, all simulated judges, and all
+    embedded judges (which run on this machine)."""
     return {one.name: f"{one.kind} {one.endpoint} {one.api_key_env}" for one in study.judges}
 
 

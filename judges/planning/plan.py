@@ -1,4 +1,5 @@
-"""The plan of a study: its asks (comparisons x prompts x judges) and their keys."""
+"""The plan of a study: its asks (planned calls: comparisons x prompts x judges) and their keys, the
+hashes of what is sent."""
 
 import hashlib
 import itertools
@@ -85,7 +86,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask, its rendered request (`call`), and the record of this request for the store."""
+    """One planned call of a judge: what identifies it (`ask`), the rendered request (`call`), and
+    the record of this request for the store."""
 
     ask: Ask
     request: RequestRecord
@@ -124,12 +126,12 @@ def make_plan(
 
 
 def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator[PlannedAsk]:
-    """Yield all asks in plan order: items in a seeded random order, for each item all judges, with
-    all prompts that do not skip it. The judgements of an unfinished run are therefore a random
-    sample of the items.
+    """Yield all planned calls of a study, in the order in which they are made. Items come in a
+    random order (fixed by the study's seed), each with all judges and all prompts that do not
+    skip it. The judgements of an unfinished run are therefore a random sample of the items.
 
-    `identities` gives the identities of judges (`identity_of`) that are known from records.
-    """
+    `identities` is judge -> text that identifies the judge (see `identity_of`), for judges where
+    it is known from records; for the others it is computed."""
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
     kinds = dict.fromkeys(presentation_lister_for(prompt) for prompt in plan.prompts)
@@ -158,8 +160,9 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
 
 
 class _LabelledPresentation(NamedTuple):
-    """Answers in the order shown, with their labels. For a verdict on one answer, the labels are
-    its options and criteria (`Arrangement.labels`)."""
+    """Answers in the order shown, with the labels of the request (such as A and B), and the number
+    of orders in which they are shown in all. For a verdict on one answer, the labels are the
+    options and criteria that are offered."""
 
     presentation: Presentation
     labels: tuple[str, ...]
@@ -169,8 +172,9 @@ class _LabelledPresentation(NamedTuple):
 def _add_labels(
     study: Study, prompt: Prompt, presentation: Presentation
 ) -> list[_LabelledPresentation]:
-    """Add the labels to answers in the order shown. A verdict on one answer gets one entry for each
-    arrangement of options and criteria that the study asks for."""
+    """Return the calls to make for these answers in this order, each with its labels: one call or,
+    for a verdict on one answer, one for each order of options and criteria that the study asks
+    for."""
     if not prompt.options:
         labels = slot_labels(prompt, len(presentation.shown), presentation.crossed)
         return [_LabelledPresentation(presentation, labels, presentation.orders)]
@@ -196,12 +200,11 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 
 
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
-    """Whether this plan would send the same request for a stored ask, apart from parameters that
-    the endpoint refused.
+    """Whether this plan would send the same request for a stored ask (planned call). Parameters
+    that the endpoint refused are not compared.
 
-    If a study is saved with another plan during a run, the run must not make asks of the new plan
-    with texts of the old one: the reply would be stored under a wrong key.
-    """
+    A study may be saved with another plan during a run. The run must then not make calls of the
+    new plan with its old texts, because the replies would be stored under wrong keys."""
     judges = {judge.name for judge in plan.study.judges}
     prompts = {prompt.name for prompt in plan.prompts}
     if ask.item not in items or ask.judge not in judges or ask.prompt not in prompts:
@@ -242,7 +245,8 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_replies_dropped_by_plan(plan: Plan, store: Store) -> int:
-    """Count the answered calls of the stored study of this name that the new plan lacks."""
+    """Count the calls with a stored reply that would no longer belong to the study if this plan
+    replaced the stored plan of the same name."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -266,9 +270,10 @@ def plan_for_current_visitor(plan: Plan, store: Store) -> Plan:
 
 
 def plan_sha(plan: Plan) -> str:
-    """Return the hash of everything that determines a plan: the study, its items, their twins and
-    aspects, the images that judges see, its prompts, the identities of its judges, recorded
-    verdicts, and the version of the planning rules."""
+    """Return a hash that changes when anything changes that determines the calls: the study, its
+    items, their twins (changed copies of answers) and aspects, the images that judges see, the
+    prompts, the identities of the judges (`identity_of`), recorded verdicts, and the version of
+    the rules by which plans are made."""
     shown = plan.items if any(_sees_images(plan, judge) for judge in plan.study.judges) else ()
     parts = [
         str(PLAN_VERSION),
@@ -287,10 +292,10 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Return the text that identifies a judge in the keys of its calls: an endpoint's address, the
-    settings of a simulated judge, or the hash of the embedded judge's weights (WeightsMissing if
-    they are not on this machine). `families` is model -> model family, for simulated judges with
-    self-preference."""
+    """Return the text that stands for the judge in the keys of its calls: the address of an
+    endpoint, the settings of a simulated judge, or the hash of the weights of the embedded judge
+    (which runs on this machine; WeightsMissing if it has no such weights). `families` is model
+    -> model family; it is used only for simulated judges that prefer their own family."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":
@@ -304,8 +309,9 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 def parameters_of(
     judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the request parameters other than model and messages. `n_options` is the number of
-    answers shown. `labels`, the ask's labels, are needed only for a verdict on one answer."""
+    """Return the parameters of a request besides model and messages, such as `max_tokens`.
+    `n_options` is the number of answers shown. `labels` are the options and criteria offered;
+    they are needed only for a verdict on one answer."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
@@ -366,9 +372,10 @@ def _salt_of_judge(plan: Plan, judge: JudgeSpec) -> str:
 def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
-    """Return the key of an ask: a hash of its request and repeat, the same on every machine and
-    after a restart. `reads` is, for an extraction, the key of the ask whose reply is read; `salt`
-    is explained at `Plan.salt`."""
+    """Return the key of a call: a hash of its request and the number of its repeat, the same on
+    every machine. `reads`: if the call extracts a verdict from the reply to another call, the
+    key of that call. `salt`: a text, different for each visitor, that keeps the keys of visitors
+    apart."""
     messages = call.messages
     if "fence" in call.prompt.variables:
         prefilled = call.judge.read == "probabilities"
@@ -400,8 +407,9 @@ def _render_request(
     unrelated: Item | None,
     parameters: dict[str, Any],
 ) -> JudgeCall:
-    """Render a request, still without its key. `unrelated` is the item whose answer is shown as an
-    unrelated one."""
+    """Build the request of a call, still without its key. `shown` are the models whose answers are
+    shown, in order. If one of them is the unrelated answer, it is taken from the item
+    `unrelated`."""
     answers = tuple(
         unrelated_answer(item, unrelated) if name == UNRELATED and unrelated else item.answer(name)
         for name in shown

@@ -1,5 +1,6 @@
-"""Checks of a study before its plan is made, so that errors are raised before any call is paid; and
-the eligibility of items: a prompt skips items without the fields it needs, such as criteria."""
+"""Checks of a study before its plan is made, so that errors are raised before any call is paid.
+Also decides which items a prompt skips, because they lack a field that it needs, such as
+criteria."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,11 +34,11 @@ class SkippedItems:
 
 
 def skip_reason(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
-    """Return the reason why a prompt skips an item; empty if the prompt uses the item.
+    """Return the reason why a prompt skips an item; "" if it does not skip it.
 
-    If one of `prompts` shows the ground truth and another with the same task (`protocol`) does not,
-    the latter skips the items that have a ground truth, as in Creation-MMBench.
-    """
+    A prompt skips items that lack a field it shows. In addition, if another of `prompts` with
+    the same task (`protocol`) shows the right answer (ground truth) and this one does not, this
+    one skips the items that have a ground truth, as in Creation-MMBench."""
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"
     for variable, (name, value) in _REQUIRED_FIELDS.items():
@@ -66,9 +67,9 @@ PresentationLister = Callable[[Study, Sequence[Item]], Iterator[presentations.Pr
 
 
 def presentation_lister_for(prompt: Prompt) -> PresentationLister:
-    """Return the function that lists the presentations of answers for a prompt, according to its
-    task (`protocol`): pairs of answers, all answers, single answers, or no answer (image
-    descriptions)."""
+    """Return the function that lists which answers to an item are shown together and in which
+    order, for the task of the prompt (`protocol`): pairs of answers, all answers, single
+    answers, or no answer (image descriptions)."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return presentations.pair_presentations
     if prompt.protocol == "describe":
@@ -160,9 +161,9 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
     """Raise PlanError if the study sets `judge_sees: images` but no judge has vision or no prompt
     shows images.
 
-    If a preset sets it, prompts without images are accepted, and so are judges without vision if
-    all are embedded or simulated: they get the image description.
-    """
+    Two exceptions hold if the setting comes from a preset (the settings of a published
+    protocol): prompts need not show images, and no judge needs vision if all are embedded or
+    simulated, because those get the description of the image instead."""
     if study.judge_sees != "images":
         return
     by_preset = study.preset and str(keys.STUDY.judge_sees) not in {

@@ -137,10 +137,10 @@ _CRITERION_LINE: Final = re.compile(r"(?:[-*] ?)?([A-Za-z][A-Za-z0-9 -]{0,39}?) 
 def list_arrangement_labels(
     prompt: Prompt, options: str, criteria_order: str = "given", criteria: str = ""
 ) -> list[tuple[str, ...]]:
-    """Return each arrangement (order of options and criteria) in which a study shows the options of
-    a verdict on one answer, as labels of the calls. `options` and `criteria_order` are the study's
-    settings for the two orders, such as `rotations`. `criteria` are the study's own criteria for a
-    rubric, in place of the prompt's."""
+    """Return the orders in which a study shows the options of a verdict on one answer (such as pass
+    and fail) and the criteria of a rubric, each as the labels of a call. `options` and
+    `criteria_order` are the study's settings for the two orders, such as `rotations`. `criteria`
+    are the study's own criteria for a rubric; "" for those of the prompt."""
     names = tuple(rubric_criteria(prompt, criteria))
     listed = rotations(names) if criteria_order == "rotations" and names else [names]
     offered = _option_arrangements(prompt.options, options)
@@ -197,8 +197,8 @@ GENERAL_CRITERIA: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """Values from which a prompt is rendered: an item, its answers in the order shown, and their
-    labels."""
+    """Values from which a prompt is rendered: the item, the models whose answers are shown (in
+    order), these answers, their labels in the prompt, and further texts."""
 
     item: Item
     shown: tuple[str, ...]
@@ -219,10 +219,10 @@ class PromptInputs:
 def render_prompt(
     prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False, for_key: bool = False
 ) -> list[dict[str, Any]]:
-    """Render the messages of a request. With `prefilled`, a last assistant message contains the
-    start of the reply, up to the label, if the prompt's format has one. With `for_key` (to compute
-    the key of a call), the delimiter around the answers is that of `answer_fence_for_call_key`,
-    otherwise that of `make_answer_fence`."""
+    """Render the messages of a request. With `prefilled`, the start of the judge's reply, up to the
+    label, is added as a last message, if the prompt's format has one. With `for_key`, the
+    messages are those from which the key of the call is computed: they differ in the delimiter
+    around the answers (`answer_fence_for_call_key` instead of `make_answer_fence`)."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
         values["fence"] = answer_fence_for_call_key(prompt, inputs)
@@ -254,21 +254,20 @@ def make_answer_fence(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 def answer_fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the delimiter that replaces that of `make_answer_fence` when the key of a call is
-    computed.
+    """Return the delimiter around answers that is used when the key of a call is computed, in place
+    of that of `make_answer_fence`.
 
-    The method of computing it must not change, so that keys, and with them stored replies, stay
-    valid.
-    """
+    This function must never change, because all keys of calls, and thereby the stored replies,
+    would become invalid."""
     return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
 def slot_labels(prompt: Prompt, slots: int, crossed: bool) -> tuple[str, ...]:
-    """Return the labels of positions, as many as `slots`, such as ("A", "B"), with `crossed` ("B",
-    "A"); numbers if the verdict format has no labels.
+    """Return the labels of the first, second, … answer shown, as many as `slots`, such as ("A",
+    "B"); in reverse order if `crossed`; numbers if the verdict format has no labels.
 
-    For a verdict on one answer: the options from the lowest to the highest, then the criteria.
-    """
+    For a verdict on one answer, the labels are instead the options from the lowest to the
+    highest, then the criteria."""
     if prompt.options:
         return Arrangement(prompt.options, (), tuple(name for name, _ in prompt.rubric)).labels
     labels = prompt.format.labels_for(slots) or tuple(str(k) for k in range(1, slots + 1))
@@ -298,8 +297,8 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with label A (`index` 0) or B (1), in any slot; "" if there is none. If
-    only one answer is shown, it counts as A."""
+    """Return the answer with the label A (`index` 0) or B (`index` 1), wherever it is shown. If
+    only one answer is shown, it counts as A; "" if there is no such answer."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
@@ -319,8 +318,8 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 def verdict_instruction(prompt: Prompt, labels: tuple[str, ...]) -> str:
-    """Return the instruction on the form of the verdict, for a call with these labels; "" if the
-    prompt asks for no verdict."""
+    """Return the sentence of the request that states how to write the verdict, with these labels;
+    "" if the prompt asks for no verdict."""
     labels = labels if prompt.options else _sort_labels(labels)
     return _closing_instruction(prompt.verdict, labels, prefilled=False)
 
@@ -342,8 +341,9 @@ def _closing_instruction(verdict: str, labels: tuple[str, ...], prefilled: bool)
 
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the criteria as text. For a rubric: in the order of the labels. Otherwise: those of
-    the study, else those of the item, else a general criterion."""
+    """Return the criteria as text. For a rubric (criteria scored one by one): one line each, in the
+    order of this call. Otherwise: the criteria of the study, else of the item, else a general
+    one."""
     if not prompt.rubric:
         return inputs.criteria or "\n".join(inputs.item.criteria.values()) or GENERAL_CRITERIA
     order = parse_arrangement(inputs.labels).criteria

@@ -1,4 +1,4 @@
-"""Judge prompts: versioned YAML files, hashed when loaded."""
+"""Judge prompts: YAML files with a version; the hash of a prompt is computed when it is loaded."""
 
 import hashlib
 import json
@@ -66,7 +66,8 @@ class Prompt:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of a verdict on one answer, from lowest to highest; () if the format has none."""
+        """The possible verdicts if the prompt judges one answer: pass and fail, or the scores of a
+        scale, from lowest to highest. Empty for prompts that compare answers."""
         return domain.PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
     @property
@@ -76,10 +77,10 @@ class Prompt:
         return (min(values), max(values)) if values else (self.format.low, self.format.high)
 
     def grammar_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
-        """Return a llama.cpp grammar that forces a readable verdict; None if the format has none
-        or, for a choice between answers, if the reply is pre-filled up to the label. `n_options` is
-        the number of answers shown; `labels`, the ask's labels, are needed only for a verdict on
-        one answer."""
+        """Return a llama.cpp grammar that forces the judge to write a readable verdict. None if the
+        format has none, or needs none because the start of the reply is given in advance.
+        `n_options` is the number of answers shown. `labels`, those of the call, are needed only
+        for a verdict on one answer."""
         if not self.options:
             return self.format.grammar_for(n_options)
         offered = parse_arrangement(labels)
@@ -91,9 +92,10 @@ class Prompt:
         return (self.format.grammar or "").replace("$labels", quoted).replace("$lines", lines)
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
-        """Return the start of the reply up to the label; None if the format has none, or if a label
-        may have several tokens. `n_options` is the number of answers shown; `labels`, the ask's
-        labels, are needed only for a verdict on one answer."""
+        """Return the start of the reply, up to the label, that can be given to the judge in
+        advance. None if the format has none, or if a label may have several tokens. `n_options`
+        is the number of answers shown. `labels`, those of the call, are needed only for a
+        verdict on one answer."""
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill
@@ -104,8 +106,9 @@ class Prompt:
         return f"{prefill} " if all(name.isdigit() for name in names) else prefill
 
     def has_single_token_levels(self, labels: tuple[str, ...] = ()) -> bool:
-        """Whether the prompt is a rubric and every level has a name of one character, so that one
-        token of the reply states it. `labels` are the ask's labels."""
+        """Whether the prompt is a rubric (criteria scored one by one) in which each score is
+        written as a single character, so that it is one token of the reply. `labels` are those
+        of the call; without them, the prompt's own options count."""
         names = parse_arrangement(labels or self.options).names
         return self.verdict == RUBRIC_FORMAT and all(len(name) == 1 for name in names)
 
@@ -123,8 +126,8 @@ class Prompt:
 
     @property
     def asks_for_grades(self) -> bool:
-        """Whether the prompt requests `Grading:` lines before the selection, as the prompt
-        grade-points does."""
+        """Whether the judge has to grade every answer (lines after `Grading:`) before it selects
+        one, as in the built-in prompt grade-points."""
         return self.verdict == "selection-option" and any("Grading:" in t for _, t in self.messages)
 
     @property

@@ -99,11 +99,11 @@ def preview_prompt(
     images: tuple[str, ...] = (),
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
-    """Render a prompt's messages for an item; `images` are data URLs, for a judge with vision.
-    `contestants` are the models whose answers are shown, by default the first that have an answer
-    (all, if the prompt shows all); PromptError if the item has no answer by one of them.
-    `prefilled` adds the start of the reply; `crossed` labels the first answer B, if the prompt
-    supports it."""
+    """Render the messages that a judge would get for an item; no judge is called. `contestants` are
+    the models whose answers are shown; by default the first that have an answer, or all of them
+    if the prompt compares all. PromptError if one of them has no answer. `images` are data URLs,
+    for a judge with vision. `prefilled` adds the start of the reply; `crossed` gives the first
+    answer the label B, if the prompt supports it."""
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
     answers = tuple(item.answer(name) for name in shown)
@@ -267,8 +267,8 @@ _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|re
 
 @dataclass(frozen=True, slots=True)
 class PromptImport:
-    """The imported prompts, and the rejected ones with the reason; a prompt's attribute `yaml` is
-    the text to save as its prompt file."""
+    """Result of importing prompts: those that can be used, and the rejected ones with the reason.
+    The attribute `yaml` of a prompt is the text of its prompt file, which is not saved yet."""
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]

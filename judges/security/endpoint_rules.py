@@ -79,7 +79,9 @@ Also used for the embedded judge, whose server this process starts on loopback."
 
 
 def current_endpoint_rules() -> EndpointRules:
-    """Return the rules of this process, from environment variables and the provider list."""
+    """Return the rules for this process. On the user's own machine almost every URL is allowed; on
+    a public page, those of known providers and of hosts that an environment variable names (or
+    of any public host, if it says so)."""
     if not is_public():
         return LOCAL_RULES
     listed = [part.lower() for part in settings.ENDPOINTS.read()]
@@ -100,8 +102,9 @@ def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
 
 
 def check_url(url: str, rules: EndpointRules | None = None) -> None:
-    """Raise EndpointRefused for a base URL that is not allowed; if the rules are not strict, only
-    for one with a user name or password. No DNS lookup is made."""
+    """Raise EndpointRefused if a base URL may not be called by `rules` (None: those of this
+    process). Rules that are not strict refuse only a URL with a user name or password. The host
+    name is not looked up here."""
     rules = rules or current_endpoint_rules()
     # Raise EndpointRefused for a URL with a user name or password, because URLs are stored with
     # every request.
@@ -197,9 +200,10 @@ def is_private_url(url: str) -> bool:
 
 
 def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:
-    """Yield the IPv4 addresses embedded in an IPv6 address, or the address itself if there are
-    none. An address with a zone, which names an interface of this machine, also yields a link-local
-    address."""
+    """Yield the addresses that have to be checked instead of `address`: the IPv4 addresses
+    contained in an IPv6 address, else the address itself. An IPv6 address with a zone (`%eth0`),
+    which names a network interface of this machine, also yields a link-local address, which is
+    not public."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return

@@ -32,15 +32,16 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class KeyDestination(NamedTuple):
-    """An environment variable and the origin that receives its value."""
+    """The name of an environment variable with an API key, and the origin (scheme, host and port)
+    to which its value is sent."""
 
     variable: str
     origin: str
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL in normal form; empty if it is no http or https URL
-    with a host. The same parser builds the request, so that both refer to the same host."""
+    """Return the origin of a URL (scheme, host and port, in normal form); "" if it is no http or
+    https URL with a host. Requests are built with the same parser, so that they go to this host."""
     try:
         parts = httpx2.URL(url.strip())
         host = parts.raw_host.decode("ascii").lower().rstrip(".")
@@ -56,8 +57,8 @@ def origin_of(url: str) -> str:
 def listed_key_destinations(
     path: Path = endpoint_rules.PROVIDERS_FILE,
 ) -> frozenset[KeyDestination]:
-    """Read the pairs of known providers: API-key variable, and the provider's own https origin;
-    PlanError if the file has no such list."""
+    """Read the list of known providers: for each environment variable with an API key, the https
+    origin of the provider to which it belongs. PlanError if the file has no such list."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
     if not isinstance(named, dict):
@@ -144,7 +145,8 @@ def key_destination_of(judge: JudgeSpec) -> KeyDestination | None:
 
 @dataclass(frozen=True, slots=True)
 class TypedKey:
-    """A key and the origin that may receive it."""
+    """An API key that the user typed, and the only origin (scheme, host and port) that may receive
+    it."""
 
     value: str = field(repr=False)
     origin: str

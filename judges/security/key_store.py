@@ -110,13 +110,14 @@ class SecretKey:
         self._wholes, self._pieces = (), frozenset()
 
     def forms_of_whole_key(self) -> tuple[str, ...]:
-        """Return the forms in which a text may contain the whole key (`key_forms`); none after
-        `discard`."""
+        """Return the texts under which the key may occur: as it is and encoded (see `key_forms`).
+        Empty after `discard`."""
         return self._wholes
 
     def forms_to_mask_in_replies(self) -> tuple[str, ...]:
-        """Return the forms of this key to mask in replies; none if the key may be an ordinary word,
-        because it is short or a placeholder."""
+        """Return the texts, as in `forms_of_whole_key`, that are masked in replies of a judge; none
+        for a key that is short or a placeholder, because it may occur in a reply as an ordinary
+        word."""
         value = self._value or ""
         if len(value) < PIECE_LENGTH or value.lower() in PLACEHOLDERS:
             return ()
@@ -182,8 +183,8 @@ def strip_and_check_typed_key(value: str) -> str:
 
 @contextmanager
 def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
-    """Let `redact_keys` mask these keys while the `with` block runs, and so, after
-    `install_redaction`, mask them in all output."""
+    """Context manager: while its `with` block runs, these keys are masked by `redact_keys`, and
+    thereby, if `install_redaction` was called, in all output of the process."""
     keys = [SecretKey(value) for value in values]
     try:
         yield
@@ -193,10 +194,10 @@ def mask_keys_in_output(values: Iterable[str]) -> Iterator[None]:
 
 
 def key_forms(value: str) -> tuple[str, ...]:
-    """Return the forms in which a text may contain a key, longest first; none for a key below
-    MIN_KEY_LENGTH. They are: plain, percent-encoded, with ASCII escapes. For a key of PIECE_LENGTH
-    characters or more, also: hex, and base64 in three variants, because these depend on the
-    position at which the key starts in the encoded text."""
+    """Return the texts under which a key may occur, longest first: as it is, percent-encoded, and
+    with ASCII escapes. A key of PIECE_LENGTH characters or more also as hex and as base64, in
+    the three forms that depend on where the key starts in the encoded text. Empty for a key
+    shorter than MIN_KEY_LENGTH."""
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
@@ -212,7 +213,8 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def _find_pieces(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
-    """Return the pieces that occur in a text; `sizes` are the lengths of the pieces."""
+    """Return those of `pieces` (parts of a key) that occur in a text. `sizes` are the lengths of
+    the pieces."""
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]
     windows = {
@@ -224,7 +226,8 @@ def _find_pieces(pieces: frozenset[str], sizes: frozenset[int], text: str) -> li
 
 
 def _mask_pieces(text: str, pieces: list[str]) -> str:
-    """Replace each stretch of text covered by pieces with one mask."""
+    """Return a text without the given pieces; where pieces overlap or touch, one mask replaces them
+    all."""
     masked = bytearray(len(text))
     for piece in pieces:
         start = text.find(piece)

@@ -1,4 +1,6 @@
-"""Make the twins of a study's answers, check each of them, and count the skipped ones."""
+"""Make the twins of a study's answers (copies with one small change that should not matter to a
+judge, or with a real fault), check each of them, and count the answers for which none can be
+made."""
 
 import random
 from collections import Counter
@@ -33,7 +35,8 @@ LENGTHS: Final[Mapping[str, tuple[float, float]]] = {
 
 @dataclass(frozen=True)
 class TwinItems:
-    """Items with their twins, and for each family the numbers of twins made and answers skipped."""
+    """Items with their twins (changed copies of answers). For each family (kind of change): how
+    many twins were made, and how many answers were skipped, by reason."""
 
     items: tuple[Item, ...]
     made: Mapping[str, int] = field(default_factory=dict)
@@ -42,8 +45,9 @@ class TwinItems:
 
 
 def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
-    """Add to `items` the twins that a study asks for; without twins in the study, the items stay
-    as they are. Equal studies get equal twins."""
+    """Return the items with the twins (changed copies of answers) that the study asks for, and
+    their numbers. If it asks for none, the items stay as they are. The same study always gets
+    the same twins."""
     if study.twins is None:
         return TwinItems(tuple(items))
     design = study.twins.design
@@ -72,13 +76,13 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
 
 
 def smallest_detectable_effect(answers: int, families: int, power: float = 0.8) -> float | None:
-    """Return the smallest effect, beyond that of the floor (a meaningless change), that a plan
-    detects with probability `power`: a difference of shares from 0 to 1. `answers` is the number of
-    answers with twins, `families` that of the kinds of change tested; None if one of them is 0.
+    """Return the smallest effect of a change that is detected with probability `power`: a
+    difference of shares, from 0 to 1, from the effect of a meaningless change (the floor).
+    `answers` is the number of answers with twins, `families` the number of kinds of change
+    tested; None if one of them is 0.
 
-    The estimate assumes that a judge chooses at random in both orders, independently, and adjusts
-    for the number of families.
-    """
+    The estimate assumes that a judge chooses at random, independently in both orders, and
+    corrects for testing several kinds of change."""
     if not answers or not families:
         return None
     normal = NormalDist()
@@ -87,8 +91,8 @@ def smallest_detectable_effect(answers: int, families: int, power: float = 0.8) 
 
 
 def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
-    """Yield a dict for every twin: item, answer (the model), family, original text and twin
-    text."""
+    """Yield a dictionary for every twin of the items, with the keys item, answer (the model that
+    wrote it), family (the kind of change), original and twin (the two texts)."""
     for item in items:
         for name, text in item.twins.items():
             answer, family = twin_families.split_twin(name)
@@ -97,8 +101,9 @@ def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
 
 
 def describe_twins(found: TwinItems) -> Iterator[str]:
-    """Yield lines on the twins of a plan: the numbers made and skipped, by family, and, if it has
-    floors, the smallest effect that the plan can detect."""
+    """Yield lines of text on the twins of a study: for each kind of change (family) the numbers
+    made and skipped; then, if meaningless changes (floors) were made too, the smallest effect
+    that the study can detect."""
     reasons: dict[str, list[str]] = {}
     for (family, reason), count in sorted(found.skipped.items()):
         reasons.setdefault(family, []).append(f"{count:,} skipped: {reason}")
@@ -127,8 +132,9 @@ def _draw_unrelated_answer(study: Study, item: Item, others: Sequence[Item]) -> 
 
 
 def make_twin(family: str, source: TwinSource) -> str:
-    """Make the twin of one answer and check it; raise TwinSkipped if the family does not apply, or
-    if the twin breaks a rule of its family, such as the bounds on its length."""
+    """Return the text of the twin of one answer, changed in the way `family`. Raise TwinSkipped if
+    this kind of change does not apply to the answer, or if the twin breaks one of its rules,
+    such as the bounds on its length."""
     if not source.text.strip():
         raise TwinSkipped("empty answer")
     twin = MAKERS[family](source)
@@ -138,8 +144,8 @@ def make_twin(family: str, source: TwinSource) -> str:
 
 
 def find_broken_rule(family: str, original: str, twin: str) -> str:
-    """Return how a twin breaks a rule of its family, such as "words lost"; empty if it breaks
-    none."""
+    """Return which rule for the kind of change `family` a twin breaks, such as "words lost"; "" if
+    it keeps all rules."""
     if family == twin_families.REPEAT:
         return "" if twin == original else "differs from the original"
     if twin == original:
@@ -158,8 +164,8 @@ def find_broken_rule(family: str, original: str, twin: str) -> str:
 
 
 def _keeps_words(original: str, twin: str) -> bool:
-    """Whether all words of the original occur in the twin in the same order; characters of Markdown
-    at the ends of words are ignored."""
+    """Whether the twin has all words of the original in the same order, possibly with others
+    between them. Markdown characters at the start and end of words are ignored."""
     if original.rstrip() in twin:
         return True
     words = iter(word.strip("*#-") for word in twin.replace("**", "").split())

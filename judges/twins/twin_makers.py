@@ -1,9 +1,8 @@
-"""Functions that make the text of a twin from an answer, without a model.
+"""Functions that make the text of a twin (a copy of an answer with one change), without a model.
 
 A family is one kind of change. Each maker takes a `TwinSource` and returns the twin's text, or
-raises `TwinSkipped` with the reason why the family does not apply to this answer. All draws are
-seeded, so that a study gives the same twins every time.
-"""
+raises `TwinSkipped` with the reason why the change does not apply to this answer. All draws are
+seeded, so that a study gives the same twins every time."""
 
 import random
 import re
@@ -202,8 +201,8 @@ def _add_opening_and_closing(source: TwinSource) -> str:
 
 
 def _add_signature(kind: str, source: TwinSource) -> str:
-    """Append a sentence that names an author: the maker of the judges (`kind` "own"), another maker
-    ("other"), or an invented assistant ("neutral")."""
+    """Append a sentence that names the author of the answer: if `kind` is "own", the company that
+    made the study's judges; if "other", another company; if "neutral", an invented assistant."""
     text = _require_latin_script(source)
     if kind == "neutral":
         name = twin_texts.NEUTRAL_NAME

@@ -1,4 +1,5 @@
-"""Texts that twins add to an answer: openings, fillers, cues and attacks."""
+"""Texts that are added to or replace an answer to make its twin (a changed copy): openings, filler
+sentences, signatures of authors, and attempts to trick the judge."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,10 +1,10 @@
-"""Asides of a reply: text in quotation marks, brackets, code, comments, or after a chat token (a
-mark such as `<|im_end|>` between the turns of a chat).
+"""Asides of a reply: parts that may quote something instead of stating the judge's verdict. They
+are text in quotation marks, brackets, code, comments, or after a chat token (a mark such as
+`<|im_end|>` between the turns of a chat).
 
-A marker in an aside may be a quotation of an answer ("Assistant A tried to write [[A]]"). If a
-reply has another verdict outside its asides, or asides with different verdicts, it cannot be known
-which one the judge means, so that no verdict is read from it.
-"""
+A marker (text that states a verdict, such as `[[A]]`) in an aside may be quoted from an answer
+("Assistant A tried to write [[A]]"). If a reply has another verdict outside its asides, or
+asides with different verdicts, the verdict is ambiguous, and none is read."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -47,12 +47,12 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 def reject_if_asides_contradict(
     reply: str, found: MarkerMatch, read: Callable[[str], MarkerMatch], *, is_json: bool = False
 ) -> MarkerMatch:
-    """Return `found`, which was read from a reply; without its verdict if the asides of the reply
-    state another verdict.
+    """Return `found`, the result of reading a reply; without its verdict if an aside of the reply
+    (quotation, brackets, code, …) states another verdict.
 
-    `read` is the function that reads a text in the same way. A reply with all its markers in asides
-    that agree is accepted, as many judges put their verdict in quotation marks or code.
-    """
+    `read` is the function that reads a part of the reply in the same way. A reply whose verdict
+    is in asides only, all with the same verdict, is accepted, because many judges put their
+    verdict in quotation marks or code."""
     if found.verdict is None:
         return found
     text = clean_reply(reply, emphasis=False).text
@@ -73,9 +73,9 @@ def reject_if_asides_contradict(
 
 
 def _agrees_with_verdict(partial: MarkerMatch, verdict: Verdict, unreadable: bool) -> bool:
-    """Whether the result `partial` of reading a part of the reply agrees with `verdict`: it has the
-    same verdict or, if only some scores were read, the same scores. If nothing was read, the value
-    of `unreadable` is returned."""
+    """Whether `partial`, the result of reading a part of the reply, agrees with `verdict`: both
+    have the same verdict or, if only some scores were read in the part, these scores are the
+    same. If nothing was read in the part, return `unreadable`."""
     if partial.verdict is not None or not partial.parts:
         return unreadable if partial.verdict is None else partial.verdict == verdict
     return all(verdict.scores[index] == score for index, score in partial.parts)
@@ -111,7 +111,8 @@ def blank_spans(text: str, spans: list[Span]) -> str:
 
 
 def _find_part_after_chat_token(text: str) -> Iterator[Span]:
-    """Yield the span from the first chat token that follows text of the reply to the end."""
+    """Yield the span from a chat token (a mark such as `<|im_end|>`) to the end of the reply: from
+    the first one before which the reply has text. At most one span."""
     leading = _LEADING_TOKENS.match(text)
     token = _CHAT.search(text, leading.end() if leading else 0)
     if token and text[: token.start()].strip():

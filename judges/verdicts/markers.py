@@ -48,11 +48,11 @@ _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|f
 
 
 def prefers_first_label(between: str) -> bool | None:
-    """Return whether the text between two labels (in lower case) prefers the first (`beats`) to the
-    second (`loses to`); None if it prefers neither (`or`, `is not better than`).
+    """Return whether a sentence such as "[[A]] beats [[B]]" prefers the first label, given the text
+    `between` the two (in lower case): True for "beats", False for "loses to", None if it chooses
+    neither ("or", "is not better than").
 
-    Any other text prefers the second, since the last label in a reply counts as its verdict.
-    """
+    False for any other text, because the last label in a reply counts as its verdict."""
     if len(between) > _MAX_LENGTH:
         return False
     if _NO_CHOICE.fullmatch(between) or _CONDITION.match(between):
@@ -158,8 +158,9 @@ def register_reply_reader(
 def register_marker_reader(
     format: str, pattern: re.Pattern[str]
 ) -> Callable[[MarkerReader], MarkerReader]:
-    """Return a decorator that registers a function as the reader of a verdict format; it gets the
-    last match of `pattern` in the reply, and a reply without a match has no verdict."""
+    """Return a decorator that registers a function as the reader of a verdict format. The function
+    is called with the last match of `pattern` in the reply, as third argument the number of
+    options. A reply without a match has no verdict."""
 
     def register(reader: MarkerReader) -> MarkerReader:
         def read(text: CleanedReply, n_options: int) -> MarkerMatch:
@@ -183,8 +184,8 @@ def last_match(
 
 
 def label_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
-    """Return the label at an index of the text, and the index where it ends. None if the text
-    chooses no single label there: "A or B", "a tie", "A is worse"."""
+    """Return (label in lower case, index after it) for the label that starts at `position`. None if
+    there is no label, or if the text does not choose it: "A or B", "a tie", "A is worse"."""
     match = _LABEL_LETTER.match(text.lower, position)
     if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
         return None
@@ -213,9 +214,9 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]` of a reply (`text`, in lower case), or the one before if a sentence
-    prefers it to the last; None if there is none. Only the part from `start` to `end` is
-    searched."""
+    """Return the last `[[…]]` between the indices `start` and `end` of a reply (`text`, in lower
+    case); None if there is none. If a sentence compares the last two ("[[a]] is better than
+    [[b]]"), the preferred one is returned."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -230,9 +231,9 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 
 def score_at(text: str, position: int, highest: int) -> tuple[float, int] | None:
-    """Return the score at an index of the text, and the index where it ends: "8" or, if `highest`
-    is 10, "8/10". None without a number there, and for a range, another denominator or another kind
-    of number (80 %, 8th). The score may be above `highest`."""
+    """Return (score, index after it) for the score that starts at `position`: "8" or, if `highest`
+    is 10, "8/10". None if there is no number, or if it is a range, has another denominator or is
+    another kind of number (80 %, 8th). The score is not compared with `highest`."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None
@@ -247,12 +248,11 @@ def score_at(text: str, position: int, highest: int) -> tuple[float, int] | None
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return, for each JSON object with this key (given in lower case, found in any case), the list
-    of the key's values (several if the object repeats the key); objects in the order in which they
-    end.
+    """Find all JSON objects in a text that have the key `key` (given in lower case, found in any
+    case). Return for each object the list of the key's values, which are several if the object
+    repeats the key; the objects are in the order in which they end.
 
-    Nested objects count, even inside an outer object that is malformed further on.
-    """
+    Nested objects are found too, even if the object around them is malformed further on."""
     found: list[list[object]] = []
 
     def keep_values_of_key(pairs: list[tuple[str, object]]) -> None:
@@ -282,8 +282,8 @@ long rest of a reply is not copied and parsed for every brace in it."""
 
 
 def _advance_past_object(decoder: json.JSONDecoder, text: str, start: int) -> int:
-    """Try to parse a JSON object at index `start`; return the number of characters after which the
-    search for the next object continues."""
+    """Parse the JSON object at index `start`, if there is a valid one (its values are noted by
+    `decoder`); return by how many characters to move on to search for the next object."""
     try:
         return decoder.raw_decode(text[start : start + 2 * _SHORT_PART_LENGTH])[1]
     except json.JSONDecodeError as failure:

@@ -68,8 +68,9 @@ def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.Mark
 
 
 def _end_of_value_line(text: str, position: int) -> int:
-    """Return the end of the line at index `position` or, if nothing follows on this line, of the
-    next line, unless that begins the explanation."""
+    """Return the index at which the value that is expected at `position` ends: the end of this line
+    or, if the rest of the line is empty, of the next one (its start, if it begins with
+    "explanation")."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1
@@ -97,8 +98,9 @@ _GRADE_OF: Final = re.compile(
 
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
-    """Read the grades from 0 to 5 after `Grading:`, one for each option, which some prompts request
-    before the choice. Empty if an option has no grade, or if grades in asides contradict them."""
+    """Read the grades, from 0 to 5, that some prompts ask for before the choice: one for each
+    option, after `Grading:`. Empty if an option has no grade, or if other grades are found when
+    quoted parts of the reply are left out."""
     spans = [span for span in asides.find_asides(text) if _GRADE_OF.search(text, *span)]
     grades = _grades_after_last_heading(text, n_options)
     own = (
@@ -145,12 +147,12 @@ _SCORE: Final = re.compile(r"(?<!\w)score ?:")
 def read_verdict_on_one_answer(
     format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> markers.MarkerMatch:
-    """Read the verdict on one answer from a reply: pass or fail, a score, or the levels of a rubric
-    (their mean, then each level). The result has the reason, and no verdict, if none can be read.
+    """Read the verdict on one answer from a reply: pass or fail, a score, or the scores of a rubric
+    (their mean, then the score of each criterion). Without a verdict, the result has the reason.
 
-    `format` is the prompt's verdict format. `options` are the prompt's, from the lowest to the
-    highest; `arrangement` has the order and letters in which the request offered them, and the
-    order of the criteria."""
+    `format` is the prompt's verdict format; `options` are the possible verdicts, from the lowest
+    to the highest. `arrangement` states in which order and with which letters the request
+    offered them, and the order of the criteria."""
     values = _scores_by_option_name(tuple(options), arrangement)
     if format == verdict_formats.RUBRIC_FORMAT:
         return _read_rubric(text, values, arrangement.criteria)
@@ -175,8 +177,9 @@ def read_verdict_on_one_answer(
 def _read_rubric(
     text: CleanedReply, values: Mapping[str, float], criteria: Sequence[str]
 ) -> markers.MarkerMatch:
-    """Read one line `<criterion>: <level>` for each criterion. The scores are the mean of the
-    levels, then the levels in the order in which the request listed the criteria."""
+    """Read a rubric: one line `<criterion>: <level>` for each criterion, where a level is one of
+    the possible scores (`values`: its text -> score). The scores of the result are the mean of
+    the levels, then the levels in the order of `criteria`."""
     levels: dict[str, float] = {}
     spans: list[tuple[int, int]] = []
     for name in criteria:
@@ -200,8 +203,8 @@ def _read_rubric(
 def level_spans(
     text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> list[tuple[int, int]] | None:
-    """Return the span of each criterion's level in the cleaned reply, in the order in which the
-    request listed the criteria; None if a level is missing."""
+    """Return where the score (level) of each criterion of a rubric stands in the cleaned reply, as
+    (start, end), in the order in which the request listed the criteria; None if one is missing."""
     values = _scores_by_option_name(tuple(options), arrangement)
     spans = []
     for name in arrangement.criteria:
@@ -218,9 +221,9 @@ def level_spans(
 
 
 def _find_criterion(text: str, criterion: str, criteria: Sequence[str]) -> tuple[int, int] | None:
-    """Find the last `<criterion>:` in a text in lower case, as a whole word that is not the end of
-    another criterion's longer name; return its start and the index after the colon, None if there
-    is none."""
+    """Find the last `<criterion>:` in a text in lower case; return its start and the index after
+    the colon, None if there is none. It must be a whole word, and not the end of the longer name
+    of another one of `criteria`."""
     name, at = lower_ascii(criterion), len(text)
     longer = [one for one in map(lower_ascii, criteria) if one != name and one.endswith(name)]
     while (at := text.rfind(name, 0, at)) >= 0:

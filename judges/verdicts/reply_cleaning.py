@@ -1,5 +1,5 @@
-"""Cleaning of a reply before its verdict is read, and mapping of spans back to the original text,
-to highlight the verdict on the page. Each cleaning step replaces the matches of one pattern."""
+"""Cleaning of a reply before its verdict is read. A position in the cleaned text can be mapped back
+to the original reply, to highlight the verdict on the page."""
 
 import re
 from bisect import bisect_right
@@ -94,7 +94,9 @@ def _find_edits(
 
 
 def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
-    """Return the span, before the edits, of the character at `position` in the edited text."""
+    """Undo one cleaning step for a position: return where the character at `position` of the edited
+    text stood before the replacements `edits`, as (start, end). If it belongs to a replacement,
+    the whole part that was replaced is returned."""
     starts, shift = [], 0
     for start, end, replacement in edits:
         starts.append(start - shift)

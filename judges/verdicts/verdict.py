@@ -38,8 +38,9 @@ _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """The verdict read from a reply, with picks and scores in the order of the labels (A, B, …),
-    not of the contestants; the rule that found it; without a verdict, the reason."""
+    """Result of reading a reply: the verdict, or the reason why there is none, and the rule that
+    was used. A choice or score refers to the labels (0 is A, 1 is B), not to the models that
+    wrote the answers."""
 
     verdict: Verdict | None
     rule: str
@@ -116,11 +117,11 @@ def marker_span(
 def read_most_probable_label(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
-    """Take the most probable label as the verdict: a tie if that is `tie`, the label for a tie, or
-    if several labels share the highest probability.
+    """Take the most probable label as the verdict. `tie` is the label for a tie, if the format has
+    one. The verdict is a tie if `tie` is the most probable, or if several labels are equally
+    probable.
 
-    No verdict is read if all labels together have a probability below MIN_LABEL_MASS.
-    """
+    No verdict is read if all labels together have a probability below MIN_LABEL_MASS."""
     names = [*labels] if tie is None else [*labels, tie]
     mass_of = dict.fromkeys(names, 0.0)
     for token, probability in token_probabilities.items():
@@ -150,12 +151,11 @@ def read_most_probable_label(
 def read_option_probabilities(
     options: Mapping[str, float], arrangement: Arrangement, token_probabilities: Mapping[str, float]
 ) -> ParsedVerdict:
-    """Take the most probable option as the score of one answer; no score if two are equally
-    probable.
+    """Take the most probable option as the verdict on one answer; no verdict if two options are
+    equally probable, or if all together are improbable.
 
-    `options` is option -> score, from the lowest to the highest; the verdict's probabilities have
-    the same order.
-    """
+    `options` is option -> score, from the lowest to the highest; the probabilities in the result
+    have this order. `arrangement` states the letters that stand for the options in the request."""
     named = dict(zip(arrangement.options, arrangement.names, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
         named = {option: option.upper() for option in named}
@@ -172,13 +172,13 @@ def read_level_probabilities(
     arrangement: Arrangement,
     by_criterion: Sequence[Mapping[str, float]],
 ) -> ParsedVerdict:
-    """Take the most probable level of each criterion of a rubric; no verdict if one criterion has
-    no clear level (two equally probable, or all improbable).
+    """Take the most probable score (level) of each criterion of a rubric; no verdict if this is
+    unclear for one criterion (two equally probable, or all improbable).
 
-    `by_criterion` has, for each criterion in the order of the request, token -> probability at the
-    place of its level. The verdict's scores are the mean and the levels; its probabilities are
-    those of all levels of the first criterion, from the lowest to the highest, then of the next.
-    """
+    `by_criterion` has for each criterion, in the order of the request, token -> probability at
+    the place of its score. The scores of the result are their mean, then each of them. Its
+    probabilities are those of all possible scores of the first criterion, from the lowest to the
+    highest, then those of the second, and so on."""
     read = [read_option_probabilities(options, arrangement, one) for one in by_criterion]
     masses = [one.mass for one in read if one.mass is not None]
     mass = min(masses, default=None)
@@ -199,8 +199,9 @@ def read_level_probabilities(
 def rubric_level_token_indices(
     tokens: Sequence[str], options: Sequence[str], arrangement: Arrangement
 ) -> list[int] | None:
-    """Return, for each criterion of a rubric, the index of the token that states its level; None if
-    a level is missing, shares its token with other text, or is contradicted in an aside."""
+    """Return, for each criterion of a rubric, the index of the token that states its score (level).
+    None if a score is missing or is only a part of a token, or if quoted parts of the reply
+    state other scores."""
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
     spans = None if cleaned.truncated else point_readers.level_spans(cleaned, options, arrangement)
@@ -242,8 +243,8 @@ MIN_DETECTED_SHARE: Final = 0.8
 
 
 class RecordedReplyReader:
-    """The reader that data sources use for imported replies. It reads all verdict formats except
-    those whose levels only a prompt states."""
+    """Reads the verdicts of imported replies, for the modules that read data files. It reads all
+    verdict formats except those whose options only the prompt states (score scales and rubrics)."""
 
     format_names: Final = tuple(
         name for name in FORMATS if name not in ("none", SCALE_FORMAT, RUBRIC_FORMAT)

@@ -1,8 +1,7 @@
-"""Verdict formats: how a prompt asks for a verdict (closing instruction, labels), and how the reply
-is constrained (pre-filled start, grammar).
+"""Verdict formats: how a prompt asks for a verdict (instruction at its end, labels), and how the
+judge is made to keep to the form (start of the reply given in advance, grammar).
 
-Replies are parsed by judges/verdicts/verdict.py.
-"""
+Replies are parsed by judges/verdicts/verdict.py."""
 
 import string
 from collections.abc import Mapping
@@ -63,13 +62,14 @@ class Format:
         return tuple(string.ascii_uppercase[:n_options])
 
     def prefill_for(self, n_options: int = 2) -> str | None:
-        """Return the start of the reply up to the label; None if the format has none, or if a label
-        takes several tokens."""
+        """Return the start of the reply, up to the label, that can be given to the judge in
+        advance; None if the format has none, or if with so many options a label takes several
+        tokens."""
         return self.prefill if n_options <= self.single_tokens else None
 
     def grammar_for(self, n_options: int = 2) -> str | None:
-        """Return a llama.cpp grammar that forces a readable verdict; None if the format has none,
-        or needs none because the reply is pre-filled up to the label."""
+        """Return a llama.cpp grammar that forces a readable verdict. None if the format has none,
+        or if the start of the reply can be given in advance, so that none is needed."""
         if self.grammar is None or self.prefill_for(n_options) is not None:
             return None
         quoted = " | ".join(f'"{label}"' for label in self.labels_for(n_options))

@@ -97,9 +97,9 @@ def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
     """Return, for each case, the share of voters who agree with the judge, averaged over the
     judge's verdicts; nan for cases without a vote or a verdict.
 
-    `counts` has the votes, [case, choice] as in `count_votes`; `case` and `choice` are those of
-    each verdict of the judge. Leaving out each voter in turn and averaging gives the same share.
-    """
+    `counts` is the number of votes for each choice, [case, choice], with ties in column 0
+    (`count_votes`); `case` and `choice` are those of each verdict of the judge. No voter is left
+    out here, because the mean over leaving out each voter in turn is the same share."""
     agreeing = safe_divide(counts[case, choice + 1], counts.sum(axis=1)[case])
     total = np.bincount(case, agreeing, minlength=len(counts))
     return safe_divide(total, np.bincount(case, minlength=len(counts)))

@@ -65,8 +65,9 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 
 def _judge_and_people_picks(grouped: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
-    """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
-    of the answer that the people's majority prefers; both are TIE for a tie."""
+    """Return the judges' rows on cases with human votes, and two arrays with an entry for each row:
+    the slot that the judge picked, and the slot of the answer that the people's majority prefers.
+    Either is TIE for a tie."""
     data = build_case_verdicts(grouped.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -82,8 +83,9 @@ def _judge_and_people_picks(grouped: GroupedFrame) -> tuple[pd.DataFrame, Ints, 
 def _apply_tie_rule(
     rows: pd.DataFrame, first: Ints, second: Ints, ties: TieRule
 ) -> tuple[pd.DataFrame, Ints, Ints]:
-    """Return the rows with their picks by two raters (`first` and `second`: slot, or TIE): all rows
-    if `ties` is "keep", only those where neither pick is a tie if it is "drop"."""
+    """Apply the rule on ties to the picks of two raters on the same rows (`first` and `second`: the
+    slot picked, or TIE). With `ties` "keep" everything is returned; with "drop", only the rows in
+    which neither pick is a tie."""
     if ties == "keep":
         return rows, first, second
     selected = (first >= 0) & (second >= 0)

@@ -73,11 +73,11 @@ def pair_agreement(
     note: str = "",
     weigh: Callable[[Mask], Floats] | None = None,
 ) -> PairAgreement:
-    """Compute the agreement of two arrays of verdicts (slots or TIE) on the same calls.
+    """Compute the agreement of two raters from their verdicts on the same calls: `first` and
+    `second` have the number of the chosen slot (or model), or TIE.
 
-    `item` is the item of each call, `note` the note of the estimates. `weigh` returns the weights
-    of the calls that a mask selects (default: 1 each).
-    """
+    `item` is the item of each call, and `note` the note of all estimates. `weigh` takes a mask of
+    the calls that count and returns a weight for each of them (default: all weights are 1)."""
     decided = (first >= 0) & (second >= 0)
     parts = []
     for mask in (np.ones(len(first), np.bool_), decided):
@@ -145,9 +145,10 @@ def _estimate_chance_corrected(
 
 
 def _kappa_range(totals: Floats) -> float:
-    """Difference of κ or α between raters who always agree and raters who never agree: 1/(1 − e).
-    e is the agreement by chance of raters who both have the mean distribution of the two; if it is
-    1, the result is 0. `totals` is the raters' contingency table, flattened."""
+    """Difference between the κ of raters who always agree and the κ of raters who never agree: 1/(1
+    − e), with e the agreement expected by chance; 0 if e is 1. The same holds for α. For e, both
+    raters get the mean of their two distributions of verdicts. `totals` is their contingency table,
+    flattened."""
     table = _reshape_to_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
@@ -266,9 +267,10 @@ def agreement_matrix(
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """Agreement among people: of any two people (`pair`), and of a person with the others' majority
-    (`others`). `one_person` is the agreement of a person, defined as for a judge: the share of
-    votes for the answer that most of at least two others prefer, with a tie counted half."""
+    """Agreement among people: of any two people (`pair`), and of a person with the majority of the
+    others (`others`). `one_person` is measured as for a judge: the share of votes equal to the
+    answer that more than half of the other voters on the case (at least two) prefer; a tie counts
+    half."""
 
     pair: PairAgreement
     others: PairAgreement
@@ -304,8 +306,9 @@ def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
 def extract_case_votes(
     rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
 ) -> PeopleVotes:
-    """Extract people's votes (mask `human`) from rows with the case codes `case`, which are below
-    `cases`; of a person's repeated votes on a case only the first."""
+    """Extract people's votes, the rows where `human` is true; of a person's repeated votes on a
+    case only the first. `case` has the number of each row's case, `cases` is the number of
+    cases."""
     votes = row_selection.select_rows(rows, human)
     one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
     first = row_selection.first_row_per_group(one, ones)
@@ -409,8 +412,9 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
 
 
 def _agreement_with_absolute_majority(votes: PeopleVotes) -> Estimate:
-    """Compare each vote with the answer that more than half of at least two other people prefer: 1
-    if equal, ½ for a tie, 0 otherwise. Votes on cases without such an answer are left out."""
+    """Estimate how often a vote equals the answer that more than half of the other voters on its
+    case prefer; a tie counts ½. Votes are left out if there are fewer than two other voters, or if
+    there is no such answer."""
     counts = count_votes(votes)
     others = counts[votes.case]
     others[np.arange(len(others)), votes.choice + 1] -= 1

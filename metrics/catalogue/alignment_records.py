@@ -1,4 +1,5 @@
-"""Records of the comparison of a prompt with new versions of it on held-out items."""
+"""Catalogue entries of the measures that compare a prompt with new versions of it, on items that
+the new versions were not made from (the hold-out)."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
-"""Records of the measures of a judge's correctness: agreement with known answers, with people and
-with other judges, and the share of replies without a verdict."""
+"""Catalogue entries of the measures of a judge's correctness: agreement with known answers, with
+people and with other judges, and the share of replies without a verdict."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,5 @@
-"""Records of the measures of verdicts on single answers: pass or fail, scores and rubrics."""
+"""Catalogue entries of the measures of verdicts on single answers: pass or fail, scores and
+rubrics."""
 
 from typing import Final
 

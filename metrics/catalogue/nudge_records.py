@@ -1,5 +1,5 @@
-"""Records of the measures of influences on a judge other than the order of the answers: their
-length, and the judge's own model family."""
+"""Catalogue entries of the measures of what influences a judge besides the order of the answers:
+their length, and the judge's own model family."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
-"""Records of the measures of choices among more than two options, which are shown in rotated
-orders."""
+"""Catalogue entries of the measures of choices among more than two options, which are shown in
+rotated orders."""
 
 from typing import Final
 
@@ -17,7 +17,9 @@ _GRADED: Final = (
 
 
 def random_choice_grade(options: int, _ties: float) -> float:
-    """Expected Grade Score of random choices among this number of options; nan if not tabulated."""
+    """Return the Grade Score (a measure of choices among several options) that random choices among
+    `options` options have on average; nan if it is not tabulated for this number. The second
+    argument, the share of ties, is ignored."""
     return RANDOM_GRADE.get(options, float("nan"))
 
 

@@ -1,4 +1,4 @@
-"""Records of the measures of order and position."""
+"""Catalogue entries of the measures of order and position."""
 
 from functools import partial
 from typing import Final
@@ -31,8 +31,8 @@ declare_of_both_orders: Final = partial(declare_of_position, needs=(BOTH_ORDERS,
 
 
 def position_json_paths(key: str) -> tuple[str, str]:
-    """JSON paths of a measure: in the section by judge and prompt, and in the one of all judges
-    together."""
+    """Return the two places of a measure in the JSON: its path in the section by judge and prompt,
+    and its path in the section for all judges together."""
     return f"position.*.*.{key}", f"position_pooled.{key}"
 
 

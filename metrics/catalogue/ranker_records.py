@@ -1,4 +1,5 @@
-"""Records of the measures of a judge as a ranker of models, and of the stability of a ranking."""
+"""Catalogue entries of the measures of a judge as a ranker of models, and of the stability of a
+ranking."""
 
 from typing import Final
 

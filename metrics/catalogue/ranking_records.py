@@ -1,4 +1,4 @@
-"""Records of the measures of models: win rates, ratings, and the papers' own scores."""
+"""Catalogue entries of the measures of models: win rates, ratings, and the papers' own scores."""
 
 from typing import Final
 

@@ -30,7 +30,8 @@ None if there is none."""
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A condition of a measure: what the data must have, and what to do if it is missing."""
+    """A condition of a measure: what the data must have (`words`), and what the user can do if it
+    is missing (`action`)."""
 
     words: str
     action: str
@@ -107,7 +108,8 @@ class MeasureRecord:
 
     @property
     def estimator(self) -> Measure:
-        """The estimator from item totals; ValueError for a measure without one."""
+        """The object that estimates the measure from sums by item; ValueError for a measure that is
+        computed in another way."""
         if self.measure is None:
             raise ValueError(f"{self.name} is not estimated from item totals")
         return self.measure

@@ -23,7 +23,8 @@ RECORDS: Final = DECLARED
 
 
 def records_listed_by(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
-    """Records of the measures that an outlet lists, for comparisons with this number of options."""
+    """Records of the measures that an outlet lists (a place such as the cards, the library or the
+    gate), for comparisons of `options` answers."""
     kind = "pairs" if options == 2 else "many"
     return [
         one for one in RECORDS.values() if outlet in one.outlets and one.options in (kind, "both")
@@ -31,8 +32,9 @@ def records_listed_by(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
 
 
 def records_reading_texts(outlet: Outlet) -> list[MeasureRecord]:
-    """Records of those measures listed by an outlet that read the texts of replies, so that they
-    apply to verdicts on single answers too."""
+    """Records of the measures that an outlet lists and that are computed from the texts of replies,
+    so that they apply to verdicts on single answers too. An outlet is a place that lists measures,
+    such as the library."""
     return [
         one
         for one in records_listed_by(outlet)
@@ -41,18 +43,21 @@ def records_reading_texts(outlet: Outlet) -> list[MeasureRecord]:
 
 
 def contrast_family_names() -> list[str]:
-    """Names of the families of paired differences, in the order of declaration."""
+    """Names of the families of paired differences that the catalogue declares, in the order of
+    declaration. The intervals of a family are adjusted together."""
     return list(dict.fromkeys(name for one in RECORDS.values() for name in one.families))
 
 
 def records_of_family(name: str) -> list[MeasureRecord]:
-    """Records of the measures in a family of paired differences, which are adjusted together."""
+    """Records of the measures in one family of paired differences. The intervals of a family are
+    adjusted together."""
     return [one for one in RECORDS.values() if name in one.families]
 
 
 def position_measure_records() -> list[MeasureRecord]:
-    """Records of the measures in the sections `position` and `position_pooled` that are estimated
-    from item totals. A measure declared with these paths is in the JSON, on the page and in the
+    """Records of the measures of position that are estimated from sums by item. The JSON has them
+    by judge and prompt (section `position`) and for all judges together (section
+    `position_pooled`). A measure declared with these paths is in the JSON, on the page and in the
     library without further code."""
     return [
         one
@@ -64,8 +69,8 @@ def position_measure_records() -> list[MeasureRecord]:
 def estimate_position_measures(
     frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Estimate the measures of the section `position` (`position_measure_records`) in every cell of
-    the columns `by`: cell -> name of the measure -> estimate."""
+    """Estimate the measures of position (`position_measure_records`) in every cell, a combination
+    of values in the columns `by`: cell -> name of the measure -> estimate."""
     measures: list[Measure] = [one.measure for one in position_measure_records() if one.measure]
     columns = estimate_all(measures, frame, by)
     cells = next(iter(columns.values()))

@@ -1,4 +1,5 @@
-"""Records of the measures of remedies: agreement of a decision rule, and its gain over one call."""
+"""Catalogue entries of the measures of remedies: agreement of a decision rule, and its gain over
+one call."""
 
 from typing import Final
 

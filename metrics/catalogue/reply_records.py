@@ -1,4 +1,4 @@
-"""Records of measures of the texts of replies."""
+"""Catalogue entries of the measures computed from the texts of replies."""
 
 from metrics.catalogue.record import SHARE_INTERVAL, declare
 from metrics.estimation.measures import Measure, reply_fact_tally

@@ -1,5 +1,5 @@
-"""Records of the measures of twins (answers with one change that should not matter) and of style
-control."""
+"""Catalogue entries of the measures of twins (answers with one change that should not matter) and
+of style control."""
 
 from typing import Final
 

@@ -58,11 +58,11 @@ def baseline_p_value(counts: Sequence[ScoreCounts], baseline: Sequence[int]) -> 
 @cache
 def weights_if_high_or_low(high: int, nights: int) -> tuple[int, int]:
     """Return the weight of an item if its score on the baseline night is high, and its weight if
-    that score is low; the item has `high` high scores in `nights` nights.
+    that score is low. A score is high if it is above the middle between the item's lowest and
+    highest score; `high` of the item's `nights` nights have a high score.
 
     A weight is the log-likelihood ratio of "the item may have changed after the baseline" to "its
-    outcome varies from night to night", times `_STEPS`.
-    """
+    outcome varies from night to night", multiplied by `_STEPS` and rounded."""
     chance = high / nights
     odds = ((1 - _SLIP) / _SLIP) ** 2 * high / (nights - high)
     if_changed = odds / (1 + odds)
@@ -74,9 +74,9 @@ def weights_if_high_or_low(high: int, nights: int) -> tuple[int, int]:
 
 
 def _probability_of_high_scores(high: int, nights: int) -> float:
-    """Probability of `high` high scores in `nights` nights, for an item that is high on the
-    baseline night and low on all later nights, except that each night errs with probability
-    _SLIP."""
+    """Probability of `high` high scores in `nights` nights if the item changed right after the
+    baseline: it is high on the baseline night and low on all later nights, except that each night
+    shows the opposite with probability _SLIP."""
     later = nights - 1
     first_high = (1 - _SLIP) * _probability_of_slips(high - 1, later)
     return first_high + _SLIP * _probability_of_slips(high, later)
@@ -88,9 +88,10 @@ def _probability_of_slips(slips: int, nights: int) -> float:
 
 
 def strength_of_baseline_p_value(night: int, p_value: float) -> float:
-    """Convert the p-value of the night number `night` after the baseline to a strength like an
-    e-value: an alarm is raised at 1/α, with α the allowed rate of false alarms. 0 on nights that
-    are not in `LOOKS`."""
+    """Convert a p-value of the test of the baseline night to evidence for a change on the scale of
+    an e-value: an alarm is raised at 1/α, with α the allowed rate of false alarms. `night` is the
+    number of nights since the baseline; the test is made on the nights in `LOOKS`, on others the
+    result is 0."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p_value, 1e-300)

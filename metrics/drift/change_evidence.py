@@ -50,9 +50,8 @@ def _capital_share_for_later_starts(nights: int) -> float:
 class ChangeEvidence:
     """Betting capital (evidence for a change) after a number of nights.
 
-    `started` has, for each size of a change in SHIFTS, the present value of the capital that was
-    bet so far.
-    """
+    `started` has, for each assumed size of a change (SHIFTS), what the capital bet so far is worth
+    now."""
 
     nights: int = 0
     started: tuple[float, ...] = (0.0,) * len(SHIFTS)
@@ -79,8 +78,7 @@ def _bet_factors(p_value: float) -> Sequence[float]:
     p-value multiplies the capital bet on that size.
 
     The factor is UNSPENT + (1 − UNSPENT)·(likelihood ratio of "changed by this size" to "no change"
-    for the night's z-score).
-    """
+    for the night's z-score), with UNSPENT the share of the capital that is not put at risk."""
     z = -float(ndtri(min(max(p_value, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)
     return [UNSPENT + (1 - UNSPENT) * ratio for ratio in ratios]

@@ -41,9 +41,10 @@ def lower_tail_probability(counts: Sequence[ScoreCounts], tonight: Sequence[int]
 def _convolve_with_random_score(
     weights: npt.NDArray[np.float64], counts: ScoreCounts, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Return the distribution of a sum of scores after adding a random score from `counts`, whose
-    lowest score is `low`; `weights` is the distribution before. Entry i is the probability of the
-    lowest possible sum + i·`unit`."""
+    """Add one more random score to a sum of scores, and return the new distribution of the sum.
+    Entry i of a distribution is the probability of the lowest possible sum + i·`unit`; `weights` is
+    the distribution before. `counts` is score -> number of nights, each night equally likely, and
+    `low` is its lowest score."""
     nights = sum(counts.values())
     longest = (max(counts) - low) // unit
     found = np.zeros(len(weights) + longest)

@@ -124,8 +124,9 @@ def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def _verdict_as_text(shown: str, pick: int, scores: Sequence[float]) -> str:
-    """Return the chosen contestant of `shown` (names in the order shown, joined by SEP), "tie", the
-    scores if nothing was chosen (nan: unknown), or _NO_VERDICT."""
+    """Return the verdict of one call as text: the name of the chosen contestant, "tie" or, if
+    nothing was chosen, the scores without nan; _NO_VERDICT if there are none. `shown` has the names
+    in the order shown, joined by SEP."""
     if pick == NO_PICK:
         return " ".join(f"{score:g}" for score in scores if not math.isnan(score)) or _NO_VERDICT
     return "tie" if pick == TIE else shown.split(SEP)[pick]
@@ -147,7 +148,8 @@ def outcome_scores(kind: Kind, outcomes: Mapping[str, int]) -> dict[str, int]:
 
 
 def has_verdicts(outcome: str) -> bool:
-    """Whether an outcome of the kind "agreement" has a verdict in at least one call."""
+    """Whether an outcome of the kind "agreement", the text of a night's verdicts on one item, has a
+    verdict in at least one call."""
     return bool(_verdicts_by_call(outcome))
 
 

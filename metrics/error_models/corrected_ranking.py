@@ -119,7 +119,8 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
 
 def _judge_errors(grid: OrderGrid, rater: int) -> dict[str, Estimate]:
     """Error rates of rater number `rater` on the labelled comparisons: "first" with the better
-    answer shown first, "second" with it shown second, and "slope": 1 minus both."""
+    answer shown first, "second" with it shown second; and "slope", 1 minus the sum of the two,
+    which is 0 for random verdicts."""
     loss = (1 - grid.verdicts[rater].astype(np.float64) * grid.known_winner) / 2
     found, totals = {}, []
     for position, name in enumerate(("first", "second")):
@@ -152,13 +153,14 @@ def _is_better_than_chance(slope: Estimate) -> bool:
 
 
 class _VerdictCounts:
-    """Verdicts summed by item and cell; a cell is a judge, an order and a pair of contestants.
+    """Verdicts summed by item and cell; a cell is a judge, an order and a pair of contestants a and
+    b, where the name of a sorts first.
 
-    `kept` are the numbers of the judges in the grid; `low` and `high` the numbers of the two
-    contestants of each comparison, in alphabetical order; `size` the number of contestants. `sums`
-    is [item, kind, cell]. Kinds: unlabelled verdicts for a (the contestant whose name sorts first)
-    and for b; labelled comparisons with a better, errors in these; the same with b better.
-    """
+    `sums` is [item, kind, cell]. The kinds are: unlabelled verdicts for a, and for b; labelled
+    verdicts where a is better, and the errors in them; labelled verdicts where b is better, and the
+    errors in them. A tie is half a verdict for each, or half an error. `kept` are the numbers of
+    the judges in the grid, `low` and `high` the numbers of a and b in each comparison, `size` is
+    the number of contestants."""
 
     def __init__(self, grid: OrderGrid, kept: list[int], low: Ints, high: Ints, size: int) -> None:
         pair_key, pair = np.unique(low * size + high, return_inverse=True)
@@ -345,7 +347,8 @@ def _rank_ranges(
 ) -> dict[str, RankRange]:
     """Return each contestant's rank, with the best and worst rank that the differences allow,
     adjusted for all differences at once (max-t). `theta` has the strengths, best first, `rounds`
-    those of the bootstrap [round, contestant]; if not `bounded`, no difference counts."""
+    those of the bootstrap [round, contestant]. If `bounded` is false (no finite fit), every rank is
+    possible."""
     size = len(names)
     left, right = np.triu_indices(size, 1)
     gaps = rounds[:, left] - rounds[:, right]

@@ -53,12 +53,11 @@ class ErrorPlacement:
 
 
 def error_placement(rows: pd.DataFrame, options: int) -> ErrorPlacement:
-    """Estimate the placement of one judge's right and wrong picks among this number of options.
+    """Estimate the placement of one judge's right and wrong picks among `options` options.
 
-    Readable verdicts in a known order count, without noise-floor repeats. A tie is no pick: it
-    counts as a wrong verdict in the accuracy and in no position. Verdicts with several right
-    answers count in `picks` and `steps` only.
-    """
+    Readable verdicts in a known order count, without calls repeated only to measure noise. A tie is
+    no pick: it counts as a wrong verdict in the accuracy and in no position. Verdicts with several
+    right answers count in `picks` and `steps` only."""
     rows = row_selection.select_known_order(row_selection.select_picks(rows))
     rows = row_selection.select_rows(rows, rows["options"] == options)
     pick, known_answer = (

@@ -21,12 +21,11 @@ TINY: Final = 1e-300
 class RaterReplies:
     """Replies of all raters as counts [rater, truth, case, pattern].
 
-    A truth says which answer is the better one, a category is a complete reply (such as right in
-    both orders), and a pattern is a reply of which a part may be missing. `fits` [pattern,
+    A truth says which answer is the better one. A category is a complete reply, such as right in
+    both orders; a pattern is a reply as stored, of which a part may be missing. `fits` [pattern,
     category] is 1 where a pattern fits a category, else 0. `group` is the group of each case; the
     cases of group 0 have all truths with equal probability, other groups have probabilities of
-    their own.
-    """
+    their own."""
 
     counts: Floats
     fits: Floats

@@ -178,8 +178,9 @@ def _categories_by_pattern() -> Floats:
 
 
 def _fit_with_best_number_of_kinds(cases: _Cases) -> tuple[LatentFit, float, int]:
-    """Fit one kind of comparisons, then easy and hard ones, which are kept if they gain enough.
-    Returns the fit, its gain per parameter over independent replies, and the number of kinds."""
+    """Fit the model with one kind of comparisons, then with two (easy and hard); the second is kept
+    if it gains enough log-likelihood per parameter (MIN_GAIN). Returns the fit, its gain per
+    parameter over independent replies, and the number of kinds."""
     whole = cases.weights(np.ones((1, cases.item_count)))
     alone = RaterReplies(cases.replies.counts[:, :1], cases.replies.fits, cases.replies.group)
     null = fit_latent_truth(alone, whole, np.ones((1, 1, 1, cases.patterns)), smoothing=SMOOTHING)

@@ -58,7 +58,8 @@ class Contrast:
 
 
 class PairedMeasure(Protocol):
-    """Attributes that a measure must have for its paired differences to be computed."""
+    """What a measure must have for its paired differences to be computed: name, unit, kind, range,
+    and the change of its value if all outcomes were reversed."""
 
     @property
     def name(self) -> str: ...
@@ -109,8 +110,8 @@ def paired_contrasts(
     rounds: int = BOOTSTRAP_ROUNDS,
     critical: float = 0.0,
 ) -> list[Contrast]:
-    """Estimate the differences of every measure between cells of `by`, on the items both cells
-    have.
+    """Estimate the differences of every measure between two cells, on the items that both cells
+    have. A cell is a combination of values in the columns `by`, such as one judge with one prompt.
 
     `pairs` lists the cells to compare (default: all pairs); ValueError if one of them has no rows.
     All differences, of every pair and every measure, form one family; a difference without common
@@ -130,13 +131,13 @@ def critical_value_for_all_pairs(
     cells: Sequence[CellKey] | None = None,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> float:
-    """Estimate the 95 % quantile of the largest |z| over all pairs of `cells` (default: all cells)
-    and all measures.
+    """Estimate the 95 % quantile of the largest |z| among the differences of all measures between
+    all pairs of `cells` (default: all cells). A cell is a combination of values in the columns
+    `by`.
 
     With this critical value, the interval stays valid for two cells that were selected because of
     their values, such as the highest and the lowest. Families of more than MAX_BOOTSTRAP_FAMILY
-    differences use Bonferroni's quantile. If no difference has an interval, the result is 1.96.
-    """
+    differences use Bonferroni's quantile. If no difference has an interval, the result is 1.96."""
     evidence = GroupedFrame(frame, by)
     known = [cell for cell in evidence.cells if cells is None or cell in cells]
     pairs = list(combinations(known, 2))
@@ -240,9 +241,10 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
 
 
 def _change_if_one_side_reversed(paired: PairedTotals) -> float:
-    """Change of the difference left − right if every verdict (or other unit) in one cell had the
-    opposite outcome: the larger change of the two cells, times the step. It sets the width of the
-    interval if leaving out items changes nothing."""
+    """Change of the difference left − right if every verdict (or other unit) in one of the two
+    cells had the opposite outcome, for the cell where this changes more; multiplied by
+    `paired.step`, the typical difference in one unit. It sets the width of the interval if leaving
+    out items changes nothing."""
     width = paired.sums.shape[1] // 2
     totals = paired.sums.sum(axis=0)
     sides = totals[:width], totals[width:]

@@ -42,8 +42,9 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
 
 
 def _add_question_column(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
-    """Return the frame with a column `question`; if it had none, an item has the question that
-    another frame names (`known`), else it is a question of its own."""
+    """Return the frame with a column `question`. If it has none, an item's question is taken from
+    `known` (item -> question, from the other frames); an item that is not there is a question of
+    its own."""
     if QUESTION_COLUMN in frame:
         return frame
     names = map(str, row_selection.used_categories(frame["item"]))

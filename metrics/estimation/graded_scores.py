@@ -13,8 +13,8 @@ from studies.frames.frame import NO_PICK
 
 
 def graded_scores_for_first_slot(frame: pd.DataFrame) -> intervals.Floats:
-    """Graded score of each row in favour of the first slot; nan where the reply is unusable or not
-    graded."""
+    """How strongly each row prefers the first slot, from −1 (strongly prefers the second) to 1; nan
+    where the reply is unusable or not graded."""
     score = np.full(len(frame), np.nan)
     if {"score_0", "score_1"} <= set(frame.columns):
         score = _relative_score_differences(frame)

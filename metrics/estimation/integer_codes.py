@@ -25,8 +25,9 @@ def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
 
 
 def codes_offset_and_size(column: pd.Series) -> tuple[Codes, int, int]:
-    """Return the code of each row's value, the number to add so that no code is negative, and the
-    number of possible codes. A missing value has a code of its own."""
+    """Return three facts about a column: the integer code of each row's value, the number to add to
+    the codes so that none is negative, and the number of possible codes. A missing value has a code
+    of its own."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return column.array.codes, 1, len(dtype.categories) + 1
@@ -35,8 +36,8 @@ def codes_offset_and_size(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """Return a code for each of the `rows` rows, equal if the rows have equal values in all
-    `columns`; and an upper limit of the codes (all are below it, not all below it occur)."""
+    """Return a code for each of the `rows` rows, which is equal for rows with equal values in all
+    `columns`; and a number that all codes are below, although not every smaller number is used."""
     found = sorted((codes_offset_and_size(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1

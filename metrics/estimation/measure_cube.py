@@ -35,7 +35,8 @@ all rows at once would take ten times the memory of the frame."""
 
 @dataclass(frozen=True, eq=False)
 class _MeasureTotals:
-    """Sums of one measure for every (cell, item), sorted by cell."""
+    """Sums of one measure: a row of `sums` for every (cell, item), sorted by cell. `statistic`
+    computes the measure from added rows."""
 
     measure: Measure
     cell: Ints
@@ -188,8 +189,8 @@ class MeasureCube:
     def _without_one_order_cells(
         self, totals: _MeasureTotals, code: Ints, single: Mask
     ) -> _MeasureTotals:
-        """Return the totals without those of cells judged in one order only, except in groups with
-        no other cells (mask `single`); `code` is the group of each cell."""
+        """Leave out the totals of cells judged in one order only, except in groups that have no
+        other cells (mask `single`, by group). `code` is the group of each cell."""
         keep = (~self._single[: len(code)] | single[code])[totals.cell]
         if keep.all():
             return totals
@@ -198,16 +199,17 @@ class MeasureCube:
         )
 
     def _groups_without_recorded_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups of cells that have verdicts, none of which records the answer shown
-        first; `code` is the group of each cell (−1: none)."""
+        """Mask of the groups of cells that have verdicts, but none for which it is recorded which
+        answer was shown first. `code` is the group of each cell (−1: none), `groups` the number of
+        groups."""
         found = np.zeros(max(groups, 1), bool)
         for flags, lacks in ((self._orderless, True), (self._ordered, False)):
             found[code[(code >= 0) & flags[: len(code)]]] = lacks
         return found
 
     def _one_order_groups(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups of cells in which all cells were judged in one order only; `code` is
-        the group of each cell (−1: none)."""
+        """Mask of the groups of cells in which all cells were judged in one order only. `code` is
+        the group of each cell (−1: none), `groups` the number of groups."""
         several = np.zeros(max(groups, 1), bool)
         inside = code >= 0
         np.logical_or.at(several, code[inside], ~self._single[: len(code)][inside])

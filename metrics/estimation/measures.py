@@ -48,7 +48,8 @@ ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was show
 
 
 class GroupedFrame:
-    """A frame divided into cells, with the row selections that measures need, computed once."""
+    """A frame divided into cells (combinations of values in some columns, such as judge and
+    prompt), with the selections of rows that measures need; each selection is computed once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
@@ -60,14 +61,15 @@ class GroupedFrame:
 
     @cached_property
     def picks(self) -> pd.DataFrame:
-        """Rows with a usable verdict for a slot or a tie, without noise-floor repeats."""
+        """Rows with a usable verdict for a slot or a tie, without noise-floor repeats (calls
+        repeated only to measure noise)."""
         return row_selection.select_picks(self.frame)
 
     @cached_property
     def repeated_picks(self) -> pd.DataFrame:
-        """Rows with a usable verdict for a slot or a tie, noise-floor repeats included, of the
-        comparisons with repeats in at least one order; most comparisons of a large study have
-        none."""
+        """Rows of the comparisons that have repeats in at least one order, with a usable verdict
+        for a slot or a tie. Calls repeated only to measure noise are included. Most comparisons of
+        a large study have no repeats."""
         usable = row_selection.usable_status_mask(self.frame)
         rows = row_selection.select_rows(
             self.frame, usable & (self.frame["pick"] != NO_PICK).to_numpy()
@@ -92,19 +94,22 @@ class GroupedFrame:
 
     @cached_property
     def one_order_cells(self) -> Mask:
-        """Mask of the cells in which no comparison with a usable verdict was planned in several
-        orders; cells of unknown order are not marked."""
+        """Mask of the cells judged in one order only: no comparison with a usable verdict was
+        planned in several orders. Cells without verdicts are marked too, cells of unknown order are
+        not."""
         several = self._count_picks(self.picks["orders"] > 1)
         return np.asarray((several == 0) & ~self.unknown_order_cells, np.bool_)
 
     @cached_property
     def known_order_cells(self) -> Mask:
-        """Mask of the cells with a verdict that records the answer shown first."""
+        """Mask of the cells that have a verdict for which it is recorded which answer was shown
+        first."""
         return np.asarray(self._count_picks(self.picks["orders"] > 0) > 0, np.bool_)
 
     @cached_property
     def unknown_order_cells(self) -> Mask:
-        """Mask of the cells that have verdicts, none of which records the answer shown first."""
+        """Mask of the cells that have verdicts, but none for which it is recorded which answer was
+        shown first."""
         unknown = self._count_picks(self.picks["orders"] == 0) > 0
         return np.asarray(unknown & ~self.known_order_cells, np.bool_)
 
@@ -115,21 +120,24 @@ class GroupedFrame:
 
     @cached_property
     def balanced_picks(self) -> pd.DataFrame:
-        """Verdicts for measures of position: those of complete order sets or, in cells judged in
-        one order only, all. Verdicts of unknown order are left out."""
+        """Verdicts for measures of position: those on comparisons read in all their orders (at
+        least two) or, in cells judged in one order only, all. Verdicts of unknown order are left
+        out."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """Verdicts for measures that do not depend on position: those of complete order sets and of
-        unknown order; in cells judged in one order only, all."""
+        """Verdicts for measures that do not depend on position: those on comparisons read in all
+        their orders (at least two), and those of unknown order. In cells judged in one order only,
+        all verdicts."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
     @cached_property
     def order_sets(self) -> pd.DataFrame:
-        """One row for each complete order set, with the counts behind consistency and flips."""
+        """One row for each comparison read in all its orders (at least two), with the columns of
+        `build_order_sets`, from which consistency and flips are computed."""
         return build_order_sets(row_selection.modal_verdicts(self.complete_picks))
 
 
@@ -285,8 +293,8 @@ class Measure:
 
 
 def note_missing_order_if_no_data(estimate: Estimate) -> Estimate:
-    """Return an estimate without data with the note that the shown order is not recorded, in place
-    of its own note; any other estimate unchanged."""
+    """If the estimate has no data, replace its note by one stating that the shown order is not
+    recorded; any other estimate is returned unchanged."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 
@@ -312,9 +320,10 @@ def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
 
 
 def reply_fact_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Return a function that tallies a fact about replies (`studies/frames/reply_facts.py`): the
-    share, or mean, of its values over all replies that have one, except noise-floor repeats. The
-    tally is empty for frames without the column."""
+    """Return a function that sums the values of a fact about replies (a column made by
+    `studies/frames/reply_facts.py`) and counts the replies that have one; the measure is their
+    share or mean. Calls repeated only to measure noise are left out. Without the column there are
+    no sums."""
 
     def tally(grouped: GroupedFrame) -> MeasureTally:
         frame = grouped.frame

@@ -91,8 +91,8 @@ def draw_normal_vectors(covariance: Floats, rng: np.random.Generator, rounds: in
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t with items − 1 degrees of freedom at the probability of which `z` is
-    the normal quantile."""
+    """Convert a normal quantile `z` to the quantile of Student's t with items − 1 degrees of
+    freedom at the same probability."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(-stdtrit(degrees, ndtr(-z)), np.float64)  # as stats.t.isf, without its checks
 

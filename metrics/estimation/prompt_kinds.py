@@ -1,8 +1,8 @@
-"""Kind of each prompt (scoring, five-level), inferred from its verdicts.
+"""Kind of each prompt, inferred from its verdicts: a scoring prompt scores each of the answers
+shown and picks none; a five-level prompt asks for one of five levels, such as "much better".
 
 A frame has no prompt texts. The kind is needed because an unreadable reply to a scoring prompt is
-not a missing verdict on a pair, and verdicts of five levels have tables of their own.
-"""
+not a missing verdict on a pair, and verdicts of five levels have tables of their own."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,8 +22,9 @@ NO_PICKS_NOTE: Final = "this prompt picks no answer"
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of all rows of prompts that score each answer and pick none. Rows of unreadable replies
-    are included."""
+    """Mask of all rows of scoring prompts, unreadable replies included. A scoring prompt scores
+    each of the answers shown and picks none; it is recognised by its usable replies or by its
+    name."""
     shown = (frame["options"] > 1).to_numpy() & row_selection.usable_status_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)
@@ -34,8 +35,9 @@ def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
 
 
 def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows of five-level prompts, recognised by a verdict "much better" (margin 2) or
-    by the prompt's name."""
+    """Mask of all rows of five-level prompts (levels such as "better" and "much better"). Such a
+    prompt is recognised by a verdict "much better" (`margin` 2) in one of its rows, or by its
+    name."""
     strong = row_selection.usable_status_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows_of_prompts(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)

@@ -45,12 +45,14 @@ def count_failed_calls(frame: pd.DataFrame) -> int:
 
 
 def reply_noun(frame: pd.DataFrame) -> str:
-    """Word for a row of the frame: "reply", or "call" if a call failed, which has no reply."""
+    """Return the word for the rows of a frame in a text: "reply" or, if some calls failed, "call",
+    because a failed call has no reply."""
     return "call" if count_failed_calls(frame) else "reply"
 
 
 def usable_status_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the rows with a usable status, noise-floor repeats included."""
+    """Mask of the rows whose reply could be used (`status` in USABLE_STATUSES); calls repeated only
+    to measure noise are included."""
     names, codes = integer_codes.categories_and_codes(frame["status"])
     usable = [name in USABLE_STATUSES for name in names]
     return np.array([*usable, False], np.bool_)[codes]  # code -1: no status
@@ -63,8 +65,8 @@ def select_readable_without_noise(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a usable verdict for a slot or a tie, without noise-floor repeats; rows with scores
-    only are left out."""
+    """Rows with a usable verdict for a slot or a tie. Left out are noise-floor repeats (calls
+    repeated only to measure noise), and rows that have scores only."""
     rows = select_readable_without_noise(frame)
     return select_rows(rows, rows["pick"] != NO_PICK)
 
@@ -75,7 +77,7 @@ def select_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose shown order is known; imported files may lack the order."""
+    """Rows for which the order of the answers shown is known; imported files may lack it."""
     if "orders" not in frame:  # tables of battles: their two model columns give the order
         return frame
     known = (frame["orders"] != 0).to_numpy()
@@ -261,14 +263,16 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 
 def first_listed_orders(pairs: pd.DataFrame) -> pd.Series:
-    """For each pair of models, its order (column `shown`) that comes first in the frame; frames
-    have the orders in the sequence of the plan."""
+    """Return, for each pair of models, the order (text of the column `shown`) that comes first in
+    the frame. It is the order that the plan lists first, because frames keep the sequence of the
+    plan."""
     case, cases = group_codes(pairs, ["comparison"])
     return pairs["shown"].iloc[first_row_per_group(case, cases)]
 
 
 def first_row_per_group(group: Ints, groups: int) -> Ints:
-    """Row number of the first row of each group; group codes are dense."""
+    """Row number of the first row of each group. `group` is the group of each row; every number
+    from 0 to `groups` − 1 must occur."""
     first = np.zeros(groups, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return first
@@ -276,7 +280,7 @@ def first_row_per_group(group: Ints, groups: int) -> Ints:
 
 def complete_set_mask(rows: pd.DataFrame) -> Mask:
     """Mask of the rows that belong to complete order sets: comparisons planned in two or more
-    orders, with a readable verdict in each."""
+    orders, with a row in each of them. `rows` must contain readable verdicts only."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
     read = np.bincount(comparison[first_row_per_group(order, orders)], minlength=count)
@@ -318,7 +322,8 @@ def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[integer_code
 
 
 def chosen_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
-    """The contestant picked in each row as an index into `names`; a tie is TIE."""
+    """The contestant picked in each row as an index into `names`; rows with a tie or without a pick
+    keep their negative code (TIE, NO_PICK)."""
     pick = frame["pick"].to_numpy()
     codes, table = _slot_table(frame, names)
     who = table[codes, np.maximum(pick, 0)]

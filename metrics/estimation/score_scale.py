@@ -104,8 +104,9 @@ class ScoreScale:
         ends: tuple[float, float],
         unit: str = "score",
     ) -> Estimate:
-        """Estimate a mean whose possible values are `bounds`; its interval ends at `ends` too,
-        which are finite on a scale that is unknown but usual."""
+        """Estimate a mean whose possible values lie within `bounds`, and limit its interval to
+        `ends`. The two differ on a scale that is not recorded: it has no upper bound, but if it
+        looks like a usual one, the ends of that scale limit the interval."""
         effect = None if math.isfinite(bounds[1]) else self.span or None
         found = mean_estimate(values, items, unit, bounds, effect=effect)
         if found.value is None or found.low is None or found.high is None:

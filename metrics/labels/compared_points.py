@@ -17,9 +17,9 @@ NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
 def single_answer_rows(grouped: GroupedFrame, passes: bool) -> pd.DataFrame:
-    """Usable pass/fail verdicts if `passes`, else usable scores, without noise-floor repeats. Added
-    columns: `value` (score; 1 for a pass, 0 for a fail) and `right` (label; nan if there is none).
-    """
+    """Return the usable verdicts on single answers: passes and fails if `passes`, else scores.
+    Calls repeated only to measure noise are left out. Added columns: `value` (score; 1 for a pass,
+    0 for a fail) and `right` (label; nan if there is none)."""
     frame = grouped.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
     score = usable_scores(frame)
@@ -49,8 +49,9 @@ def _relative_score_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def _scale_ends(labels: object) -> tuple[float, float]:
-    """Lowest and highest score of the options offered (1 and N for N named options of unknown
-    rank); nan with fewer than two options."""
+    """Lowest and highest score of the options in `labels`, the text of an arrangement (the options
+    in the order listed). N named options of unknown rank have the scores 1 to N; nan with fewer
+    than two options."""
     scores = arrangement_of(labels).ascending_scores
     return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
 

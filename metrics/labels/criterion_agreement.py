@@ -11,11 +11,11 @@ from studies.domain import Rater
 
 
 def criterion_agreement(frame: pd.DataFrame) -> dict[Rater, dict[str, ScoreAgreement]]:
-    """Compare a judge's level of each criterion with people's mean level on the same answer.
+    """Compare a judge's level (score) of each criterion of a rubric with people's mean level on the
+    same answer.
 
-    Judges, prompts and criteria without a person's level are left out, and noise-floor repeats are
-    not used.
-    """
+    Judges, prompts and criteria without a person's level are left out. Calls repeated only to
+    measure noise are not used."""
     if not (frame["options"] == 1).any():
         return {}
     levels = point_table.chosen_options(frame)

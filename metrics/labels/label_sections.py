@@ -72,8 +72,8 @@ def _build_pass_fail_result(
 def pass_fail_rows_by_contestant(
     frame: pd.DataFrame, rater: tuple[str, str]
 ) -> dict[str, pass_fail.PassFailRows]:
-    """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, unusable
-    replies included, without noise-floor repeats."""
+    """Return contestant -> pass/fail verdicts of one judge and prompt on the contestant's answers.
+    Unusable replies are included, calls repeated only to measure noise are not."""
     return _pass_fail_rows_by(frame, rater, "first")
 
 

@@ -34,14 +34,14 @@ class ScoreRows:
 
 
 def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
-    """Return the pass/fail verdicts of each judge and prompt, unusable replies included, without
-    noise-floor repeats."""
+    """Return the pass/fail verdicts of each judge and prompt. Unusable replies are included, calls
+    repeated only to measure noise are not."""
     return _convert_by_judge_and_prompt(frame, pass_fail_mask(frame), pass_fail_codes)
 
 
 def score_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, ScoreRows]:
-    """Return the scores of single answers by each judge and prompt, unusable replies included
-    (nan), without noise-floor repeats."""
+    """Return the scores of single answers by each judge and prompt. Unusable replies are included
+    (nan), calls repeated only to measure noise are not."""
     points = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     return _convert_by_judge_and_prompt(frame, points, _build_score_rows)
 
@@ -87,8 +87,8 @@ def _float_column_or_nan(rows: pd.DataFrame, name: str) -> Floats:
 def _convert_by_judge_and_prompt(
     frame: pd.DataFrame, mask: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
 ) -> dict[Rater, Rows]:
-    """Return (judge, prompt) -> `convert` of its rows among those that `mask` selects, without
-    noise-floor repeats."""
+    """Return (judge, prompt) -> `convert` applied to the rows of this judge and prompt that `mask`
+    selects. Calls repeated only to measure noise are left out."""
     chosen = mask & ~frame["noise"].to_numpy(np.bool_)
     if not chosen.any():
         return {}
@@ -101,8 +101,9 @@ def _convert_by_judge_and_prompt(
 
 
 def confusion_cell_mask(frame: pd.DataFrame, cell: str) -> np.ndarray:
-    """Mask of the rows in one cell of the confusion table, such as "pass_bad" (bad answers that
-    passed), without noise-floor repeats; no rows for another text."""
+    """Mask of the rows in one cell of the confusion table; "pass_bad", for example, are the bad
+    answers that passed. Calls repeated only to measure noise are left out; for any other text no
+    row is selected."""
     codes = pass_fail_codes(frame)
     verdict, _, label = cell.partition("_")
     known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}

@@ -1,11 +1,10 @@
 """Effect of the order in which a prompt lists the options of a verdict (pass and fail, or scores).
 
-Orders are compared on the same answer, with the same order of criteria. `changed` compares two
-single verdicts in two orders, the noise floor two in one order: without an order effect both are
-equal. For `shift`, repeats in one order are averaged first; noise-floor repeats count in the noise
-floor only. With a rubric, `changed` and `shift` are about the overall score, the shares of places
-about the level of each criterion.
-"""
+Orders are compared on the same answer, with the same order of criteria. `changed` is how often the
+score differs between two orders, `noise_floor` how often it differs between repeats in one order:
+without an order effect both are equal. For `shift`, repeats in one order are averaged first. Calls
+repeated only to measure noise count in the noise floor only. With a rubric, `changed` and `shift`
+are about the overall score, the shares of places about the level of each criterion."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -149,8 +148,9 @@ def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
 
 
 def _changed_share(main: pd.DataFrame, case: list[str], order: str) -> Estimate:
-    """Estimate the share of pairs of orders in which the first verdicts on an answer differ; mean
-    over answers. Pairs, as an answer with more orders would differ somewhere by noise alone."""
+    """Estimate the share of pairs of orders in which the first verdicts on an answer differ, as the
+    mean over answers. Pairs are counted because an answer judged in many orders would differ in
+    some order by noise alone."""
     first = main.drop_duplicates([*case, order])
     orders = first.groupby(case).size()
     same = first.groupby([*case, first["score"].round(_DECIMALS)]).size()

@@ -1,9 +1,8 @@
-"""Pass rates by the option listed first: pass or fail.
+"""Pass rates by the option that the prompt lists first: pass or fail.
 
-Only answers judged in both orders count, with the mean of their repeats in each order, so that
-the difference of the two rates is the mean of the differences by answer. Noise-floor repeats are
-left out.
-"""
+Only answers judged in both orders of the options count, with the mean of their repeats in each
+order, so that the difference of the two rates is the mean of the differences by answer. Calls
+repeated only to measure noise are left out."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal

@@ -199,8 +199,8 @@ def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Es
 
 
 def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
-    """Distance from a weighted sum of independent estimates to its lower or upper limit. None if
-    one of the estimates lacks that limit."""
+    """Distance from a weighted sum of independent estimates to its lower or upper limit; `parts`
+    lists (weight, estimate). None if one of the estimates lacks that limit."""
     total = 0.0
     for weight, one in parts:
         limit = one.low if lower else one.high
@@ -213,12 +213,12 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 def combine_independent(
     parts: Sequence[tuple[float, Estimate]], items: int, unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Estimate a weighted sum of independent estimates (positive weights) on `items` items in all.
-    An estimate without a value counts as 0, and the sum then has no interval.
+    """Estimate a weighted sum of independent estimates; `parts` lists (weight, estimate), with
+    positive weights, and `items` is the number of items in all. An estimate without a value counts
+    as 0, and the sum then has no interval.
 
     The distance of the sum to its lower limit is √Σ(weight·distance of the estimate to its lower
-    limit)²; likewise for the upper limit.
-    """
+    limit)²; likewise for the upper limit."""
     value = sum(weight * (one.value or 0.0) for weight, one in parts)
     low, high = (_combined_distance(parts, lower=side) for side in (True, False))
     return Estimate(
@@ -250,7 +250,8 @@ def equal_errors_p_value(contestants: Sequence[PassFailRows]) -> float | None:
 
 
 def _pass_shares(rows: PassFailRows, label: int) -> Floats:
-    """Share of passes of each answer (each item) that has this label."""
+    """Return, for each item, the share of passes among the verdicts on its answer, for the answers
+    with this label. `rows` are those of one contestant."""
     own = rows.select(rows.label == label)
     counted = np.stack([own.verdict == PASS, np.ones(len(own.item))], axis=1).astype(np.float64)
     sums = sum_by_item(counted, own.item)[1]

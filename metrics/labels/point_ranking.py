@@ -134,9 +134,10 @@ def _correct_with_pooled_labels(
 
 
 def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
-    """Estimate the true pass rate of one model. A labelled answer counts by its label; the other
-    verdicts are corrected for the judge's errors on `labelled`. If they cannot be, `reason` says
-    why, and there is a value only if every answer has a label."""
+    """Estimate the true pass rate of one model. A labelled answer counts by its label; verdicts on
+    other answers are corrected for the judge's errors, which are estimated on `labelled`. `reason`
+    is empty or says why no correction is possible: there is then a value only if every answer has a
+    label."""
     unlabelled = rows.usable.select(rows.usable.label == UNKNOWN)
     rates = pass_fail_rates(rows)
     if not len(unlabelled.verdict):

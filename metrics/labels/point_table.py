@@ -21,14 +21,14 @@ NO_CRITERION: Final = ""
 
 
 def point_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per usable verdict on one answer, noise-floor repeats included.
+    """Return one row per usable verdict on one answer. Calls repeated only to measure noise are
+    included, with `noise` true.
 
     Columns: judge, prompt, item (unit of resampling), entry (item), who (contestant), options and
     criteria (each as a text in the order listed), labels (code of the arrangement), noise, score,
     expected and spread (mean and standard deviation of the score by the probabilities of the
     options), label, lowest and highest (scores of the options offered; infinite if unknown), step
-    (their smallest distance), row (row number among the frame's rows on single answers).
-    """
+    (their smallest distance), row (row number among the frame's rows on single answers)."""
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
     parsed = _parse_arrangements(rows)
@@ -96,7 +96,8 @@ def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
 
 
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
-    """Return the arrangement that each code in the column `labels` of `point_table` stands for."""
+    """Return the arrangements (orders in which a prompt lists options and criteria) that occur in
+    the frame; the code in the column `labels` of `point_table` is the index in this list."""
     return _parse_arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
 
 

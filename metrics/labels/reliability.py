@@ -18,7 +18,8 @@ BINS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityPoint:
-    """Answers to which the judge gave about the same value, and their labels."""
+    """Answers to which the judge gave about the same value (probability or share of passes, or
+    score), and their labels."""
 
     value: float
     """Mean probability of a pass that the judge gave, or mean share of its verdicts that pass; for

@@ -69,8 +69,9 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
 
 
 def pool_with_labels(usable: PassFailRows, rates: PassFailRates, corrected: Estimate) -> Estimate:
-    """Estimate the share of good answers among all `usable` verdicts from `rates` (of the labelled
-    ones) and `corrected` (the estimate for those without a label)."""
+    """Estimate the share of good answers among all answers with `usable` verdicts: the mean of the
+    share by the labels (in `rates`) and the share `corrected` for the judge's errors on the answers
+    without a label, weighted by their numbers of verdicts."""
     part = rates.confusion.total / len(usable.verdict)
     parts = [(part, rates.base_rate), (1 - part, corrected)]
     items = len(np.unique(usable.item))
@@ -84,7 +85,9 @@ def is_by_labels(rate: Estimate) -> bool:
 
 
 def why_not_correctable(rates: PassFailRates) -> str:
-    """Return the reason why verdicts cannot be corrected, or an empty text."""
+    """Return the reason why verdicts without a label cannot be corrected for the judge's errors:
+    these `rates` do not show that the judge tells good answers from bad ones. Empty if they can be
+    corrected."""
     youden = rates.youden
     if youden.value is None:
         return f"no correction: {youden.note}"

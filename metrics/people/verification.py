@@ -36,12 +36,11 @@ UNVERIFIED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class VerificationShares:
-    """Shares of verifications with each result: the answer follows the instruction, has a fault of
-    this kind, is harmful.
+    """Shares of verifications (checks by a person) by which an answer follows the instruction, or
+    is harmful. The three shares of faults are among the verifications by which it does not follow:
+    `fault_answer`, `fault_caption`, and `fault_neither` for those with none of these two.
 
-    n is the number of verifications; the resampling unit is the item. The kinds of fault are shares
-    of the verifications by which the answer does not follow the instruction.
-    """
+    n is the number of verifications; the resampling unit is the item."""
 
     follows: Estimate
     fault_answer: Estimate
@@ -107,8 +106,8 @@ class VerificationArrays:
 
     def _fault_share(self, selected: row_selection.Mask, fault: int) -> Estimate:
         """Estimate the share of one kind of fault among the `selected` verifications; unknown if
-        none is selected. `fault` is the index of the fault in FAULTS, or len(FAULTS) for neither of
-        them."""
+        none is selected. `fault` is an index in FAULTS; len(FAULTS) stands for no fault or another
+        one."""
         if not selected.any():
             return intervals.unknown_estimate(NONE_FAIL_NOTE, "share")
         return intervals.proportion(self.fault[selected] == fault, self.item[selected])

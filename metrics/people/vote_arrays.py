@@ -35,15 +35,14 @@ the others on these comparisons only."""
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Agreement of each person with the others, and of the others with each other, as sums by
-    person.
+    """Agreement of each person with the others, and of the others with each other, as sums with an
+    entry for each person.
 
-    `own` sums, over `n` comparisons, the share of the others who agree with the person. `rest`
-    sums, over `m` comparisons, the share of pairs of others who agree with each other. `pairs` is
-    the sample size of `rest`: a number of pairs of others such that no voter is in two pairs of the
-    same comparison. It is the largest such number, or `m` for a person with fewer than
-    MIN_SAME_CASES comparisons with three or more votes.
-    """
+    `own` is the sum, over `n` comparisons, of the share of the others who agree with the person.
+    `rest` is the sum, over `m` comparisons, of the share of pairs of others who agree with each
+    other. `pairs` is the sample size of `rest` in a test. In each comparison it counts half of the
+    others, rounded down: as many pairs as can be formed if nobody is in two. For a person with
+    fewer than MIN_SAME_CASES comparisons with three or more votes it is `m`."""
 
     own: Floats
     n: Ints
@@ -173,7 +172,8 @@ class VotesByPerson:
 
     @cached_property
     def agreement_with_others(self) -> list[Estimate]:
-        """Mean share, for each person, of the other people who gave the same verdict on a case."""
+        """Estimate, for each person, how many of the others agree: the share of the other voters on
+        a case who gave the same verdict, as the mean over the person's votes."""
         share = self.peer_agreement_by_vote[0]
         met = np.isfinite(share)
         return self._estimate_share_by_person(

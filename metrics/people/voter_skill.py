@@ -103,8 +103,8 @@ def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Flo
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:
-    """Return the sum of the tables of all groups of items, followed by the sums without each single
-    group."""
+    """Return the sum of the `tables` of all groups of items, and after it, for each group, the sum
+    of the tables of all other groups."""
     whole = tables.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - tables])
 

@@ -46,8 +46,8 @@ def count_first_slot_votes(frame: pd.DataFrame) -> tuple[int, int]:
 
 def live_first_share(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of items that vote for the first slot, with bounds that hold at every
-    moment of a run. An item votes by its first pair that flipped, for the slot toward which the
-    pair flipped. Unknown unless every row shows two answers."""
+    moment of a run. An item votes by its first pair whose verdict changed with the order
+    (`count_first_slot_votes`). Unknown unless every row shows two answers."""
     if not len(frame) or not (frame["options"] == 2).all():
         return intervals.unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_first_slot_votes(frame))

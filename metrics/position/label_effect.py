@@ -31,12 +31,11 @@ MIN_PROBABILITY = 1e-6
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate the position effect "slot" (share of picks of the first slot) and the label effect
     "label" (share of picks of the label that sorts first, such as "A"), each separated from the
-    other; 0.5 is no effect. Both are unknown if the labels were not crossed.
+    other; 0.5 is no effect. Both are unknown if the first slot always had the same label.
 
     With f the first-slot share where the labels are A, B and g where they are B, A: slot = (f +
     g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count
-    (all decisive ones, if no comparison was planned in several orders).
-    """
+    (all decisive ones of known order, if no comparison was planned in several orders)."""
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
     swapped = _swapped_labels_mask(rows)
@@ -64,13 +63,15 @@ def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
 
 
 def _slot_effect(totals: Floats) -> Floats:
-    """Position effect (f + g)/2 of `slot_and_label_effects`."""
+    """Position effect (f + g)/2, with f the share of picks of the first slot where the labels are
+    A, B, and g the same where they are B, A; `totals` as in `_first_slot_shares`."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + swapped) / 2
 
 
 def _label_effect(totals: Floats) -> Floats:
-    """Label effect (f + 1 − g)/2 of `slot_and_label_effects`."""
+    """Label effect (f + 1 − g)/2, the mean share of picks of the label A; f is the share of picks
+    of the first slot where the labels are A, B, and g the same where they are B, A."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + 1 - swapped) / 2
 

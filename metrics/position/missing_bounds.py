@@ -57,8 +57,8 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
 
 
 def _calls_planned_in_several_orders(frame: pd.DataFrame) -> pd.DataFrame:
-    """Calls on comparisons planned in several orders, without noise-floor repeats and prompts that
-    only score: these were not asked for a verdict."""
+    """Calls on comparisons planned in several orders. Left out are calls repeated only to measure
+    noise, and prompts that only score answers, because these ask for no verdict on a pair."""
     planned = (frame["orders"] > 1) & ~frame["noise"] & ~prompt_kinds.scoring_mask(frame)
     return row_selection.select_rows(frame, planned)
 

@@ -27,12 +27,11 @@ NO_REPEATED_SETS_NOTE: Final = (
 
 def _order_effect_tally(grouped: GroupedFrame) -> MeasureTally:
     """Compute the order effect D of each comparison that was read in all its orders and has repeats
-    in at least one.
+    in at least one of them.
 
-    D = (share of pairs of replies in different orders that differ) − (the same for replies in one
-    order). For two orders with choice probabilities p₁ and p₂ its mean is ½·‖p₁ − p₂‖², hence 0
-    without an order effect.
-    """
+    D = (share of pairs of replies in different orders that differ) − (share of pairs of replies in
+    the same order that differ). For two orders with choice probabilities p₁ and p₂ the mean of D is
+    ½·‖p₁ − p₂‖², which is 0 without an order effect."""
     rows = grouped.repeated_picks
     rows = row_selection.select_rows(rows, row_selection.complete_set_mask(rows))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
@@ -101,8 +100,8 @@ ORDER_EFFECT: Final = Measure(
 
 def _consecutive_repeat_similarity_tally(grouped: GroupedFrame) -> MeasureTally:
     """Compute, for each order of each comparison with three repeats or more, the share of differing
-    verdicts among repeats at least two apart minus that among consecutive repeats; noise-floor
-    repeats left out."""
+    verdicts among repeats at least two apart minus that among consecutive repeats. Calls repeated
+    only to measure noise are left out."""
     rows = grouped.repeated_picks
     usable = (rows["orders"] != 0).to_numpy() & ~rows["noise"].to_numpy()
     rows = row_selection.select_rows(rows, usable)
@@ -135,8 +134,9 @@ REPEAT_MEMORY: Final = Measure(
 
 def consecutive_repeat_similarity(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of differing verdicts among repeats at least two apart minus that among
-    consecutive repeats, where a call has three repeats or more (noise-floor repeats left out). It
-    is 0 for independent replies, and positive if a reply depends on the one before it."""
+    consecutive repeats, where a call has three repeats or more. It is 0 for independent replies,
+    and positive if a reply depends on the one before it. Calls repeated only to measure noise are
+    left out."""
     return REPEAT_MEMORY.estimate(frame)
 
 

@@ -57,15 +57,17 @@ class OrderTable:
 
     @property
     def flip_balances(self) -> Ints:
-        """For each item, flips toward the first slot minus flips toward the second; if `leans` is
-        None, +1 or −1 for each flip."""
+        """For each item, the number of flips toward the first slot minus the number toward the
+        second. If `leans` is None, every pair is of a different item, and each flip has an entry +1
+        or −1."""
         if self.leans is not None:
             return self.leans
         return np.repeat([1, -1], [self.toward_first, self.toward_second]).astype(np.int64)
 
     @property
     def incomplete_by_item(self) -> Ints:
-        """Number of pairs that lack a verdict in an order, for each item of `flip_balances`."""
+        """Number of pairs that lack a verdict in at least one order, for each entry of
+        `flip_balances`."""
         if self.incomplete is not None:
             return self.incomplete
         return np.zeros(len(self.flip_balances), np.int64)
@@ -93,7 +95,8 @@ class OrderTable:
 
     @property
     def toward_first(self) -> int:
-        """Number of flips toward the answer shown first, soft flips included."""
+        """Number of flips toward the answer shown first. Soft flips (a win in one order, a tie in
+        the other) are included."""
         return int(self.counts[0, 2] + self.counts[0, 1] + self.counts[1, 2])
 
     @property
@@ -136,13 +139,12 @@ class OrderTable:
         }
 
     def permutation_test(self) -> OrderTest:
-        """Exact permutation test for pairs, in closed form. If only content matters, a pair's two
-        choices could as well be exchanged between its orders.
+        """Exact permutation test for pairs, in closed form. If only content matters, the two
+        choices on a pair could as well have been made in the opposite orders.
 
-        This exchange reverses the pair's difference (first picks − second picks). The sum of the
-        differences is thus one with random signs: ±2 for a slot picked twice, ±1 where one verdict
-        is a tie.
-        """
+        Exchanging them reverses the sign of the pair's difference (picks of the first slot − picks
+        of the second). So the sum of the differences is compared with sums of the same differences
+        under random signs: ±2 for a slot picked twice, ±1 where one verdict is a tie."""
         hard = self.first_slot_twice + self.second_slot_twice
         soft = self.flips - hard
         lean = 2 * (self.first_slot_twice - self.second_slot_twice)

@@ -204,8 +204,8 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Choices in order sets of equally many options, as arrays: the chosen contestant, and the slot
-    of each contestant, in every order of every set."""
+    """Choices in comparisons with equally many options and orders, as arrays: the chosen
+    contestant, and the slot of each contestant, in every order of every comparison."""
 
     choice: Ints
     """[set, order]: index of the chosen contestant within its set, or TIE."""
@@ -282,8 +282,9 @@ def permutation_test(
 
 
 def least_permutation_p(sets: int, orders: int, options: int) -> float:
-    """Smallest p-value that `permutation_test` can give for so many order sets: that of choices
-    which all go to one slot, if each set shows each option equally often in each slot."""
+    """Smallest p-value that `permutation_test` can give for `sets` order sets, each with `orders`
+    orders of `options` options. It is reached if all choices go to one slot and each set shows each
+    option equally often in each slot."""
     each = orders / options
     arrangements = math.lgamma(orders + 1) - options * math.lgamma(each + 1)
     return min(1.0, options * math.exp(-sets * arrangements))
@@ -321,9 +322,9 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
 
 
 def _exceed_exact_limit(histograms: Sequence[Ints]) -> bool:
-    """Whether adding up one row of each table can give more than MAX_EXACT_STATES sums; False if
-    this is unknown, because it would need too much memory. A sum is a bit of an integer, so that
-    this takes a fraction of the time that the probabilities would."""
+    """Whether adding up one row of each table can give more than MAX_EXACT_STATES different sums;
+    False if finding this out would need too much memory. The sums are marked as the bits of one
+    large integer, which is much faster than computing their probabilities."""
     least = np.array([one.min(axis=0) for one in histograms])
     spans = sum(int((one - low).max()) for one, low in zip(histograms, least, strict=True)) + 1
     if spans ** (histograms[0].shape[1] - 1) > MAX_STATE_BITS:

@@ -132,14 +132,15 @@ def _estimate_overall(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of the first slot among decisive verdicts of complete order sets. If no
-    comparison was planned in several orders, all decisive verdicts count, with a note."""
+    """Estimate the share of the first slot among decisive verdicts (no ties) on comparisons read in
+    all their orders. If no comparison was planned in several orders, all decisive verdicts of known
+    order count, with a note."""
     return _estimate_overall(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of ties among verdicts of complete order sets and verdicts of unknown
-    order. If no comparison was planned in several orders, all verdicts count."""
+    """Estimate the share of ties among the verdicts on comparisons read in all their orders, and
+    those of unknown order. If no comparison was planned in several orders, all verdicts count."""
     return _estimate_overall(TIE_RATE, frame)
 
 
@@ -171,8 +172,9 @@ def consistency(frame: pd.DataFrame) -> Estimate:
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of pairs of replies to the same call that differ, as the mean over calls
-    with repeats, noise-floor repeats included."""
+    """Estimate how often a judge contradicts itself on the same call: the share of pairs of its
+    replies that differ, as the mean over calls with repeats. All repeats count, also those made
+    only to measure this."""
     return _estimate_overall(NOISE_FLOOR, frame)
 
 
@@ -195,14 +197,15 @@ def chance_accuracy(accuracy: Estimate, lead: Estimate) -> float | None:
 
 
 def fairness(frame: pd.DataFrame) -> Estimate:
-    """Estimate preference fairness, recency − primacy: from −1 (all pairs flip toward first) to +1
-    (toward second)."""
+    """Estimate preference fairness: the share of pairs that flip toward the second slot minus the
+    share that flip toward the first. It lies between −1 (all flip toward the first) and +1."""
     return _estimate_overall(FAIRNESS, frame)
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
-    """Estimate the mean share of the most frequent verdict among repeats of one order; noise-floor
-    repeats left out."""
+    """Estimate how stable the verdicts of one order are: the share of the most frequent verdict
+    among its repeats, as the mean over orders with repeats. Calls repeated only to measure noise
+    are left out."""
     return _estimate_overall(STABILITY, frame)
 
 
@@ -223,8 +226,8 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
     """Count the picks of each slot ("slots", a list) and the "ties" on comparisons of `options`
-    answers. Only verdicts of complete order sets count (all, if no comparison was planned in
-    several orders)."""
+    answers that were read in all their orders. If no comparison was planned in several orders, all
+    verdicts of known order count."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
@@ -232,8 +235,9 @@ def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | 
 
 
 def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
-    """Estimate the share of each of `options` slots among decisive verdicts of complete order sets
-    (or of all, if no comparison was planned in several orders)."""
+    """Estimate the share of each slot among the decisive verdicts on comparisons of `options`
+    answers that were read in all their orders. If no comparison was planned in several orders, all
+    decisive verdicts of known order count."""
     evidence = GroupedFrame(frame)
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))

@@ -40,8 +40,9 @@ from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN, TIE
 
 
 def first_slot_tally(grouped: GroupedFrame) -> MeasureTally:
-    """Count picks of the first slot, out of decisive verdicts of complete order sets (in cells
-    judged in one order only: out of all decisive verdicts)."""
+    """Count the picks of the first slot, out of the decisive verdicts on comparisons read in all
+    their orders (in cells judged in one order only: out of all decisive verdicts of known
+    order)."""
     rows = grouped.balanced_picks
     pick = rows["pick"].to_numpy()
     return build_tally(rows, pick == 0, pick >= 0)
@@ -55,7 +56,8 @@ def tie_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Return a function that counts, of all order sets, those for which `column` is true."""
+    """Return a function that counts the comparisons read in all their orders for which `column` is
+    true, out of all such comparisons; the columns are those of `build_order_sets`."""
 
     def tally(grouped: GroupedFrame) -> MeasureTally:
         return build_tally(grouped.order_sets, grouped.order_sets[column], 1)
@@ -69,8 +71,8 @@ def flip_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def two_order_sets(grouped: GroupedFrame) -> pd.DataFrame:
-    """Complete order sets of pairs in exactly two orders. In them, the column `lean` is 0 if the
-    pair did not flip, and differs from 0 if it did."""
+    """Return one row for each pair read in both of its two orders. The column `lean` is 0 if the
+    verdict did not flip, above 0 if it flipped toward the first slot, below 0 toward the second."""
     sets = grouped.order_sets
     return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
 
@@ -94,7 +96,8 @@ def fairness_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def picks_with_known_answer(grouped: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
-    """Verdicts on comparisons whose better answer is known, and whether each names it."""
+    """Return the verdicts on comparisons whose better answer is known, and a mask of the verdicts
+    that name it."""
     rows = grouped.picks
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
@@ -161,14 +164,16 @@ def expected_consistency_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def _consistency_kappa(totals: Floats) -> Floats:
-    """Compute (consistency − chance)/(1 − chance) from the totals of `chance_consistency`."""
+    """Compute κ, the consistency above chance, (consistency − chance)/(1 − chance), from the same
+    totals as `chance_consistency`."""
     chance = chance_consistency(totals)
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
 def consistency_kappa_range(totals: Floats) -> float:
-    """Difference of κ between full consistency and none: 1/(1 − chance), from the totals of
-    `chance_consistency`."""
+    """Difference between the κ of a judge that is always consistent and that of a judge that never
+    is: 1/(1 − chance), with chance the consistency expected by chance; 0 if that is 1. `totals` as
+    in `chance_consistency`."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
@@ -190,11 +195,11 @@ def consistency_kappa_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Return one row for each order of a comparison that was read at least twice, and for each the
-    share of pairs of repeats that differ and the share of repeats with the most frequent verdict.
+    """Return one row for each order of a comparison that was read at least twice, and for each row
+    two numbers: the share of pairs of its repeats that differ, and the share of its repeats with
+    the most frequent verdict.
 
-    With `noise`, noise-floor repeats are included.
-    """
+    With `noise`, calls repeated only to measure noise are included."""
     rows = grouped.repeated_picks
     usable = (rows["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
     if not noise:
@@ -211,14 +216,14 @@ def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, 
 
 def noise_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return, for each order of each comparison with repeats, the share of pairs of repeats that
-    differ; noise-floor repeats included."""
+    differ. Calls repeated only to measure noise are included."""
     rows, differing, _ = _compare_repeats(grouped, noise=True)
     return build_tally(rows, differing, 1)
 
 
 def stability_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return, for each order of each comparison with repeats, the share of repeats with the most
-    frequent verdict; noise-floor repeats left out."""
+    frequent verdict. Calls repeated only to measure noise are left out."""
     rows, _, mode_share = _compare_repeats(grouped, noise=False)
     return build_tally(rows, mode_share, 1)
 
@@ -238,8 +243,9 @@ def slot_tally(grouped: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Function that computes the normalised slot entropy from slot counts: the mean over the
-    numbers of options N, weighted by verdicts."""
+    """Function that computes the slot entropy, from 0 to 1, from the numbers of picks of each slot.
+    If comparisons differ in their number of options N, it is the mean of the entropies for each N,
+    weighted by verdicts."""
 
     sizes: tuple[int, ...]
     """Numbers of options N; the totals have the slot counts of the first N, then of the next."""
@@ -267,10 +273,9 @@ def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) 
 
     For pairs the interval is the Wilson interval of the first-slot share, converted to entropy. For
     more slots it is a jackknife t interval over items for √(1 − H), converted to H. Its standard
-    error is at least √(1/(2·n·ln N)), that of n random picks (of as many picks as items if H is 0):
-    equal counts do not prove that the judge has no preference. N is the number of slots, summed
-    over the numbers of options that occur.
-    """
+    error is at least √(1/(2·n·ln N)), that of n random picks among N slots: equal counts do not
+    prove that the judge has no preference. n is the number of picks (of items if H is 0), N the
+    number of slots, added up over the numbers of options that occur."""
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _numbers_of_options(sums, statistic)
     items = len(sums)

@@ -95,8 +95,9 @@ def correlate_all_benchmarks(
 def add_study_scores(
     study: Mapping[str, Estimate], benchmarks: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Return the benchmarks `benchmarks`, preceded by the study's numbers (ratings, rewards or win
-    rates) as a benchmark `name`, with stars added if another benchmark has this name."""
+    """Return all `benchmarks`, with the study's own numbers (ratings, rewards or win rates) as one
+    more benchmark, listed first. It is called `name`, followed by a star for as long as another
+    benchmark has this name."""
     while name in benchmarks:
         name += "*"
     own = {model: got.value for model, got in study.items() if got.value is not None}

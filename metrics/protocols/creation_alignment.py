@@ -60,9 +60,9 @@ class ScoreGaps:
 
 
 class SignedScores:
-    """Verdicts on pairs, of judges and people (each person's first vote on a case), as scores −2…2
-    in favour of the contestant whose name is first in the alphabet. `baseline`: the model that must
-    be shown first in the verdicts that `gaps` selects with `run="first"`."""
+    """Verdicts on pairs as scores from −2 to 2 in favour of the contestant whose name sorts first:
+    those of judges, and each person's first vote on a case. `baseline` names a model: with
+    `run="first"`, `gaps` uses only the verdicts that show this model first."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
         rows = row_selection.select_pairs(

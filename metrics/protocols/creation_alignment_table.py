@@ -99,8 +99,9 @@ def human_alignment_table(
 
 
 def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
-    """Stack the frames with the judge's input in the column `sees`; each person's vote is kept
-    once."""
+    """Stack the frames, with the judge's input (the name of the frame) in the column `sees`. A
+    person's vote that several frames contain is kept once. With a `baseline`, only pairs that
+    contain it are kept."""
     rows = frame_stacking.stack_frames(frames, "sees")
     repeated = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
     rows = row_selection.select_rows(rows, ~repeated)

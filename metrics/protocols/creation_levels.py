@@ -23,9 +23,10 @@ LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50,
 def signed_scores(
     rows: pd.DataFrame, names: list[str]
 ) -> tuple[intervals.Ints, intervals.Ints, intervals.Floats]:
-    """Return three arrays (row, contestant as an index into `names`, score from −2: much worse to
-    2: much better) with two entries for each verdict on a pair: first all answers shown first, then
-    all shown second."""
+    """Return three arrays with two entries for each verdict on a pair, one for each answer: the row
+    number, the contestant (an index into `names`), and its score, from −2 (much worse) to 2 (much
+    better). The entries of all answers shown first come before those of all answers shown
+    second."""
     placed = (
         row_selection.slot_contestants(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
     )
@@ -157,7 +158,9 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
 
 
 def _owners_of_scores(placed: intervals.Ints, names: list[str], baseline: str | None) -> np.ndarray:
-    """Return the name that each score belongs to: a contestant, or "baseline (vs opponent)"."""
+    """Return the name that each score belongs to, [row, slot]: a contestant, or "baseline (vs
+    opponent)" for a score of the baseline. `placed` [row, slot] has the contestants as indices into
+    `names`."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
         return labels
@@ -168,8 +171,8 @@ def _owners_of_scores(placed: intervals.Ints, names: list[str], baseline: str | 
 def _mean_score_over_items(
     rows: pd.DataFrame, score: intervals.Floats, selected: np.ndarray, scale: ScoreScale
 ) -> Estimate:
-    """Estimate the mean over items of the mean of the scores that `selected` selects, unknown if it
-    selects none; `score` has one for each of the `rows`."""
+    """Estimate the mean over items of each item's mean score; unknown without scores. `score` has
+    an entry for each of the `rows`, and only those that the mask `selected` marks count."""
     scored = selected & np.isfinite(score)
     if not scored.any():
         return intervals.unknown_estimate("no scores", scale.unit)

@@ -44,14 +44,14 @@ def creation_table(
     by: Sequence[str] = (),
     judges: Sequence[str] | None = None,
 ) -> dict[measures.CellKey, list[CreationRow]]:
-    """Build the rows of every model but the baseline in every cell of `by`, the highest Reward
-    first.
+    """Build the rows of every model but the baseline in every cell of `by` (a combination of values
+    in these columns), the highest Reward first.
 
     Without `by` the only cell, (), is the whole study. Categories and tasks pool the judgements of
     their items. `by` names columns of the frame: `category`, or one added by
     `row_selection.add_column_by_item` (task). `judges` names the judges that count (default: all
     that are not people, or people if there are no others). With a baseline, only pairs with it
-    count. Noise-floor repeats never count."""
+    count. Calls repeated only to measure noise never count."""
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
     judged = _select_rows_with_baseline(row_selection.select_pairs(judged), baseline)
     evidence = measures.GroupedFrame(judged, by)

@@ -92,8 +92,8 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
 
 
 def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mask of the rows of comparisons of N > 1 options planned in at least N orders, without
-    noise-floor repeats, prompts that only score, and replies that only scored."""
+    """Mask of the rows of comparisons of N > 1 options planned in at least N orders. Left out are
+    calls repeated only to measure noise, prompts that only score, and replies that only scored."""
     scored = row_selection.usable_status_mask(frame) & (frame["pick"] < TIE).to_numpy()
     scored |= prompt_kinds.scoring_mask(frame)
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]

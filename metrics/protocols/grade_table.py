@@ -57,7 +57,7 @@ class GradeCell:
 
 def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with a column `unrelated` for grouping: "unrelated" if an unrelated option
-    was shown, else "none"."""
+    (an answer to another question) was shown, else "none"."""
     shown = frame["shown"].astype("category")
     has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
     codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)
@@ -67,11 +67,11 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def grade_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
-    """Compute one cell for each judge, prompt and presence of an unrelated option.
+    """Compute the Grade Score and further measures of each judge with each prompt, separately with
+    and without an unrelated option (an answer to another question).
 
-    Cells with and without the unrelated option are comparable only if N is equal, that is, if the
-    option replaced another one (`unrelated: replace` in the study file).
-    """
+    The two are comparable only if the number of options is equal, that is, if the unrelated option
+    replaced another one (`unrelated: replace` in the study file)."""
     choosing = row_selection.select_judges(row_selection.select_rows(frame, frame["options"] > 1))
     marked = mark_unrelated(choosing)
     evidence = GroupedFrame(marked, ["judge", "prompt", "unrelated"])

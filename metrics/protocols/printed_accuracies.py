@@ -32,8 +32,9 @@ _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate the accuracies in `PRINTED_BY` for one judge and prompt; empty if no better answer
-    is known, or if the prompt scores answers and picks none."""
+    """Estimate, for one judge and prompt, the accuracies that papers print (the keys of
+    `PRINTED_BY`); empty if no better answer is known, or if the prompt scores answers and picks
+    none."""
     rows = _calls_with_known_answer(frame)
     if rows.empty:
         return {}

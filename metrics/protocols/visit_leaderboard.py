@@ -148,8 +148,9 @@ def _win_shares_against_reference(
 
 
 def _add_note(estimate: Estimate | None, note: str) -> Estimate:
-    """Return the estimate with a note added; if it is None or has no value, an unknown estimate
-    whose note gives the reason too."""
+    """Return the estimate with `note` added to its own note. If there is no estimate or no value,
+    return an unknown estimate with `note` and the reason: the contestant never met the reference
+    answer."""
     if estimate is None or estimate.value is None:
         return unknown_estimate(join_notes(NEVER_MET_NOTE, note), "share")
     return replace(estimate, note=join_notes(estimate.note, note))
@@ -175,13 +176,13 @@ class HeadToHeadCost:
 def cost_per_head_to_head(
     frame: pd.DataFrame, cost: ArrayLike | None = None, extra: float = 0.0
 ) -> HeadToHeadCost:
-    """Estimate the mean cost of comparing two answers to one item, without noise-floor repeats.
+    """Estimate the mean cost of comparing two answers to one item. Calls repeated only to measure
+    noise are left out.
 
     `cost` is the dollars of each row, nan if unknown (default: the column `cost`). `extra` is a
     cost outside the frame, such as that of extracting verdicts; it is divided evenly among the
     head-to-heads. Those with a call of unknown cost are not in the mean; without others the cost is
-    unknown. ValueError if `cost` has not one entry per row.
-    """
+    unknown. ValueError if `cost` has not one entry per row."""
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:
         return HeadToHeadCost(unknown_estimate(NO_COST_NOTE, "USD"), 0, 0, None, 0)

@@ -25,13 +25,13 @@ BATTLE_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "
 
 @dataclass(frozen=True, eq=False)
 class Battles:
-    """Readable pairwise verdicts, one entry each in the order of the frame; contestants and items
-    are codes.
+    """Readable pairwise verdicts, one entry each in the order of the frame; contestants, items and
+    judges are codes.
 
-    `outcome` is that of the answer shown first: 1 won, 0 lost, 0.5 tie, or a probability; `weight`
-    is the number of wins that it is worth; `items` is the number of items. `names` includes
-    contestants without a readable verdict, so that tables can list them.
-    """
+    `outcome` is the result of the answer shown first: 1 won, 0 lost, 0.5 tie, or a fraction
+    from label probabilities. `weight` is the number of wins that a battle counts for, `items`
+    the number of items. `names` includes contestants without a readable verdict, so that tables
+    can list them."""
 
     names: tuple[str, ...]
     judges: tuple[str, ...]
@@ -62,11 +62,10 @@ def extract_battles(
     """Extract the battles of a frame: readable verdicts on two different contestants.
 
     Every readable verdict of every order and repeat is one battle; a tie is half a win for each
-    side. Noise-floor repeats, unreadable replies and prompts that only score are left out.
-    `weighting="arena-hard"` gives "much better" the weight STRONG_WINS. With
+    side. Left out are calls repeated only to measure noise, unreadable replies, and prompts that
+    only score. `weighting="arena-hard"` gives "much better" the weight STRONG_WINS. With
     `outcome="probability"` a verdict with label probabilities counts by these instead of as win,
-    loss or tie. ValueError for an unknown `weighting` or `outcome`.
-    """
+    loss or tie. ValueError for an unknown `weighting` or `outcome`."""
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
     if outcome not in ("verdict", "probability"):
@@ -96,8 +95,8 @@ def extract_battles(
 
 
 def battles_from_codes(coded: CodedBattles) -> Battles:
-    """Battles of a coded table: those of `extract_battles` in less time, with all judges pooled as
-    one judge "all"."""
+    """Build battles from a table that is already coded as integers: the same as those of
+    `extract_battles`, in less time, but with all judges pooled as one judge "all"."""
     rows = np.flatnonzero((coded.pick != NO_PICK) & (coded.first != coded.second))
     item = dense_codes(coded.item.codes[rows])
     return Battles(

@@ -192,8 +192,9 @@ class Leaderboard:
         return self._elo_estimate(value, error, n, regularised=False)
 
     def adjusted_gap(self, above: str, below: str) -> Estimate:
-        """Estimate `gap` with the interval by which the ranks are decided: adjusted for all gaps at
-        once. Its level is the one that this wider interval has for one gap alone."""
+        """Estimate `gap` with the wider interval by which the ranks are decided, adjusted for all
+        gaps at once. The `level` of the estimate is the confidence level of this interval for the
+        one gap alone, so it is above 95 %."""
         gap, widening = self.gap(above, below), self._rank_quantile / self._t_quantile
         if gap.value is None or gap.low is None or gap.high is None:
             return gap
@@ -233,8 +234,8 @@ class Leaderboard:
         )
 
     def _direct_verdicts(self, above: int, below: int) -> int:
-        """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
-        a gap subtracts them once."""
+        """Number of verdicts on the pair of contestants `above` and `below` (row numbers). The
+        match counts of both contain them, so the n of their gap subtracts them once."""
         counts = self.counts
         here = (counts.low == min(above, below)) & (counts.high == max(above, below))
         return int(counts.verdicts[here].sum())
@@ -245,7 +246,7 @@ class Leaderboard:
 
     def predicted_share(self, above: str, below: str) -> Estimate:
         """Estimate the share of points (wins + ties/2) that `above` is expected to win against
-        `below`; only a limit, or unknown, where `gap` is."""
+        `below`. If `gap` has only one limit, or is unknown, so is the share."""
         gap = self.gap(above, below)
         value, low, high = (
             None if x is None else float(expit(x / ELO_PER_LOGIT))

@@ -50,8 +50,9 @@ def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> I
 
 
 def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
-    """Probability that the low contestant of each pair beats the high one; `theta` may have further
-    axes."""
+    """Probability that the low contestant of each pair (the one with the lower code) beats the high
+    one. `theta` has the strengths by contestant; further axes, such as bootstrap rounds, are
+    kept."""
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 

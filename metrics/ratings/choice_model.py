@@ -211,8 +211,8 @@ class _ChoiceDesign:
         return np.zeros(0, np.int64)
 
     def pad_weights(self, kind: str, block: Floats) -> Floats:
-        """Return linear combinations of all parameters: `block` has the weights of one kind
-        (strength, slot or label), all other parameters have weight zero."""
+        """Return weights for all parameters: the columns of one kind (strength, slot or label) are
+        those of `block`, all others are zero. Each row is one linear combination."""
         spread = np.zeros((len(block), sum(self.width.values())))
         spread[:, self.columns(kind)] = block
         return spread

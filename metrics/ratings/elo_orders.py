@@ -64,7 +64,8 @@ def batches_of_orders(
 
 @dataclass(frozen=True, eq=False)
 class BattlesByItem:
-    """Codes of all battles, in plan order and grouped by item."""
+    """Integer codes of all battles, once in plan order (`plan`) and once grouped by item
+    (`grouped`). A code stands for the two contestants and the result of a battle."""
 
     plan: BattleCodes
     grouped: BattleCodes
@@ -140,8 +141,8 @@ class StreamedOrders:
         return self.shape[0]
 
     def codes(self, start: int, stop: int) -> BattleCodes:
-        """Return the battle codes of the steps from `start` to `stop`, within one block of
-        `_BLOCK_STEPS`."""
+        """Return the battle codes of the steps from `start` up to `stop`, as [order, step]. Both
+        must lie in the same chunk of _CHUNK_STEPS steps."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
         if begin != self._chunk_start:
             self._chunk_start, self._chunk = (

@@ -48,9 +48,11 @@ _GOLDEN: Final = (5**0.5 - 1) / 2
 @dataclass(frozen=True, slots=True)
 class RankerMeasures:
     """The measures of one judge as a ranker, and the two win rates of each pair of models. `tau` is
-    Kendall's τ with the reference's ranking, `decisiveness` the parameter α; `bias` is model ->
-    bias toward it, `bias_spread` the standard deviation of these over the models. If every win rate
-    of the reference is 0, ½ or 1, decisiveness and spread are unknown, and `bias` is empty."""
+    Kendall's τ with the ranking of the reference (people's votes or known answers). `decisiveness`
+    is the parameter α: above 1 if the judge exaggerates differences between models, below 1 if it
+    levels them. `bias` is model -> bias toward it, `bias_spread` the standard deviation of these
+    biases. If every win rate of the reference is 0, ½ or 1, decisiveness and spread are unknown,
+    and `bias` is empty."""
 
     tau: Estimate
     decisiveness: Estimate

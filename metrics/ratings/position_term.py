@@ -118,7 +118,8 @@ def _unidentified_model(gamma: dict[str, Estimate], note: str) -> PositionModel:
 
 
 def identified_design(data: Battles, ties: TieTreatment) -> PositionDesign | None:
-    """Build the design without the judges whose γ is not identified; None if no judge is left."""
+    """Build the regressors of the position model without the judges whose position term γ cannot be
+    identified from the orders they judged; None if no judge is left."""
     while len(data):
         layout = PositionDesign(data, ties)
         unidentified = conditional_logit.unidentified_parameters(layout.problem)[

@@ -9,10 +9,12 @@ from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
     """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
-    other order; each of the largest group of contestants connected by battles. None for an order
-    that was not judged. If no comparison has verdicts in both orders, the two orders hold different
-    comparisons: a difference between them is no effect of the order. Then the first is fitted to
-    the verdicts of both, and the second is None."""
+    other order. Each is that of the largest group of contestants connected by battles (verdicts on
+    two contestants). None for an order that was not judged.
+
+    If no comparison has verdicts in both orders, the two orders contain different comparisons, so
+    that a difference between them would be no effect of the order. The first leaderboard is then
+    fitted to the verdicts of both orders, and the second is None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     listed = row_selection.first_listed_orders(pairs)  # unusable replies are in the plan too
     read = row_selection.select_picks(pairs)

@@ -100,8 +100,8 @@ class GapLimits:
 
 
 def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
-    """Mean number of battles per item, at least 1, between a contestant in `lower` and one outside,
-    who won all these battles."""
+    """Mean number of battles per item, at least 1, between the contestants in `lower` and all
+    others; the others won all of these battles."""
     across = lower[counts.low] != lower[counts.high]
     entries = across[counts.pair]
     times = counts.multiplicity[counts.kind]

@@ -69,7 +69,8 @@ def decide_by_sign(score: Values) -> Decisions:
 
 
 def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
-    """Combine several rules, one of which is chosen at random with equal probabilities."""
+    """Return the decisions of a rule that applies one of several rules, chosen at random with equal
+    probabilities. No decision has the credit ½."""
     first = reduce(np.add, [one.first for one in parts]) / len(parts)
     second = reduce(np.add, [one.second for one in parts]) / len(parts)
     return Decisions(first, second)
@@ -126,8 +127,8 @@ def decide_by_margin(graded: Values, margin: float) -> Decisions:
 
 
 def decide_by_calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """Decide by one graded call in a random order (the mean of both orders), corrected for the
-    judge's position and label effect (`calibrated_scores`)."""
+    """Decide by the sign of one graded score, in an order chosen at random, after the judge's
+    position and label effect is subtracted (`calibrated_scores`)."""
     return mean_decisions(
         [decide_by_sign(order) for order in calibrated_scores(graded, labels, items)]
     )
@@ -136,10 +137,10 @@ def decide_by_calibrated_call(graded: Values, labels: NDArray[np.int16], items: 
 def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) -> Floats:
     """Return the graded scores [order, comparison] minus the judge's position and label effect.
 
-    The effect is the mean score in favour of the first position, for each arrangement of labels
-    (its code: `labels` [order, comparison]), on the items of the other folds. Content cancels in
-    it, as every comparison is used in both orders. `items` is the item of each comparison.
-    """
+    The items are divided into FOLDS parts (folds). The effect on an item is the mean score in
+    favour of the first position on the items of the other folds, for each arrangement of labels
+    (its code: `labels` [order, comparison]). Content cancels in it, as every comparison is used in
+    both orders. `items` is the item of each comparison."""
     side = np.array([[1.0], [-1.0]])
     effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
     return np.asarray(graded - effect * side, np.float64)
@@ -147,8 +148,9 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
     """Return, for each call, the mean of `slot` (graded score in favour of the first position) over
-    the calls with the same arrangement of labels in the other folds; 0 if there are none. Only
-    comparisons with scores in both orders are used."""
+    the calls with the same arrangement of labels on items of other folds; 0 if there are none.
+    `fold` is the part (fold) of the items that each comparison belongs to. Only comparisons with
+    scores in both orders are used."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS

@@ -98,8 +98,8 @@ class OrderGrid:
 
 
 def grid_without_verdicts(items: Ints, row: Ints) -> OrderGrid:
-    """Build a grid without verdicts, for choices among more than two options. Their decisions are
-    coded as "first" if right and "second" if wrong, so the grid needs no verdicts."""
+    """Build a grid without judges and verdicts, for choices among more than two options. Rules for
+    such choices bring their own decisions, coded as "first" if right and "second" if wrong."""
     n = len(items)
     return OrderGrid(
         (),
@@ -300,9 +300,8 @@ def _repeat_grid(
     """Arrange all verdicts, those of first calls included, as [rater, order, repeat, comparison];
     None if no call was repeated.
 
-    Noise-floor repeats are included. Calls with other labels are different calls, so only calls
-    with the same labels as the first call count.
-    """
+    Calls repeated only to measure noise are included. Calls with other labels (such as A and B
+    exchanged) are different calls, so only calls with the same labels as the first call count."""
     labels = _label_grid(shape, where, frame, judged, first_calls)
     mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
     same = labels[where] == mine

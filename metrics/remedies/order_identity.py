@@ -37,8 +37,9 @@ class OrderPatterns:
 
     @property
     def gain(self) -> float:
-        """Credit of the rule `pool` minus credit of `single`; for the rule `agree` the difference
-        has the opposite sign."""
+        """Mean credit gained by adding up both orders (the rule `pool`) instead of using one call
+        (`single`). For the rule `agree` (decide only if both orders agree) the gain has the
+        opposite sign."""
         return (self.tie_once_right - self.tie_once_wrong) / 4 / max(self.comparisons, 1)
 
 

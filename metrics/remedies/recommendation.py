@@ -122,8 +122,8 @@ def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> st
 
 
 def no_room_text(table: Sequence[RuleEstimate]) -> str:
-    """Clause that one call, the first line of the table, agrees so often that no rule can gain
-    SMALL_GAIN; empty if a rule can."""
+    """Return a clause stating that one call, the first line of `table`, agrees so often that no
+    rule can gain SMALL_GAIN; empty if there is room for such a gain."""
     agreement = table[0].agreement
     if agreement.value is None or agreement.value + SMALL_GAIN <= 1:
         return ""
@@ -141,10 +141,10 @@ def is_room_small(table: Sequence[RuleEstimate]) -> bool:
 
 
 def small_gain_detection_text(table: Sequence[RuleEstimate]) -> str:
-    """Sentence on how often a gain of SMALL_GAIN would have been found, by the intervals of the
-    rule with the highest agreement. Rules that ask people, lack replies on some comparisons, or
-    agree significantly less often than one call do not count. Empty if none of the others has
-    intervals and decides differently from one call, or if no such gain is possible."""
+    """Return a sentence on how often a gain of SMALL_GAIN would be found in studies like this one,
+    by the intervals of the best rule in `table`. Empty if no such gain is possible or no rule
+    qualifies: a rule must ask no people, have all replies and intervals, decide differently from
+    one call, and not be significantly worse than it."""
     if no_room_text(table):
         return ""
     lines = [one for one in table if one.complete and one.changed and not one.rule.votes]

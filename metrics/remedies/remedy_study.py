@@ -65,7 +65,8 @@ class RemedyStudy:
 
     @cached_property
     def agreement_of_pooled_orders(self) -> tuple[float, ...]:
-        """Agreement of every rater if both orders are added up; 0 without comparisons."""
+        """Agreement of every rater with the known better answers if the verdicts in both orders are
+        added up; 0 without comparisons."""
         if not self.grid.size:
             return tuple(0.0 for _ in self.raters)
         return tuple(
@@ -74,8 +75,8 @@ class RemedyStudy:
         )
 
     def raters_by_agreement(self, among: Iterable[int]) -> list[int]:
-        """Return the raters by decreasing agreement with both orders added up; raters of equal
-        agreement are in study order."""
+        """Sort the raters `among` (indices in `raters`), the one with the highest agreement first;
+        agreement is that with both orders added up. Raters of equal agreement keep their order."""
         return sorted(among, key=lambda rater: -self.agreement_of_pooled_orders[rater])
 
     def raters_with_prompt(self, prompt: str) -> list[int]:
@@ -128,7 +129,8 @@ class RemedyStudy:
         )
 
     def has_graded_curve(self, rater: int) -> bool:
-        """Whether a rater's risk-coverage curve is over margins of graded scores, not votes."""
+        """Whether the risk-coverage curve of a rater uses margins of graded scores; otherwise it
+        uses leads of votes of a jury."""
         return bool(graded_curve(self.grid, rater))
 
     def jury_of_risk_curve(self, rater: int) -> list[int]:
@@ -137,8 +139,9 @@ class RemedyStudy:
         return [rater, *self.jury_partners(rater)[:2]]
 
     def risk_curve(self, rater: int) -> list[CoveragePoint]:
-        """Risk-coverage curve of a rater over margins of graded scores; without graded scores, over
-        margins of the votes of a jury."""
+        """Risk-coverage curve of a rater: share decided and share right, if a decision requires a
+        margin. It is a margin of the graded score or, without graded scores, a lead of votes in a
+        jury (`jury_of_risk_curve`)."""
         graded = graded_curve(self.grid, rater)
         return graded or votes_curve(self.grid, self.jury_of_risk_curve(rater))
 
@@ -160,10 +163,10 @@ class RemedyStudy:
         )
 
     def _jury_rules_with(self, rater: int) -> list[Rule]:
-        """List the rules of juries of this judge and its partners (`jury_partners`: other judges
-        with the same prompt, best first). With the best partner: all rules. With the best two: all
-        but "round-robin". With three or more partners: also "jury-both" of all judges with this
-        prompt, if each of the others is a partner. Empty without a partner."""
+        """List the rules of juries that contain this judge; its partners are other judges with the
+        same prompt, best first (`jury_partners`). With the best partner: all rules. With the best
+        two: all but "round-robin". With all judges that have this prompt: only "jury-both", if
+        there are at least three partners and every other judge is one. Empty without a partner."""
         panel = self.raters_with_prompt(self.raters[rater][1])
         others = self.jury_partners(rater)
         found: list[Rule] = []
@@ -233,8 +236,8 @@ class RemedyStudy:
         return max(range(len(self.raters)), key=self.total_single_call_credit, default=None)
 
     def total_single_call_credit(self, rater: int) -> float:
-        """Total credit of the rule "one call", which ranks raters on the same comparisons by
-        agreement."""
+        """Total credit of the rule "one call" over all comparisons. As all raters have judged the
+        same comparisons, the rater with the highest total has the highest agreement."""
         return float(self._single_call_credits_by_item[:, rater].sum())
 
 
@@ -286,8 +289,8 @@ def add_call_credits(frame: pd.DataFrame, study: RemedyStudy | None = None) -> p
 
 
 def _tally_call_credits(grouped: measures.GroupedFrame) -> measures.MeasureTally:
-    """Tally the credit of single calls, with weights such that the calls of a judge with a prompt
-    on one comparison count as one."""
+    """Tally the credit of single calls. The calls are weighted so that all calls of a judge with a
+    prompt on one comparison together count as one."""
     frame = add_call_credits(grouped.frame)
     rows = row_selection.select_rows(frame, frame[CREDIT].notna().to_numpy())
     code, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -315,7 +318,8 @@ def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
 
 
 def _share_among(mask: row_selection.Mask, selected: row_selection.Mask) -> Floats:
-    """Share of true entries of `mask` (last axis) among the comparisons that `selected` selects."""
+    """Share of comparisons for which `mask` is true, among the comparisons that `selected` selects;
+    the comparisons are the last axis of `mask`."""
     return np.asarray(mask[..., selected].sum(axis=-1) / max(int(selected.sum()), 1), np.float64)
 
 
@@ -332,9 +336,9 @@ def _select_raters(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of the comparisons with graded replies in both orders from every rater that has these
-    on at least the share MIN_AVAILABLE of the `known` comparisons; all true if there is no such
-    rater."""
+    """Mask of the comparisons that have graded replies in both orders from every rater that usually
+    gives them, that is, on at least the share MIN_AVAILABLE of the `known` comparisons. All true if
+    there is no such rater."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

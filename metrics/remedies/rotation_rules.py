@@ -80,8 +80,9 @@ def _grid_without_verdicts(sets: _OrderSets) -> OrderGrid:
 
 
 def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:
-    """Decide by one call in a random order: `first` is the probability of the best option, `second`
-    that of another one; `chance` is the credit of no decision, 1/N."""
+    """Decide by one call in a random order. In the result, `first` is the probability of deciding
+    for the best option, `second` that of deciding for another one. `chance` is the credit of no
+    decision, 1/N."""
     asked = np.bincount(sets.group, minlength=sets.groups)
     right = np.bincount(sets.group, sets.chosen == sets.best, minlength=sets.groups)
     decided = np.bincount(sets.group, sets.chosen != TIE, minlength=sets.groups)
@@ -90,8 +91,8 @@ def _decide_by_one_call(sets: _OrderSets, chance: Floats) -> Decisions:
 
 def _decide_by_most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
     """Decide for the option chosen most often over all rotations; undecided if there are several.
-    `first` is 1 if that is the best option, `second` if it is another one; `chance` is the credit
-    of no decision, 1/N."""
+    In the result, `first` is 1 if that is the best option, `second` is 1 if it is another one.
+    `chance` is the credit of no decision, 1/N."""
     width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
     picked = sets.chosen >= 0
     key = sets.group[picked] * width + sets.chosen[picked]

@@ -89,7 +89,8 @@ POINT_RULE_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def advised_rule_text(rule: str, calls: float) -> str:
-    """Title of a rule for single answers and its calls an answer, for the middle of a sentence."""
+    """Return the title of a rule for single answers, and the number of calls that it needs for an
+    answer (`calls`), in words for the middle of a sentence."""
     title, _ = POINT_RULE_TEXTS[rule]
     text = f"on average {calls:.2f} calls" if calls % 1 else f"{calls:,.0f} call{'s'[calls == 1 :]}"
     return f"{title[0].lower()}{title[1:]}, {text} an answer"
@@ -138,8 +139,9 @@ def rule_instruction(rule: Rule, raters: Sequence[Rater]) -> str:
 
 
 def judges_text(rule: Rule, raters: Sequence[Rater]) -> str:
-    """Return the judges of a rule, joined; with their prompt if the `raters` of the study have
-    several and the title of the rule does not name it."""
+    """Return the names of a rule's judges, joined for a sentence. Their prompt is added if the
+    study has several prompts (`raters` are its judges and prompts) and the rule's title does not
+    name it."""
     named = rule.id.startswith("prompt:")
     judges = join_names([judge for judge, _ in rule.members])
     return judges if named else rater_text((judges, rule.members[0][1]), raters)

@@ -75,8 +75,8 @@ def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
 
 
 def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
-    """Build the rule that sends a share of the comparisons to people
-    (`decide_with_share_sent_to_people`)."""
+    """Build the rule that decides by both orders, except for a `share` of the comparisons, which
+    one human vote decides; comparisons whose two verdicts differ are sent to people first."""
     assert grid.votes is not None
     decisions = decision_rules.decide_with_share_sent_to_people(
         grid.verdicts[rater], grid.votes, share

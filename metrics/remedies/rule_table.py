@@ -97,9 +97,10 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of
-    its differences in credit from one call, such as 1/4 for the rule `pool` (the largest possible
-    one if there are none); `changed` is the number of comparisons with such a difference."""
+    """Results of a rule, added up by item: `sums` [item, total] has the totals credit, decided,
+    right, and number of comparisons. `step` is the typical size of the rule's differences in credit
+    from one call, such as 1/4 for the rule `pool` (the largest possible one if there are none);
+    `changed` is the number of comparisons with such a difference."""
 
     rule: Rule
     sums: Floats

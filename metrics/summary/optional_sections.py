@@ -108,7 +108,7 @@ def _choice_position_and_label_effects(frame: pd.DataFrame) -> Json:
 
 
 def _five_level_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of five-level prompts; other prompts have no verdict "much better"."""
+    """Rows of five-level prompts; only these prompts offer verdicts such as "much better"."""
     return row_selection.select_rows(frame, five_level_mask(frame))
 
 

@@ -137,7 +137,8 @@ def rule_cost(estimate: RuleEstimate, costs: Mapping[Rater, float]) -> float | N
 
 
 def _by_rater(study: RemedyStudy, build: Callable[[int], Any]) -> Json:
-    """Return judge -> prompt -> `build` of the rater's index, for all raters of a study."""
+    """Return judge -> prompt -> result of `build`, which is called with the index of each rater of
+    a study."""
     found: Json = {}
     for rater, (judge, prompt) in enumerate(study.raters):
         found.setdefault(judge, {})[prompt] = build(rater)
@@ -205,8 +206,9 @@ def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
 def _jury_as_json(
     study: RemedyStudy, raters: Sequence[int], picked: bool, inputs: RemedyInputs
 ) -> Json:
-    """Return the estimates of a jury's rules, its baseline, its effective votes and, unless its
-    members were selected by agreement (`picked`), its certified share."""
+    """Return the measures of a jury: the judge whose single call is its baseline, whether its
+    members were selected by agreement (`picked`), the estimates of its rules, its effective votes
+    and, unless `picked`, its certified share."""
     table = study.estimate_rules_of_jury(raters)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
     found |= {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table[1:]}

@@ -315,8 +315,9 @@ def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _position_and_label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate position and label effects if labels were crossed, and content and position terms
-    (in logits) if there are label probabilities. Effects that cannot be estimated are left out."""
+    """Estimate position and label effects, if each label was shown in each position, and content
+    and position terms (in logits), if there are label probabilities. Effects that cannot be
+    estimated are left out."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.mean_content_and_position_terms(rows)
@@ -356,8 +357,8 @@ def _contrast_as_json(contrast: Contrast) -> Json:
 
 
 def call_and_item_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
-    """Count planned calls (`planned`, default: the rows of the frame), rows, noise-floor repeats,
-    items, and rows by status."""
+    """Count planned calls (`planned`, default: the rows of the frame), rows, calls repeated only to
+    measure noise, items, and rows by status."""
     found = frame["status"].value_counts()
     return {
         "planned": len(frame) if planned is None else planned,

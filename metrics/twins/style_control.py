@@ -72,8 +72,9 @@ class StyleData:
         return design
 
     def unexplained_share(self, feature: int) -> float:
-        """Share of the squared style differences in a feature (its index in STYLE_FEATURES) that is
-        not explained by a mean style of each model."""
+        """Share of the squared style differences in a feature (its index in STYLE_FEATURES) that
+        remains if every model has one fixed style. If it is small, the style cannot be told from
+        the model."""
         style = self.styles[:, feature]
         fitted = self.model_design @ np.linalg.lstsq(self.model_design, style, rcond=None)[0]
         return float(((style - fitted) ** 2).sum() / max((style**2).sum(), 1e-300))
@@ -83,7 +84,8 @@ class StyleData:
         return len(np.unique(self.battles.item[self.styles[:, feature] != 0]))
 
     def reason_without_weight(self, feature: int) -> str:
-        """Reason why a feature can have no weight; empty if it can."""
+        """Return the reason why no coefficient can be fitted for a feature, such as too few items
+        whose answers differ in it; empty if one can."""
         if self.scale[feature] < 1e-9:
             return NOT_VARIED
         if self.items_that_differ(feature) < LEAST_ITEMS:
@@ -91,7 +93,8 @@ class StyleData:
         return NO_OVERLAP if self.unexplained_share(feature) < LEAST_OVERLAP else ""
 
     def select(self, keys: Ints) -> StyleData:
-        """Return the data of the battles that have one of these `keys`."""
+        """Return the data of the battles whose entry in `self.keys` (a code of item and pair of
+        models) is one of `keys`."""
         mask = np.isin(self.keys, keys)
         one = self.battles
         kept = Battles(
@@ -104,8 +107,9 @@ class StyleData:
 @dataclass(frozen=True, eq=False)
 class StyleFit:
     """A fitted model: strengths `beta` of the models (sum zero) and coefficients `gamma` of the
-    used features. `influence` [item, parameter] is the part of each that one of the `items` (codes)
-    contributes: without the item, the parameter is smaller by about this value."""
+    style features used. `influence` [item, parameter] is the part of a parameter that an item
+    contributes: without the item, the parameter is smaller by about this value. `items` has the
+    codes of these items."""
 
     beta: Floats
     gamma: Floats
@@ -162,9 +166,9 @@ def fit_style(data: StyleData, features: Sequence[int], scale: Floats | None = N
 def _estimate_from_deviations(
     value: float, deviations: Floats, n: int, unit: str = "logit", items: int = 0
 ) -> Estimate:
-    """Return the estimate of a value with a t interval (`logit_half_width`); `deviations` has the
-    change of the value, up to its sign, if an item is left out. `items`: the number of items that
-    inform the value, if not all do."""
+    """Return the estimate of a value with a t interval (`logit_half_width`). `deviations` has, for
+    each item, the change of the value if the item is left out; the sign does not matter. `items` is
+    the number of items that inform the value, if not all do."""
     items = items or len(deviations)
     variance = items / max(items - 1, 1) * float((deviations**2).sum())
     half, note = logit_half_width(variance, items)
@@ -259,8 +263,8 @@ def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequenc
 
 
 def _smallest_item_codes(data: StyleData, fit: StyleFit) -> Ints:
-    """Smallest item code of each resampling unit of a fit, which identifies the same unit in the
-    fits of a judge and of people."""
+    """Return, for each resampling unit of a fit (an item, or items that share a question), the
+    smallest of its item codes. It identifies the same unit in the fits of a judge and of people."""
     smallest = np.full(int(data.battles.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(smallest, data.battles.item, data.item_codes)
     return np.asarray(smallest[fit.items], np.int64)

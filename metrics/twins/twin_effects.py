@@ -154,9 +154,10 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
 
 
 def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
-    """Set the finding of each effect: shown or not shown. If the same judge has controls of the
-    same design, none of which is shown to lose: indifferent if a relevant loss of each is excluded,
-    else unclear."""
+    """Return the effects with their findings: SHOWN if the adjusted interval excludes zero, else
+    NOT_SHOWN. If the same judge has controls (twins with a real fault) of the same design, and none
+    of them is shown to lose, the finding is INDIFFERENT if a relevant loss of each control is
+    excluded, else UNCLEAR."""
     controls = [one for one in effects if one.family in CONTROLS]
     seeing = {(one.judge, one.design) for one in controls if twins_lose(one)}
     unclear = {(one.judge, one.design) for one in controls if _may_lose(one)} - seeing
@@ -181,8 +182,9 @@ def twins_lose(effect: TwinEffect) -> bool:
 
 
 def _may_lose(control: TwinEffect) -> bool:
-    """Whether a relevant loss is not excluded: without an interval, for scores (their range is not
-    known here), or if the adjusted interval reaches RELEVANT_LOSS."""
+    """Whether the interval of a control (twin with a real fault) allows that it loses by a relevant
+    amount, RELEVANT_LOSS. True without an interval, and for scores, whose range is not known
+    here."""
     low = control.adjusted.low
     return low is None or control.adjusted.unit != "share" or low <= -RELEVANT_LOSS
 
@@ -236,8 +238,8 @@ class _TwinVerdictsOfRater:
     def _paired_totals(
         self, family: str, one: _Side, two: _Side, measure: TwinMeasure
     ) -> PairedTotals:
-        """Totals by item of two columns of verdicts, on the items that both have; `family` names
-        them in the result."""
+        """Totals by item of two columns of verdicts, on the items that both have; `one` and `two`
+        are (verdicts, name of the column). The result names both cells after `family`."""
         sides = [
             sum_by_item(np.stack([rows[name], np.ones(len(rows["item"]))], axis=1), rows["item"])
             for rows, name in (one, two)
@@ -284,8 +286,9 @@ class _TwinVerdictsOfRater:
         )  # fmt: skip
 
     def _further_measures(self, family: str) -> Json:
-        """Return further measures of twins that replace their original in a comparison: flips
-        beyond those of the floor `sham`, and changes of the accuracy."""
+        """Return further measures of twins that replace their original in a comparison: how much
+        more often they flip the verdict than the floor `sham` (a twin whose change cannot matter),
+        the change of accuracy, and the numbers of verdicts that became right or wrong."""
         flips, accuracy = TwinMeasure("flips"), TwinMeasure("accuracy")
         one, two = self._verdicts_on_common_answers(family, SHAM)
         found: Json = {}
@@ -307,9 +310,10 @@ class _TwinVerdictsOfRater:
 def paired_twin_totals(
     twins: pd.DataFrame, frame: pd.DataFrame, left: tuple[str, str], right: tuple[str, str]
 ) -> dict[str, PairedTotals]:
-    """Return family -> totals by item, from which the difference of the effects beyond the floor on
-    two sides is computed; only items that both sides have count. A side is a judge and a prompt; an
-    empty name means all. Empty if a side has no verdicts on twins, or if their designs differ."""
+    """Return family -> totals by item, from which the effect of the family beyond its floor is
+    compared between two sides, `left` and `right`. A side is (judge, prompt); an empty name means
+    all. Only items that both sides have count. Empty if a side has no verdicts on twins, or if
+    their designs differ."""
     verdicts = twin_verdicts(twins, frame) if len(twins) else None
     if verdicts is None or not len(verdicts):
         return {}
@@ -351,8 +355,9 @@ def _mean_of_totals(totals: Floats) -> Floats:
 
 def twins_section(twins: pd.DataFrame, frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> family -> effect, and judge -> "controls" -> family -> effect;
-    `twins` and `frame` as in `twin_effects`. If a family has effects of two designs (duel or
-    substitution, single), the key of the second is family and design: "<family>, single"."""
+    `twins` and `frame` as in `twin_effects`. A family may have effects of two designs (twins
+    compared with other answers, and twins judged alone): the key of the second effect is then
+    "<family>, <design>"."""
     nested: Json = {}
     for one in twin_effects(twins, frame):
         place = nested.setdefault(one.judge, {}).setdefault(one.prompt or "controls", {})

@@ -17,8 +17,9 @@ UNCLEAR_CONTROLS: Final = (
 
 
 def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
-    """Number of decimals with which no end of an interval that excludes 0 is rounded to 0, if the
-    ends are printed multiplied by `scale`: `digits` if they suffice, else up to three more."""
+    """Return the number of decimals for printing an interval, multiplied by `scale`, so that an
+    interval that excludes 0 does not seem to touch it: `digits` if no end is rounded to 0, else up
+    to three more."""
     ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
     if len(ends) < 2 or ends[0] * ends[1] <= 0:
         return digits
@@ -41,8 +42,9 @@ def difference_with_interval_text(estimate: Estimate, digits: int = 0) -> str:
 
 
 def effects_of_irrelevant_changes(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
-    """Effects of changes that should not matter, largest first. Controls are left out, and so are
-    twins that lost the answer's content, unless the judge prefers them."""
+    """Effects of changes that should not matter, largest first. Left out are controls (twins with a
+    real fault) and, unless the judge prefers them, twins that should lose because they lack the
+    answer's content."""
     kept = [
         one
         for one in effects

@@ -109,10 +109,10 @@ def _complete_orders_mask(rows: pd.DataFrame, value: intervals.Floats) -> row_se
 
 
 def _original_verdicts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row about a twin, facts on the verdict on the original answers: its pick,
-    its score (column `level`), the known answer, and whether it is usable. It is the verdict of the
-    same judge and prompt, with the same order of answers, labels and repeat number; not usable if
-    there is none. Noise-floor repeats are not used."""
+    """Return, for each row about a twin, the verdict on the original answers by the same judge and
+    prompt, with the same order of answers, labels and repeat number. Columns: `pick`, `level`
+    (score), `known_answer`, and `usable`, which is false if there is no such verdict. Calls
+    repeated only to measure noise are not used."""
     wanted = rows.loc[:, list(_MATCHED)].astype({"repeat": "int64"})
     wanted = wanted.astype({name: str for name in _MATCHED if name != "repeat"})
     missing = {"pick": NO_PICK, "known_answer": NO_PICK, "level": np.nan, "usable": False}

@@ -63,8 +63,8 @@ def outcome_rows(
 
 
 def counting_rule_of_remedy_or_same(combine: str) -> CombineRule:
-    """Return the counting rule of the same meaning if `combine` (of a study) names a remedy that
-    has one; else `combine` itself."""
+    """Return the counting rule that means the same as `combine`, if `combine` names a remedy that
+    has such a rule; else `combine` itself."""
     return REMEDY_NAMES.get(combine, combine)
 
 

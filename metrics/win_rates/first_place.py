@@ -35,8 +35,8 @@ _EQUAL: Final = 1e-9
 @dataclass(frozen=True, slots=True)
 class PairVerdicts:
     """Usable verdicts on two different models. `low` and `high` are the codes of the two models,
-    the lower code first; `points` (1, ½ or 0) are those of `low`. `listed_first`: 1 in the order
-    that the plan lists first for the two models, else 0."""
+    the lower code first; `points` (1, ½ or 0) are those of `low`. `listed_first` is 1 for a verdict
+    in the order that the plan lists first for the two models, else 0."""
 
     names: list[str]
     item: Ints
@@ -243,7 +243,8 @@ def _prompt_codes_if_several(frame: pd.DataFrame) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class _CountedPairs:
-    """Verdicts counted by prompt, order and pair: the number of those with 0, ½ and 1 points."""
+    """Verdicts counted by prompt, order and pair of models: `counts` has, for each combination, the
+    numbers of verdicts that gave the model `low` 0, ½ and 1 points."""
 
     data: PairVerdicts
     prompt: Ints

@@ -80,7 +80,8 @@ def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel_size: int) -> 
 
 
 def _winner_slots(cases: pd.DataFrame, winner: Ints, names: list[str]) -> Ints:
-    """Slot, in each row, of the contestant `winner` (index of `names`); TIE for −1."""
+    """Slot of the jury's choice in each row. `winner` has the choice as an index into `names`; −1
+    stands for a tie, which becomes TIE."""
     if len(cases) == 0:
         return winner
     placed = row_selection.slot_contestants(cases, names)

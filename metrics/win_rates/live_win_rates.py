@@ -26,9 +26,9 @@ def live_win_rates(
     0, tie 1/N of N answers) over its comparisons there that were read in all planned orders.
 
     An item is complete if it has as many replies, readable or not, as `planned` states (item ->
-    number of planned calls, without noise-floor repeats), or if `planned` does not name it; other
-    items are left out. Rows are in the order of arrival; of several verdicts in one order the first
-    counts. Contestants without a vote are left out."""
+    number of planned calls, without those repeated only to measure noise), or if `planned` does not
+    name it; other items are left out. Rows are in the order of arrival; of several verdicts in one
+    order the first counts. Contestants without a vote are left out."""
     rows = row_selection.select_picks(_rows_of_complete_items(frame, planned))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     rows = rows.iloc[np.sort(row_selection.first_row_per_group(order, orders))]

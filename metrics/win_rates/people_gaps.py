@@ -45,8 +45,8 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
     row, who, points = appearance_points(rows, names)
 
     def mean_points(selected: Mask) -> tuple[Floats, Ints]:
-        """Return the mean points of each model in each case and its number of verdicts, as arrays
-        (cases, models)."""
+        """Return two arrays [case, model] from the selected verdicts: the mean points of the model
+        in the case (nan without verdicts), and the number of verdicts behind this mean."""
         chosen = selected[row]
         cell: Ints = case[row[chosen]] * len(names) + who[chosen]
         total = np.bincount(cell, points[chosen], minlength=cases * len(names))
@@ -72,9 +72,10 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
 
 
 def _weigh_by_verdicts(means: Floats, verdicts: Ints) -> Floats:
-    """Return one value per case, so that the plain mean of these values, and its interval by item,
-    are those of the mean over all verdicts. `means` are the mean points of each case, `verdicts`
-    its number of verdicts. With equally many verdicts in all cases the values are `means`."""
+    """Return one value per case, such that the plain mean of these values is the mean over all
+    verdicts, in which a case with more verdicts counts more; its interval by item is then right
+    too. `means` are the mean points of each case, `verdicts` the number of verdicts behind each. If
+    these numbers are all equal, the result is `means`."""
     weight = verdicts / verdicts.mean()
     pooled = float(np.average(means, weights=verdicts))
     return np.asarray(weight * means + (1 - weight) * pooled, np.float64)

@@ -35,8 +35,9 @@ class StudySize:
     opponents: int = 1
 
     def levels(self) -> dict[str, float]:
-        """Return source of variance -> its number: items, judges, prompts, orders, and replies in
-        each combination of these (repeats times opponents)."""
+        """Return the number of levels of each source of variance: items, judges, prompts and
+        orders, and under REPEAT the replies in each combination of these (repeats times
+        opponents)."""
         return {
             ITEM: self.items,
             JUDGE: self.judges,

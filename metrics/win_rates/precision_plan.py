@@ -46,9 +46,8 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     complete items.
 
     An item is complete if every judge judged it with every prompt and with the contestant in each
-    slot; other items are left out. Points are averaged over opponents and repeats. Noise-floor
-    repeats enter only the variance of repeats.
-    """
+    slot; other items are left out. Points are averaged over opponents and repeats. Calls repeated
+    only to measure noise enter only the variance of repeats."""
     rows = _select_readable_ordered_pairs(frame)
     names = row_selection.contestants(rows) if len(rows) else []
     if contestant not in names:
@@ -76,7 +75,7 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
 
 def _select_readable_ordered_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     """Readable verdicts of known order on pairs by judges other than people (by people if there are
-    no others), noise-floor repeats included."""
+    no others). Calls repeated only to measure noise are included."""
     rows = row_selection.select_judges(frame)
     usable = row_selection.usable_status_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
     usable &= ~prompt_kinds.scoring_mask(rows) & (rows["orders"] != 0).to_numpy()
@@ -95,7 +94,8 @@ class _GridCells:
     def means_and_counts(
         self, points: Floats, counted: row_selection.Mask
     ) -> tuple[Floats, Floats]:
-        """Return mean points (0 without verdicts) and number of verdicts of each cell."""
+        """Return, for each cell, the mean points (0 without verdicts) and the number of verdicts,
+        over the rows that the mask `counted` marks. `points` has an entry for every row."""
         flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
         size = int(np.prod(self.shape))
         n = np.bincount(flat, minlength=size).astype(np.float64)

@@ -149,9 +149,9 @@ def correct_votes_with_verdicts(votes: Floats, verdicts: Floats, item: Ints) -> 
 def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
-    """Return the corrected estimate and the weight of the judge's verdicts; the estimate from
-    people's votes alone, and 0, if the judge does not make it more precise. `both` marks cases with
-    votes and verdicts, `rest` cases with verdicts only."""
+    """Return the corrected estimate and the weight of the judge's verdicts. If the judge does not
+    make the estimate more precise, return the estimate from people's votes alone, and the weight 0.
+    `both` marks cases with votes and verdicts, `rest` cases with verdicts only."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)
@@ -182,8 +182,9 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Return the influence of each item on people's mean, and on the judge's mean on cases with
-    votes (`both`) minus that on cases without (`rest`)."""
+    """Return two numbers for each item: its influence on people's mean; and its influence on the
+    difference between the judge's mean on cases with votes (`both`) and that on cases without
+    (`rest`)."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()

@@ -39,9 +39,10 @@ TieRule = Literal["half", "drop"]
 def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
-    """Return three arrays with an entry for every answer shown: its row, its contestant (an index
-    of `names`) and its points: 1 if picked, 1/N if tied, else 0. With `outcome="probability"` the
-    points are the label probabilities, if there are any."""
+    """Return three arrays with an entry for every answer shown: the row number, the contestant (an
+    index of `names`), and the points: 1 if the answer was picked, 1/N for a tie among N answers,
+    else 0. With `outcome="probability"` the points are the label probabilities, if there are
+    any."""
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = row_selection.slot_contestants(rows, names)
@@ -163,8 +164,9 @@ GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
 def _points_by_group_and_item(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Add up the points and the number of answers shown for each (group, item); return the group,
-    the item, the points and the number of each."""
+    """Add up the points, and count the answers shown, for each (group, item). Returns four arrays
+    with an entry for each: group, item, points and number of answers. `groups` returns the group of
+    each answer shown."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):

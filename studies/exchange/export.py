@@ -113,8 +113,8 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def write_judgement_lines(store: Store, study: str, out: TextIO) -> int:
-    """Write each judgement of a study, with its injection flag, as a line of JSON; return the
-    number of judgements."""
+    """Write each judgement of a study as a line of JSON, with a flag that states whether the
+    judge saw a suspected prompt injection; return the number of judgements."""
     flags = InjectionFlags(store, study)
     return write_json_lines(out, map(flags.judgement_row_with_flags, store.judgements(study)))
 
@@ -160,8 +160,9 @@ def _categories_by_item(store: Store, study: str) -> dict[str, str]:
 
 
 def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> Sequence[object]:
-    """Return the values of a judgement for the columns FLAT_COLUMNS; lists are joined by " | ".
-    `flags` give the injection suspects that the judge saw, `category` is that of the item."""
+    """Return one judgement as a row of the CSV export, with the columns FLAT_COLUMNS; lists are
+    joined by " | ". `flags` finds the suspected prompt injections that the judge saw;
+    `category` is that of the item."""
     found = flags.suspects_shown(judgement.ask)
     ask, verdict = judgement.ask, judgement.verdict if judgement.status in USABLE_STATUSES else None
     return (
@@ -207,8 +208,9 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[tuple[Judgement, str]]:
 
 @register_export_format("arena", ".csv", "battles in the format of Chatbot Arena")
 def _write_arena(store: Store, study: str, path: Path) -> int:
-    """Write usable verdicts, without noise-floor repeats, as battles; `model_a` was shown first,
-    unless `order` is `unknown`."""
+    """Write the usable verdicts on pairs as battles, without noise-floor repeats; return the
+    number of rows. `model_a` is the answer shown first or, in a row whose `order` is
+    `unknown`, the first by name."""
     categories = _categories_by_item(store, study)
     rows = (
         (
@@ -223,9 +225,9 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _battle_winner(picked: str, shown: tuple[str, ...]) -> str:
-    """Return the winner of a battle: `model_a`, `model_b` or "tie". If a contestant is called
-    `model_a` or `model_b`, return the contestant's own name, because readers would take such a word
-    for this contestant."""
+    """Return the winner of a battle as exported: `model_a`, `model_b` or "tie". If a contestant
+    is itself called `model_a` or `model_b`, these words would be ambiguous; the name of the
+    contestant picked is then returned instead."""
     words = ("model_a", "model_b")
     return picked if {*words} & {*shown} else _format_winner(picked, shown, *words)
 
@@ -370,7 +372,7 @@ def _write_items(store: Store, study: str, path: Path) -> int:
 @register_export_format("yaml", ".yaml", "the study file")
 def _write_study_yaml(store: Store, study: str, path: Path) -> int:
     """Write the study file, with a comment if its data source is a file on this machine; return
-    1."""
+    the number of records, which is 1."""
     spec, note = store.study(study), ""
     source = spec.data.source
     if source != PROBE_SOURCE and not source.startswith("hub:") and "${" not in source:

@@ -15,7 +15,8 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 
 
 class InjectionFlags:
-    """Injection suspects of one study, with methods that find those shown to a judge."""
+    """Suspected prompt injections in the items of one study, and methods that find those shown
+    to a judge."""
 
     def __init__(self, store: Store, study: str) -> None:
         named = [item for item, facts in store.item_facts(study).items() if facts["suspects"]]
@@ -23,13 +24,15 @@ class InjectionFlags:
         self._found = {item.id: find_suspects(item) for item in items if item is not None}
 
     def suspects_shown(self, ask: Ask) -> list[InjectionSuspect]:
-        """List the suspects in the question or in an answer shown in this ask."""
+        """List the suspected prompt injections in the question and in the answers that a request
+        shows to its judge."""
         return [
             one for one in self._found.get(ask.item, ()) if one.where in (INSTRUCTION, *ask.shown)
         ]
 
     def judgement_row_with_flags(self, judgement: Judgement) -> dict[str, Any]:
-        """Convert a judgement to a dictionary; add whether suspects were shown, and list them."""
+        """Convert a judgement to a dictionary with two more keys: whether the judge saw suspected
+        prompt injections, and the list of these."""
         found = self.suspects_shown(judgement.ask)
         listed = [{"where": one.where, "rules": list(one.rules)} for one in found]
         return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}

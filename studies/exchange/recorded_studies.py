@@ -20,17 +20,17 @@ from studies.store.store import Store
 
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
-    """Read exported judgements, the first of each ask, and give them the keys of recorded verdicts
-    of the study `source`."""
+    """Read a file of exported judgements and keep the first judgement of each request. Each gets
+    the key of a recorded verdict of the study `source`, which no call can have."""
     return assign_recorded_keys(source, keep_first_per_ask(parse_judgements(read_table(path))))
 
 
 def save_recorded_once(
     store: Store, study: Study, items: list[Item], path: Path, prompts: Sequence[PromptText] = ()
 ) -> bool:
-    """Save the judgements in the file `path` as a recorded study; return False, without saving, if
-    the study was saved before from a file with the same content. `prompts` are stored with the
-    study."""
+    """Save the judgements in the file `path` as a study that makes no calls, and return True. If
+    the study was saved before from a file with the same content, save nothing and return
+    False. `prompts` are stored with the study."""
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     if store.plan_sha(study.name) == sha:
         return False
@@ -49,14 +49,13 @@ def import_verdicts(
     mapping: dict[str, str] | None = None,
     files: dict[str, str] | None = None,
 ) -> LoadedSource:
-    """Import a file, folder or Hub dataset of verdicts as a study, without judge calls; return the
-    data that was imported.
+    """Import a file, folder or Hub dataset of verdicts as a study, without judge calls; return
+    the data that was imported.
 
-    `source` is a path relative to `folder`, or the `data` block of a study: then only the items
-    that the block selects are imported, and of the other arguments only `name` and `folder` are
-    used. A recorded study of the same name is replaced, unless the file has an error; StudyError if
-    a study of this name has live calls.
-    """
+    `source` is a path relative to `folder`, or the `data` block of a study. In the second
+    case only the items that the block selects are imported, and `format`, `mapping` and
+    `files` have no effect. A study of the same name is replaced if it makes no calls, else
+    StudyError is raised. If the file has an error, nothing is replaced."""
     spec = (
         source
         if isinstance(source, DataSpec)
@@ -68,9 +67,10 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Save imported verdicts, and people's votes in their items, as a study, in place of a recorded
-    study of this name. Of shards only the verdicts are saved. StudyError if a study of this name
-    has live calls; SourceError if another source than shards has neither verdict nor vote."""
+    """Save imported verdicts, and the people's votes in their items, as a study that makes no
+    calls; an earlier study of this kind and name is replaced. From shards (Evenhand's own
+    result files) only the verdicts are saved. StudyError if a study of this name makes calls;
+    SourceError if a source other than shards has neither verdicts nor votes."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
@@ -106,8 +106,8 @@ def list_own_studies_of_source(store: Store, source: str) -> tuple[list[str], li
 
 
 def check_has_verdicts(name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Raise SourceError for a source with neither verdicts nor votes; used before a study is
-    created."""
+    """Raise SourceError for a source with neither verdicts nor votes; used before a study named
+    `name` is created from it."""
     asks = (judgement.ask for judgement in loaded.judgements)
     if not loaded.verdict_count and not votes_as_judgements(loaded.items, name, asks, ()):
         raise _no_verdicts_error(spec, loaded)
@@ -150,8 +150,9 @@ def judgements_without_calls(
 
 
 def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> list[Judgement]:
-    """Return the verdicts on `items` that an earlier save of the study stored from the same source,
-    without votes; the source's file may since be deleted."""
+    """Return the verdicts on `items` that were stored when this study was saved before with the
+    same data source. Votes are left out. The stored verdicts are used because the source's
+    file may have been deleted since."""
     if study.name not in {line.name for line in store.studies()}:
         return []
     if store.study(study.name).data.source != study.data.source:

@@ -51,8 +51,9 @@ class ImportTally:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ImportTally:
-    """Store the results of asks that are in a plan of this store, and all attempts; return the
-    counts of imported and other rows. SourceError if the rows of a file are not judgements."""
+    """Store the results in these shards (result files), if a study of the store plans their
+    requests, and the records of all attempts at calls. Return counts of rows and attempts.
+    SourceError if the rows of a file are not judgements."""
     total = ImportTally()
     for path in shards:
         total.files += 1
@@ -64,8 +65,8 @@ def import_shards(store: Store, shards: Iterable[Path]) -> ImportTally:
 def save_shards_as_study(
     store: Store, study: Study, items: Sequence[domain.Item], folder: Path, plan_sha: str
 ) -> None:
-    """Save the shards of a folder as a recorded study, completely or not at all; `plan_sha` is
-    stored as the hash of the study's plan."""
+    """Save the judgements in all shards (result files) of a folder as a study that makes no
+    calls, completely or not at all; `plan_sha` is stored as the hash of the study's plan."""
     positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
         store.writer.run(shard_rows.create_import_table)
@@ -98,8 +99,8 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Store the attempts in a batch of shard rows that are not stored yet; return their number and
-    dollars."""
+    """Store the attempts at calls in a batch of shard rows, unless the store has them already;
+    return the number of those stored and their cost in dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -124,8 +125,8 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _assign_keys_to_rows(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows with the keys of recorded verdicts of the study `source`; a row without an
-    index in the plan gets the next of `positions`."""
+    """Return the rows, each with the key of a recorded verdict of the study `source` in place of
+    its own key. A row that states no position in the plan gets the next one of `positions`."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
@@ -136,7 +137,7 @@ def _assign_keys_to_rows(
 
 
 class RecordedKeyMaker:
-    """Maker of keys of recorded verdicts: the same as `recorded_key` returns, but faster for
+    """Computes the same keys of recorded verdicts as `recorded_key`, in less time if there are
     many."""
 
     def __init__(self, source: str) -> None:
@@ -147,7 +148,8 @@ class RecordedKeyMaker:
     def make_key(
         self, judge: str, prompt: str, item: str, shown: str, labels: str, repeat: int
     ) -> str:
-        """Return the key of a recorded verdict; `shown` and `labels` are texts joined by SEP."""
+        """Return the key of a recorded verdict. `shown` and `labels` are lists of names,
+        each joined to one text by the separator SEP."""
         head = self._heads.get((judge, prompt))
         if head is None:
             parts = json.dumps(["recorded", self._source, judge, prompt])
@@ -230,9 +232,9 @@ def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
 
 
 def _picks_to_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
-    """Convert picks given as texts ("0", "1", "tie") to slots or TIE, None without a pick; raise
-    ValueError for a number that is not a slot of its row. `shown` has the number of answers shown
-    in each row."""
+    """Convert picks given as texts to numbers: "0", "1", … to the position of the answer chosen,
+    "tie" to the code TIE; None without a pick. `shown` has the number of answers shown in
+    each row; ValueError for a position that the row does not have."""
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)

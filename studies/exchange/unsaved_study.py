@@ -114,9 +114,9 @@ def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
 
 
 def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
-    """Yield each item of the frame, with category and better answers; its texts are those of the
-    item of the same name in `items`, or empty. Votes or better answers that this item has replace
-    those of the frame."""
+    """Yield each item of the frame, with its category and better answers. If `items` has an item
+    of the same name, the texts and other fields are taken from it, and its category, votes
+    and better answers take precedence over those of the frame. Otherwise the texts are empty."""
     known = {item.id: item for item in items}
     better = _better_answers(frame)
     category = dict(zip(frame["item"].astype(str), frame["category"].astype(str), strict=True))
@@ -127,7 +127,8 @@ def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Ite
 
 
 def _better_answers(frame: pd.DataFrame) -> dict[str, dict[str, Preference]]:
-    """Return item -> comparison -> its better answer, from the column `known_answer`."""
+    """Return item -> comparison (its contestants by name, joined by SEP) -> the better answer or
+    tie in the column `known_answer`, as a preference by design."""
     found: dict[str, dict[str, Preference]] = {}
     rows = frame.loc[
         frame["known_answer"] != NO_PICK, ["item", "shown", "comparison", "known_answer"]

@@ -48,8 +48,8 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a row without those whose value is null, which Parquet stores for the
-    fields that a row lacks, and without nulls inside the others."""
+    """Return the fields of a row that are not null, and remove nulls inside them too. (Parquet
+    stores a null for each field that a row lacks.)"""
     return {
         name: inner
         for name, value in values.items()
@@ -58,8 +58,8 @@ def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def normalise_parquet_value(value: Any) -> Any:
-    """Return a value from Parquet without the keys whose value is null, at every level; Parquet
-    maps (lists of pairs) become dicts."""
+    """Return a value read from Parquet, with keys whose value is null removed at every level,
+    and with maps (lists of pairs) converted to dicts."""
     if isinstance(value, dict):
         return {
             name: normalise_parquet_value(inner)

@@ -41,8 +41,9 @@ def replace_when_written(target: Path) -> Iterator[Path]:
 
 
 def assign_name_if_free(partial: Path, wanted: Path) -> bool:
-    """Give the finished file `partial` the name `wanted` in one step, as a second name
-    where the disk has hard links; False if the name is taken."""
+    """Give the finished file `partial` the name `wanted`; return False if a file has this name
+    already. No other process can take the name in between. On a disk with hard links, the
+    name `partial` is kept too."""
     try:
         os.link(partial, wanted)
     except FileExistsError:
@@ -55,8 +56,9 @@ def assign_name_if_free(partial: Path, wanted: Path) -> bool:
 
 
 def _reserve_name_and_rename(partial: Path, wanted: Path) -> bool:
-    """Rename the finished file `partial` to `wanted` on a disk without hard links; False if the
-    name is taken. An empty file reserves the name first."""
+    """Rename the finished file `partial` to `wanted`, on a disk without hard links; return False
+    if the name is taken. An empty file of this name is created first, so that no other
+    process takes the name."""
     try:
         wanted.open("x").close()
     except FileExistsError:

@@ -59,7 +59,8 @@ class CallAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """Result of one ask from a worker: its judgement and the attempts that were made."""
+    """Result of one request, from a worker: its judgement, and all attempts at the call, which
+    are kept for their costs."""
 
     judgement: Judgement
     attempts: tuple[CallAttempt, ...] = ()
@@ -78,8 +79,8 @@ def write_shard(path: Path, outcomes: Sequence[AskOutcome]) -> None:
 
 
 def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
-    """Append an outcome to a journal, so that it is not lost if the process dies before it writes
-    the shard."""
+    """Append an outcome to a journal (a file of JSON lines), so that it is not lost if the
+    process dies before it writes the shard."""
     out.write(json.dumps(_shard_row(outcome)) + "\n")
     out.flush()
 
@@ -88,9 +89,9 @@ def recover_journals(folder: Path, batch: str = "") -> None:
     """Convert the journals that dead workers left in a folder and its subfolders to shards, and
     delete them.
 
-    `batch` is the beginning of the names of these files. A line that was cut off is left out. A
-    journal whose shard exists is only deleted: the shard was written before the process died.
-    """
+    Only journals whose names begin with `batch` are converted. A line that was cut off is
+    left out. A journal whose shard exists is only deleted: the shard was written before the
+    process died."""
     for path in sorted(folder.rglob(f"{batch}*{JOURNAL_SUFFIX}")):
         shard = path.with_suffix(".parquet")
         if not shard.exists():
@@ -132,7 +133,8 @@ def find_shards(folder: Path) -> list[Path]:
 
 
 def why_matches_shards(folder: Path) -> str:
-    """Return the reason why a folder is recognised as a shard folder; empty if it is not."""
+    """Return the reason why a folder counts as a folder of shards (it names the first Parquet
+    file with Evenhand's judgements, also in a subfolder); "" if it is none."""
     first = next((path for path in folder.rglob("*.parquet") if _is_shard(path)), None)
     return "" if first is None else f"{first.name} contains Evenhand's own judgements"
 
@@ -159,8 +161,8 @@ def finished_keys(paths: Sequence[Path]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ShardContents:
-    """Summary of the final results (`rows`) in the shards of a folder, computed without reading any
-    text."""
+    """Summary of the shards of a folder, computed without reading any text. `rows` is the number
+    of final results, `items` are the ids of the items judged."""
 
     folder: Path
     rows: int

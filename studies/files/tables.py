@@ -249,8 +249,8 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
 
 
 class _NumberedLines:
-    """Iterator over the lines of a CSV file, whose rows can have several lines; `number` is the
-    current line, `row_start` the first line of the current row."""
+    """Iterator over the lines of a CSV file that counts them. A row can have several lines:
+    `number` is the line read last, `row_start` the first line of the current row."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines

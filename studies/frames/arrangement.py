@@ -1,11 +1,11 @@
-"""Order of the options and criteria in a prompt that judges one answer, as stored in `Ask.labels`.
+"""Options and criteria of a prompt that judges one answer, in the form in which `Ask.labels`
+has them.
 
-`Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
-the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
-names of options and criteria contain neither "=" nor ":". In a frame, an option other than a
-number, pass or fail also has its rank on the prompt's scale, if that is known: "good:3" is the
-third option from below.
-"""
+`Ask.labels` lists the options of the verdict in the order offered, then the criteria
+of a rubric in the order listed. An option that has a letter in the prompt is stored as
+"B=4", a criterion as "criterion:Clarity"; names of options and criteria contain neither
+"=" nor ":". In a frame, an option other than a number, pass or fail also has its rank on
+the prompt's scale, if the scale is known: "good:3" is the third option from below."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,12 +36,13 @@ class Arrangement:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names by which a reply chooses an option, in the order offered."""
+        """Names by which a reply chooses an option, in the order offered: the letters or, if there
+        are none, the options themselves."""
         return self.letters or self.options
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The arrangement as stored in `Ask.labels`."""
+        """The options and criteria in the form in which `Ask.labels` stores them."""
         return (*self.option_labels, *(f"{CRITERION_PREFIX}{name}" for name in self.criteria))
 
     @property
@@ -81,7 +82,7 @@ class Arrangement:
 
     @property
     def step(self) -> float:
-        """Smallest distance of two options on the scale; 1 if the scale is unknown."""
+        """Smallest difference between the scores of two options; 1 if the scores are unknown."""
         distances = (high - low for low, high in pairwise(sorted(set(self.scores))))
         return min(distances, default=1.0)
 
@@ -110,8 +111,8 @@ def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
 
 
 def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split labels into letters and options: ("A=5", "B=4") -> ("A", "B"), ("5", "4"). If a label
-    has no letter, there are no letters."""
+    """Split labels into letters and options: ("A=5", "B=4") -> ("A", "B"), ("5", "4"). If any
+    label lacks a letter, return () and the labels unchanged."""
     parts = [label.partition(LETTER_SIGN) for label in offered]
     if parts and all(sign for _, sign, _ in parts):
         return tuple(letter for letter, _, _ in parts), tuple(option for *_, option in parts)

@@ -36,8 +36,8 @@ class CodedColumn(NamedTuple):
 
 
 class CodedBattles(NamedTuple):
-    """Battles as codes: row k compares `names[first[k]]` with `names[second[k]]`, and `pick` is the
-    slot of the winner: 0, 1, TIE, or NO_PICK without a verdict."""
+    """Battles as codes. Row k compares the contestants `names[first[k]]` and `names[second[k]]`;
+    `pick[k]` is 0 if the first won, 1 if the second won, TIE, or NO_PICK without a verdict."""
 
     names: list[str]
     first: Codes
@@ -66,14 +66,13 @@ def encode_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) 
 
 
 def frame_from_battles(table: pd.DataFrame, words: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Convert battles (`model_a` shown first) to a frame; without a column of ITEM_COLUMNS, each
-    row is an item of its own.
+    """Convert a table of battles (`model_a` was shown first) to a judgement frame, the table
+    that metrics read. Without a column of items (ITEM_COLUMNS), each row is its own item.
 
     `winner`, and `truth` (the better answer) if the table has it, are contestants or one of
-    WINNER_WORDS; `words` maps further words to these. An empty winner is a reply without a verdict.
-    ValueError, which names the row, for an unknown word or an empty name; also for a missing
-    column.
-    """
+    WINNER_WORDS; `words` maps further words to these. An empty winner is a reply without a
+    verdict. ValueError, which names the row, for an unknown word or an empty name; also for a
+    missing column."""
     names, first, second, pick, item = encode_battles(table, words)
     n, judge = len(table), _encode_column(table, "judge", "all")
     known_answer = _winner_slots(table, "truth", (first, second), names, words or {})
@@ -250,8 +249,8 @@ def _encode_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
 
 
 def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
-    """Join the names `names[left[k]]` and `names[right[k]]` of each row by SEP; return the result
-    as a coded column."""
+    """Join the two names of each row, `names[left[k]]` and `names[right[k]]`, to one text with
+    the separator SEP; return these texts as a coded column."""
     wide = left * max(len(names), 1) + right
     used = np.zeros(len(names) ** 2, bool)
     used[wide] = True
@@ -269,8 +268,9 @@ def _constant_column(text: str, count: int) -> pd.Categorical:
 
 
 def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
-    """Return a code for each row, below MAX_SPARE_CODES times the number of rows; rows with equal
-    values in all columns have equal codes."""
+    """Return a code for each row, which is the same for rows with equal values in all `columns`
+    and only for these. Codes can have gaps, but stay below MAX_SPARE_CODES times the number of
+    rows."""
     rows = len(columns[0])
     found, size = np.zeros(rows, np.int64), 1
     for column in columns:
@@ -288,8 +288,8 @@ def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
 
 
 def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
-    """Return, for each row, the number of orders (1 or 2) in which its comparison was shown.
-    `group` has the code of the comparison, `swapped` marks the rows in the other order."""
+    """Return, for each row, in how many orders (1 or 2) its comparison was shown. Rows of one
+    comparison have the same code in `group`; `swapped` marks the rows in the other order."""
     groups = int(group.max(initial=-1)) + 1
     seen = np.zeros((2, groups), bool)
     seen[swapped.astype(np.int64), group] = True

@@ -43,7 +43,8 @@ class TextColumn:
         self.append_coded_texts(found, codes)
 
     def append_coded_texts(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append one row `texts[code]` for each code; `texts` are in order of first appearance."""
+        """Append the row `texts[code]` for each of `codes`; `texts` are distinct texts in the order
+        in which they first appear."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -98,7 +99,8 @@ class JudgementColumns:
     """All columns of a study's judgements, as arrays of codes and numbers."""
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
-        """Read the rows of `Store.frame_rows`; `no_pick` is the code for a row without a pick."""
+        """Read rows as returned by `Store.frame_rows`; `no_pick` is the number that stands for a
+        missing pick."""
         self._create_empty_columns(no_pick)
         waiting = iter(rows)
         while chunk := list(islice(waiting, ROWS_PER_CHUNK)):
@@ -108,8 +110,9 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read a study's rows from `blocks` of consecutive rows, as the store yields them;
-        `no_pick` is the code for a row without a pick."""
+        """Build the columns from `blocks` of consecutive rows, in which the store has joined
+        the values of each column to one text; `no_pick` is the number that stands for a
+        missing pick."""
         self = cls.__new__(cls)
         self._create_empty_columns(no_pick)
         for block in blocks:
@@ -168,8 +171,8 @@ class JudgementColumns:
         self.probabilities.append_lists(json.loads(block.probabilities))
 
     def _fill_missing(self, name: str, values: Sequence[Any]) -> np.ndarray:
-        """Convert picks or margins (`name`) to an array; a pick of None becomes the code for no
-        pick, a margin of None 0."""
+        """Convert the column `name`, "pick" or "margin", to an array of small integers. None
+        becomes the number for a missing pick, or the margin 0."""
         default = self._no_pick if name == "pick" else 0
         return np.asarray([default if value is None else value for value in values], np.int8)
 

@@ -1,5 +1,5 @@
-"""The judgement frame that metrics read: a DataFrame of integer codes and categoricals, without
-texts."""
+"""The judgement frame that metrics read: a DataFrame with one row per judgement, which has integer
+codes and categoricals but no texts."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def frame_from_rows(
 
 
 def has_known_answers(frame: pd.DataFrame) -> bool:
-    """Whether the right answer of any comparison is known, or several equally right ones of three
-    options or more."""
+    """Whether the right answer of any comparison is known, or several equally right ones among
+    three options or more. A known tie alone does not count."""
     columns = [one for one in ("known_answer", RIGHT_COLUMN) if one in frame]
     return bool((frame[columns] >= 0).to_numpy().any())
 
@@ -168,8 +168,8 @@ def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
 
 
 class _SlotTable:
-    """Table with one row per order of answers and one column per slot: the code of the contestant
-    shown there, -1 if the order has fewer slots."""
+    """Table of the contestant in each slot (position) of each order of answers. It has one row
+    per order; a cell is the contestant's code, or -1 if the order has fewer slots."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -339,8 +339,9 @@ class _ItemPreferences:
                 self._wider.append(one)
 
     def preferences_among(self, options: Sequence[str]) -> list[Preference]:
-        """Return the preferences on two of the options, and all preferences that are rankings, that
-        are on more than two answers, or whose answers shown are unknown."""
+        """Return the preferences that may decide between the options: those on two of the options,
+        and, whatever they are about, all rankings, all choices among more than two answers, and
+        all votes for which it is unknown which answers were shown."""
         found = list(self._wider)
         for pair in itertools.combinations(options, 2):
             found += self._pairs.get(frozenset(pair), ())

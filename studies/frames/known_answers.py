@@ -34,8 +34,9 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
-    """Return the option that beats each of the others. If there is none: None if the winner of any
-    pair is unknown; else the option that no other beats, if there is only one; else "tie"."""
+    """Return the option that beats every other one in pairwise votes. If there is none, return
+    None if the result of any pair is unknown; else the only option that no other beats; else
+    (no such option, or several) "tie"."""
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
     pairs = list(itertools.combinations(options, 2))
@@ -55,11 +56,11 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> tuple[str, ...]:
-    """Return the right choices: the result of `best_answer`, or, if it is a tie, all options that
-    no other option beats.
+    """Return all options that count as a right choice: the result of `best_answer` or, if this is
+    "tie", all options that no other option beats.
 
-    Empty if the best answer is unknown, if no option is beaten, or if every option is beaten.
-    """
+    Empty if the best answer is unknown. Also empty if all options tie with one another or
+    each is beaten by another, because then no choice is right or wrong."""
     single = best_answer(preferences, options)
     if single is None or single != "tie":
         return (single,) if single else ()

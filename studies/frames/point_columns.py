@@ -80,12 +80,12 @@ def arrangement_of(labels: object) -> Arrangement:
 def add_single_answer_columns(
     frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray
 ) -> None:
-    """Add columns with the levels of a rubric and the expected scores of verdicts on one answer.
+    """Add columns with the levels of a rubric and the expected scores, for verdicts on one
+    answer.
 
-    In the rows of verdicts on one answer, `score_0` is the score of the whole answer. The columns
-    `score_1`, … and all `p_…` are emptied there: their numbers belong to criteria and options.
-    `usable` marks the rows with a usable reply.
-    """
+    In these rows `score_0` is the score of the whole answer, and the columns `score_1`, … and
+    all `p_…` become NaN: their numbers belong to criteria and options, not to answers.
+    `usable` marks the rows with a usable reply."""
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):
         for name in [str(name) for name in frame if str(name).startswith(f"{prefix}_")][first:]:
@@ -111,12 +111,13 @@ def add_single_answer_columns(
 def _add_expected_scores(
     frame: pd.DataFrame, shares: np.ndarray, known: np.ndarray, parsed: Sequence[Arrangement]
 ) -> None:
-    """Add columns with expected score and standard deviation, for rubrics also for each criterion.
+    """Add columns with the expected score and its standard deviation; for rubrics also for each
+    criterion.
 
-    Each row of `shares` has the probabilities of the options from the lowest to the highest; for a
-    rubric, those of the first criterion, then of the second, …. `known` marks the rows that have
-    them. `parsed[k]` is the arrangement with code k. The levels of a rubric count as independent.
-    """
+    Each row of `shares` has the probabilities of the options from the lowest to the highest;
+    for a rubric, those of the first criterion, then of the second, …. `known` marks the rows
+    that have them. `parsed[k]` has the options and criteria of the labels with code k. The
+    deviation of a rubric's score treats its criteria as independent."""
     codes = frame["labels"].cat.codes.to_numpy()
     most = max((len(one.criteria) for one in parsed), default=0)
     level, deviation = (np.full((len(frame), max(most, 1)), np.nan, np.float32) for _ in range(2))

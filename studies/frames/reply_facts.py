@@ -21,9 +21,9 @@ LEAST: Final = "least_characters"
 
 
 def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact], ReplyFact]:
-    """Return a decorator that registers a function of a reply's text as a column of the frame;
-    ValueError if the column has a function. Replies with fewer than `min_length` characters have no
-    value, so that millions of short replies need not be read."""
+    """Return a decorator that registers a function of a reply's text; its results become the
+    column `column` of the frame. Replies shorter than `min_length` characters get NaN, so that
+    millions of short replies need not be read. ValueError if the column has a function."""
 
     def register_fact(fact: ReplyFact) -> ReplyFact:
         if column in REPLY_FACTS:
@@ -36,13 +36,13 @@ def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact
 
 
 def min_reply_length_to_read() -> int:
-    """Return the length of the shortest reply that a registered fact reads."""
+    """Return the length in characters of the shortest reply that any registered function needs."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 
 
 def add_reply_facts(frame: pd.DataFrame, replies: Iterable[tuple[int, str]]) -> pd.DataFrame:
-    """Return the frame with a column for each registered fact. `replies` are sequence number
-    (`seq` in the frame) and text."""
+    """Return the frame with one more column for each registered function of replies. `replies`
+    are pairs of sequence number (the frame's column `seq`) and text."""
     found: dict[str, dict[int, float]] = {column: {} for column in REPLY_FACTS}
     for seq, text in replies:
         for column, fact in REPLY_FACTS.items():

@@ -20,8 +20,8 @@ _NAMED_COLUMNS: Final = ("shown", "comparison", "first", "second")
 
 
 def _twin_slots_and_families(frame: pd.DataFrame) -> list[tuple[int, str]]:
-    """Return (slot, family) of the twin in each category of the column `shown`; (-1, "") if it
-    shows none."""
+    """Return a pair for each category of the column `shown`: the position of the twin among the
+    answers shown, and the twin's family (kind of change); (-1, "") if it has no twin."""
     found = []
     for text in frame["shown"].cat.categories:
         names = str(text).split(SEP) if TWIN_SIGN in str(text) else []
@@ -31,8 +31,9 @@ def _twin_slots_and_families(frame: pd.DataFrame) -> list[tuple[int, str]]:
 
 
 def filter_rows_by_twins(frame: pd.DataFrame, rows: TwinRows) -> pd.DataFrame:
-    """Return the frame without the rows that show a twin, with only these, or ("with") unchanged;
-    names of answers that no remaining row shows are removed from the categories."""
+    """Select the rows that show a twin (`rows` is "only") or those that show none ("without");
+    "with" returns the frame unchanged. Names of answers that no selected row shows are removed
+    from the categories."""
     if rows == "with":
         return frame
     twins = np.array([slot for slot, _ in _twin_slots_and_families(frame)], np.int8)

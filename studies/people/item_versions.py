@@ -87,8 +87,8 @@ def _relocate_image(image: str, data_folder: Path, uploads: Path) -> str:
 
 
 def version_number(source: str) -> int:
-    """Return the version in a file's name: 2 for `items.v2.jsonl`, 1 if it has none, 0 for an empty
-    name."""
+    """Return the version number in a file's name: 2 for `items.v2.jsonl`; 1 for a name without
+    one, 0 for an empty name."""
     found = _VERSION_SUFFIX.search(_file_stem(source))
     return int(found[1]) if found else 1 if source else 0
 
@@ -105,8 +105,8 @@ def list_versions(source: str, folder: Path) -> list[str]:
 
 
 def _file_stem(source: str) -> str:
-    """Return the name of a file without folder and suffix, or of a Hub dataset, as a safe file
-    name."""
+    """Return a text that is safe as a file name: the name of a file without folder and suffix,
+    or of a Hub dataset without owner and revision."""
     name = source.partition("@")[0] if source.startswith("hub:") else source
     name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name
     for ending in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx"):

@@ -57,16 +57,17 @@ def has_votes(items: Iterable[Item]) -> bool:
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was converted from an item's vote, which unlike a page vote has no
-    time."""
+    """Whether a judgement was made from a vote in an item. Such a vote has no time; a vote cast
+    on the page has one."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 
 def _judgements_of_vote(
     item: Item, preference: Preference, judge: str, wanted: Collection[OptionSet] | None
 ) -> Iterator[Judgement]:
-    """Yield the judgements that a vote implies, one for each set of answers in `wanted` that it
-    decides; if `wanted` is None, one for the answers voted on. `judge` is the name of the voter."""
+    """Yield the judgements that follow from a vote: one for each set of answers in `wanted`
+    among which the vote decides or, if `wanted` is None, one for the answers voted on. `judge`
+    is the name of the voter."""
     own = preference.shown or tuple(sorted(preference.ranks or item.responses))
     known = preference.shown is not None
     for options in [frozenset(own)] if wanted is None else sorted(wanted, key=sorted):
@@ -81,11 +82,10 @@ def _judgements_of_vote(
 def _judgement_implied_by_vote(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
-    """Yield the judgement that a vote implies for the answers `shown`, if it implies a choice.
+    """Yield one judgement on the answers `shown` if a vote decides among them, else nothing.
 
-    For example, a pick out of three answers implies no choice between the other two. `known`:
-    whether the person saw the answers in this order.
-    """
+    For example, a pick out of three answers decides nothing between the other two. `known`
+    states whether the person saw the answers in this order."""
     picked = _pick_among(preference, shown)
     if picked is None or len(shown) < 2:
         return

@@ -31,9 +31,9 @@ than half."""
 
 @dataclass(frozen=True, slots=True)
 class CandidateRecord:
-    """Record of a new version of a prompt that was tried on the hold-out. `learnt` are the items
-    from which the added text was made; `writer` is the judge that wrote the added rules, "" if no
-    judge wrote them."""
+    """Record of a new version of a prompt (a candidate) that was tried on the hold-out. `learnt`
+    has the ids of the items that its added text was made from. `writer` is the judge that
+    wrote the added rules, "" if no judge did."""
 
     name: str
     kind: str
@@ -44,8 +44,8 @@ class CandidateRecord:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One comparison, on the hold-out, of candidates (new versions of a prompt) with the prompt
-    that the study has."""
+    """One comparison, on the hold-out items, of new versions of a prompt (`candidates`) with the
+    prompt that the study has."""
 
     judge: str
     prompt: str
@@ -73,21 +73,22 @@ class LabelSplit:
 
     @property
     def hold_out_items_still_needed(self) -> int:
-        """Number of labelled items that the hold-out lacks for a recommendation; 0 if it has
-        enough."""
+        """Number of labelled items by which the hold-out is smaller than LEAST_HOLD_OUT, the number
+        needed to recommend a prompt; 0 if it is large enough."""
         return max(0, LEAST_HOLD_OUT - len(self.hold_out))
 
     def last_prompt_comparison(self, judge: str, prompt: str) -> Look | None:
-        """Return the latest comparison of new versions of a prompt with the study's own, on the
-        hold-out, for a judge and prompt; None if there was none."""
+        """Return the latest look: the comparison, on the hold-out, of new versions of the prompt
+        `prompt` of a judge with the study's own version. None if there was none."""
         own = [one for one in self.looks if (one.judge, one.prompt) == (judge, prompt)]
         return own[-1] if own else None
 
 
 @dataclass(frozen=True, slots=True)
 class PromptToImprove:
-    """The prompt of a study that another study is made to improve, with its judge. If the other
-    study writes rules for the prompt, `judge` is the writer of the rules."""
+    """A prompt of the study `study` that another study was made to improve. `judge` is the judge
+    called with the prompt; if the other study writes rules for the prompt, it is the judge
+    that writes them."""
 
     study: str
     judge: str
@@ -95,8 +96,9 @@ class PromptToImprove:
 
 
 def find_prompt_improved_by(store: Store, study: str) -> PromptToImprove | None:
-    """Return the prompt that `study` was made to improve; None if it is neither a study of
-    candidates for a better prompt nor one of rules to be added to a prompt."""
+    """Return the prompt that `study` was made to improve, found by the study's name: either by
+    trying new versions of the prompt, or by writing rules to be added to it. None for any
+    other study."""
     for name in store.study_file_texts():
         if not study.startswith(f"{name}: ") or (split := stored_split(store, name)) is None:
             continue
@@ -116,13 +118,12 @@ def find_prompt_improved_by(store: Store, study: str) -> PromptToImprove | None:
 def draw_split(
     items: Mapping[str, Item], labelled: Sequence[str], stored: LabelSplit | None, seed: int = SEED
 ) -> LabelSplit:
-    """Return a split in which every labelled item is in one part. Items of the split `stored` keep
-    their part; items that share a question are in the same part. `labelled` are ids of `items`;
+    """Divide the labelled items into learn and hold-out. Items of the split `stored` keep their
+    part, and items that share a question are in the same part. `labelled` are ids of `items`;
     `seed` has no effect if `stored` is given.
 
-    The hold-out gets half of the items, and more than half if it would otherwise have fewer than
-    LEAST_HOLD_OUT while LEAST_LEARN remain to learn from.
-    """
+    The hold-out gets half of the items. If it would then have fewer than LEAST_HOLD_OUT, it
+    gets more, as long as LEAST_LEARN items remain to learn from."""
     split = stored or LabelSplit(seed, (), ())
     side = {question_id_of(items, one): "learn" for one in split.learn}
     side |= {question_id_of(items, one): "hold_out" for one in split.hold_out}
@@ -161,9 +162,10 @@ def stored_split(store: Store, study: str) -> LabelSplit | None:
 def load_labels_and_extend_split(
     store: Store, study: str, seed: int = SEED, kind: LabelKind = "pairs"
 ) -> tuple[StudyLabels, LabelSplit]:
-    """Return the labels of one kind, and the split of the items that have them into learn and
-    hold-out. Items that the study's split does not have yet are added to it; it is stored if the
-    visitor owns the study. `seed` is for the first split of a study."""
+    """Return the study's labels of one kind, and the items that have such labels, divided into
+    learn and hold-out. Labelled items that are not yet in the stored split are added to it;
+    the result is stored if the visitor owns the study. `seed` is used only for the first
+    split of a study."""
     labels = read_labels(store, study, kind)
     before = stored_split(store, study)
     split = draw_split(store.items(study), labels.items, before, seed)
@@ -175,10 +177,10 @@ def load_labels_and_extend_split(
 def record_prompt_comparison(
     store: Store, study: str, look: Look, *, replaces_unseen: bool = False
 ) -> LabelSplit:
-    """Store a comparison of prompts on the hold-out (a look) before its candidates are asked;
-    return the split with it. If the latest look for this judge and prompt has the same candidates,
-    nothing is stored. With `replaces_unseen`, the new look replaces the latest one, whose
-    candidates got no reply."""
+    """Store a look (a comparison of prompts on the hold-out) before its candidates are asked;
+    return the split that contains it. Nothing is stored if the latest look for this judge and
+    prompt has the same candidates. With `replaces_unseen`, the new look takes the place of the
+    latest one, for use if the candidates of that look got no reply."""
     split = stored_split(store, study)
     assert split is not None  # the candidates were made from its part learn
     last = split.last_prompt_comparison(look.judge, look.prompt)

@@ -134,13 +134,12 @@ def _build_saved_version(source: str, item: str, items: int) -> SavedVersion:
 
 
 def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
-    """Return the context of an item after its caption is replaced by `text`; SourceError if there
-    is no image number `image`.
+    """Return the item's new context, in which `text` replaces the old caption; SourceError if
+    there is no image number `image`.
 
-    The context is a single text if `image` is 0 (a caption of all images) or the item has one
-    image. Else it is one text per image, of which that of image number `image` (from 1) is
-    replaced.
-    """
+    The context is a single text if `image` is 0 (a caption of all images) or the item has
+    only one image. Otherwise it has one text per image, and that of image number `image`
+    (counted from 1) is replaced."""
     if image == 0:
         return text
     if not 1 <= image <= len(item.images):

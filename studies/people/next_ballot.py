@@ -30,8 +30,9 @@ voters get other comparisons."""
 
 
 class VoterProgress(NamedTuple):
-    """Progress of a voter: numbers of ballots voted, skipped, and expected in total; `repeats` of
-    these show a comparison again."""
+    """Progress of a voter: how many ballots were voted on, how many skipped, and how many are
+    expected in total, done ones included. `repeats` is the part of this total that shows a
+    comparison a second time."""
 
     voted: int
     skipped: int
@@ -41,7 +42,8 @@ class VoterProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BallotPicker:
-    """Picks a voter's next ballot and counts the voter's progress, from these data."""
+    """Chooses a voter's next ballot and counts the voter's progress. It depends only on the
+    fields below, not on the store."""
 
     study: str
     voter: str
@@ -67,16 +69,16 @@ class BallotPicker:
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
-        """List this voter's open ballots whose voting mode has changed or whose comparison was
-        removed from the study."""
+        """List this voter's open ballots that can no longer be voted on: the voting mode has
+        changed since, or the study no longer has the comparison."""
         opened = [ballot for ballot in self.own_ballots if ballot.state == "open"]
         return [
             b for b in opened if b.mode != self.mode or ballot_comparison(b) not in self.votable
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """Return the voter's open ballot, else a repeat if due, else a new ballot; None if there is
-        none of these."""
+        """Return the voter's open ballot; if there is none, a ballot that repeats a comparison, if
+        one is due; else a new ballot. None if nothing is left to show."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._make_repeat_ballot() or self._make_new_ballot()
         return replace(ballot, seen=self.now) if ballot else None

@@ -37,8 +37,9 @@ CaseKey = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class LabelledComparison:
-    """Two answers to an item of which one is known to be better; `first` is the contestant whose
-    name sorts first. `votes` is the number of people who voted, 0 for an answer known by design."""
+    """Two answers to an item of which one, `winner`, is known to be better. `first` and `second`
+    are the contestants in alphabetical order, not in the order shown. `votes` is the number of
+    people who voted, 0 if the better answer is known by design."""
 
     item: str
     first: str
@@ -53,9 +54,9 @@ class LabelledComparison:
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """One answer with its right verdict: 1 for pass, 0 for fail, or a score. `levels` are the right
-    levels of a rubric's criteria. `votes` is the number of people who voted, 0 for a label of the
-    data."""
+    """One answer with its right verdict, `value`: 1 for pass, 0 for fail, or a score. `levels`
+    has the right level of each criterion of a rubric. `votes` is the number of people who
+    voted, 0 if the label comes from the data."""
 
     item: str
     contestant: str
@@ -73,8 +74,8 @@ Label = LabelledComparison | LabelledAnswer
 
 @dataclass(frozen=True, slots=True)
 class StudyLabels:
-    """The labels of one kind in a study, and the cases without a label because the votes, or the
-    pass/fail labels in the data, have no majority (`disputed`)."""
+    """The labels of one kind in a study (`cases`), and the pairs or answers that got votes or
+    pass/fail labels but no majority, and so have no label (`disputed`)."""
 
     cases: tuple[Label, ...]
     disputed: tuple[CaseKey, ...]
@@ -95,7 +96,7 @@ class StudyLabels:
 
     @property
     def has_labels_by_people(self) -> bool:
-        """Whether a label comes from votes of people."""
+        """Whether at least one label comes from votes of people."""
         return any(one.votes for one in self.cases)
 
     def select_items(self, items: Iterable[str]) -> StudyLabels:
@@ -105,7 +106,8 @@ class StudyLabels:
 
 
 def read_labels(store: Store, study: str, kind: LabelKind = "pairs") -> StudyLabels:
-    """Return the labels of one kind in a study: those known by design, else those by people."""
+    """Return the labels of one kind in a study. If the right answer is known by design, it is
+    the label; otherwise the votes of people decide."""
     items, asks, judgements = store.items(study), store.asks(study), store.judgements(study)
     if kind == PAIRS:
         return label_comparisons(items, asks, judgements)
@@ -113,8 +115,8 @@ def read_labels(store: Store, study: str, kind: LabelKind = "pairs") -> StudyLab
 
 
 def case_key(ask: Ask) -> CaseKey | None:
-    """Return the item and the contestants of an ask, in alphabetical order; None if it judges
-    neither one answer nor two different ones."""
+    """Return (item, contestants in alphabetical order) for a request about one answer or two
+    different answers; None for any other request."""
     if len(set(ask.shown)) != len(ask.shown) or len(ask.shown) not in (1, 2):
         return None
     return ask.item, *sorted(ask.shown)
@@ -163,12 +165,12 @@ def _pair_key(ask: Ask) -> CaseKey | None:
 def label_answers(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
-    """Return the labels of the single answers in asks or judgements, as in the column `gold` of a
-    frame: those in the data, else those by people's votes; `kind` is "pass" or "score".
+    """Return the labels of the single answers in `asks` or `judgements`, by the same rules as
+    the column `gold` of a frame: the label in the data, else that by people's votes. `kind` is
+    "pass" or "score".
 
-    If people voted under the names of several prompts of judges, each prompt is taken for one
-    criterion, and votes on a criterion label no answer.
-    """
+    Votes cast under the names of two or more of the judges' prompts are taken for votes on
+    single criteria, one per prompt, and do not count as labels of answers."""
     answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
     votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
     judged, voted = set[str](), set[str]()
@@ -199,8 +201,8 @@ def label_answers(
 
 
 def _answer_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
-    """Return the item and the contestant of an ask about one answer of the data; None for others,
-    such as twins."""
+    """Return the item and contestant of a request about one answer; None if it shows several
+    answers, or one that is not in the data, such as a twin (a changed copy)."""
     item = items.get(ask.item)
     if item is None or len(ask.shown) != 1 or ask.shown[0] not in item.responses:
         return None
@@ -208,8 +210,8 @@ def _answer_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
 
 
 def _label_from_data(item: Item, contestant: str, kind: LabelKind) -> LabelledAnswer | None:
-    """Return the label of an answer in the data; None if it has no label of this kind, or pass and
-    fail labels are even."""
+    """Return the label that the data gives an answer; None if it gives none of this kind, or as
+    many of pass as of fail."""
     value = right_verdicts(item.labels).get(contestant)
     if value is None or isinstance(value, str) != (kind == PASS_FAIL):
         return None
@@ -245,8 +247,8 @@ def _label_from_votes(
 
 
 def keep_only_labelled_answers(item: Item, labels: StudyLabels) -> Item:
-    """Return an item with only its labelled answers, and with these labels as its known answers,
-    also if they come from votes; its votes and checks are removed."""
+    """Return the item with only its labelled answers. Their labels become known answers by
+    design, also those that come from votes; the item's votes and checks are removed."""
     pairs = [one for one in labels.comparisons if one.item == item.id]
     answers = [one for one in labels.answers if one.item == item.id]
     names = {name for one in pairs for name in (one.first, one.second)}

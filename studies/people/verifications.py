@@ -12,11 +12,10 @@ ChecksByItem = dict[str, tuple[AnswerCheck, ...]]
 
 
 def current_checks(store: Store, study: str) -> ChecksByItem:
-    """Return the verifications of a study; a check on the page replaces the person's earlier check.
+    """Return item -> people's checks of its answers, from the data file and the page. A check on
+    the page replaces an earlier one by the same person.
 
-    The result is cached until the next verification or save of the study; callers must not change
-    it.
-    """
+    The result is cached until the next check or save of the study; callers must not change it."""
     saved, stamp = store.version(study)[0], verification_stamp(store.read_connection, study)
     return store.memoised(
         study, ("checks",), lambda: _merge_checks(store, study, saved), (saved, stamp)
@@ -24,8 +23,9 @@ def current_checks(store: Store, study: str) -> ChecksByItem:
 
 
 def _merge_checks(store: Store, study: str, saved: str) -> ChecksByItem:
-    """Merge the checks in the data file with those on the page, without checks of removed items;
-    `saved` is a text that changes when the study is saved."""
+    """Return item -> checks of its answers, from the data file and the page; a check on the page
+    replaces one by the same person. Checks on the page of items that the study no longer has
+    are left out. `saved` is a text that changes whenever the study is saved."""
     from_data = store.memoised(
         study, ("checks in items",), lambda: checks_in_items(store, study), saved
     )

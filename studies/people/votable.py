@@ -1,5 +1,7 @@
-"""Comparisons of a study that people can vote on, weighted by the number of raters (judge and
-prompt) whose pick changes with the order of the answers, or who disagree with the other raters."""
+"""Comparisons of a study that people can vote on.
+
+A comparison has a weight: the number of raters (a rater is a judge with a prompt) whose pick
+changes with the order of the answers, or the number that disagree with the other raters."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -36,8 +38,9 @@ class VotableComparison:
 def votable_comparisons(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> tuple[VotableComparison, ...]:
-    """List the comparisons that the voting rules select and whose texts are in the store. In modes
-    that show one answer, all are listed: `rules.choose` has no effect."""
+    """List the comparisons whose texts are in the store and that the voting rules select. In
+    voting modes that show one answer at a time, all answers are selected, whatever
+    `rules.choose` is."""
     units = store.memoised(
         study,
         ("votable", mode, rules.whom),
@@ -149,9 +152,9 @@ def disagreement_weights(
 ) -> dict[ComparisonKey, int]:
     """Return comparison -> weight; comparisons of weight 0 are left out.
 
-    For `choose="flipped"` the weight is the number of raters (judge and prompt) whose pick changes
-    with the order; for "split" the number of raters outvoted by the others.
-    """
+    For `choose="flipped"`, the weight is the number of raters (a rater is a judge with a
+    prompt) whose pick changes with the order of the answers; for "split", the number of raters
+    whose pick is not the most frequent one."""
     # Human votes do not change the weights, so the version is that of the judges' verdicts.
     judged = (store.plan_sha(study), *plan_queries.stamp_of_verdicts_not_by_people(store, study))
     return dict(
@@ -164,7 +167,8 @@ def disagreement_weights(
 def _compute_weights(
     store: Store, study: str, choose: SelectionRule
 ) -> tuple[tuple[ComparisonKey, int], ...]:
-    """Return the pairs (comparison, weight) of `disagreement_weights`."""
+    """Return the result of `disagreement_weights` as pairs (comparison, weight), which can be
+    cached because they cannot be changed."""
     weights: Counter[ComparisonKey] = Counter()
     picks_by_rater: dict[ComparisonKey, Counter[str]] = defaultdict(Counter)
     for (comparison, _), by_order in _picks_by_order(store, study).items():
@@ -179,8 +183,8 @@ def _compute_weights(
 def _picks_by_order(
     store: Store, study: str
 ) -> dict[tuple[ComparisonKey, str], dict[str, Counter[str]]]:
-    """Return (comparison, rater) -> order -> counts of picks, without people and noise-floor
-    repeats; a rater is a judge with a prompt."""
+    """Return (comparison, rater) -> order of the answers -> how often each contestant was picked.
+    A rater is a judge with a prompt; people and noise-floor repeats are left out."""
     found: dict[tuple[ComparisonKey, str], dict[str, Counter[str]]] = {}
     for row in store.frame_rows(study):
         _, item, judge, prompt, shown, _, _, noise, _, status, pick, *_ = row

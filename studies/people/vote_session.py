@@ -65,8 +65,9 @@ class VoteSession:
     # ---- next ballot ---------------------------------------------------------------------------
 
     def next_ballot(self) -> Ballot | None:
-        """Return the voter's open ballot, else a repeat or a new ballot, and store it as shown now;
-        None if there is none of these. Outdated open ballots are deleted first."""
+        """Return the next ballot to show, and store the present time as the time when it was shown.
+        It is the voter's open ballot, else a repeat if one is due, else a new one; None if nothing
+        is left. Open ballots that can no longer be voted on are deleted first."""
 
         def pick_and_store_ballot(connection: sqlite3.Connection) -> Ballot | None:
             for outdated in self._build_ballot_picker(connection).outdated_ballots():
@@ -204,16 +205,15 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def show_previous_ballot(self, position: int) -> Ballot | None:
-        """Return the ballot before the voter's ballot number `position`, and store it as shown now;
-        None for the first."""
+        """Return the voter's last ballot with a number below `position`, and store the present time
+        as the time when it was shown; None if `position` is that of the first."""
         return self._show_ballot(lambda place: place < position)
 
     def show_following_ballot(self, position: int) -> Ballot | None:
-        """Return the ballot after the voter's ballot number `position`, and store it as shown now;
-        None if there is none, or if it is still open.
+        """Return the voter's next ballot after number `position`, and store the present time as the
+        time when it was shown. None if there is no such ballot or the voter has not done it yet.
 
-        If the result is None, the page shows the ballot that `next_ballot` returns.
-        """
+        If the result is None, the page shows the ballot that `next_ballot` returns."""
         mine = [
             b
             for b in read_ballots(self.store.read_connection, self.study, self.voter)
@@ -224,8 +224,8 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot whose number `wanted` accepts, and store the present time
-        as the time when it was last shown; None if there is no such ballot."""
+        """Return the last of the voter's ballots for whose number `wanted` returns True, and store
+        the present time as the time when it was shown; None if there is no such ballot."""
 
         def mark_as_shown(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
@@ -291,8 +291,8 @@ def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) ->
 
 @dataclass(frozen=True, slots=True)
 class VoterSummary:
-    """A voter in the list of voters: numbers of ballots, and time (`last`) of the last action or of
-    the last ballot shown."""
+    """One line in the list of voters: the voter, numbers of ballots voted on and skipped, and the
+    time (`last`) when the voter last acted or was shown a ballot."""
 
     voter: str
     voted: int

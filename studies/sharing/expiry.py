@@ -42,9 +42,10 @@ class ExpiredCounts(NamedTuple):
 def delete_unused_studies_and_uploads(
     store: Store, days: float, now: float | None = None
 ) -> ExpiredCounts:
-    """Delete visitors' studies that were unused for `days` and have no live run, and the folders of
-    visitors who then own no study and uploaded nothing in this time; return both numbers. `store`
-    must be the unrestricted store. `now` is the time in seconds since 1970 (None: the present)."""
+    """Delete the studies of visitors that were not used for `days` days and have no live run;
+    then the folders of visitors who own no study and uploaded nothing in this time. Return the
+    numbers of deleted studies and folders. `store` must be the unrestricted store. `now` is
+    the time in seconds since 1970 (None: the present)."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
     expired = [
         name for name in unused_owned_studies(store, before) if not has_live_run(store, name)
@@ -55,12 +56,11 @@ def delete_unused_studies_and_uploads(
 
 
 def delete_unused_until_room(store: Store, max_bytes: int, now: float | None = None) -> bool:
-    """Return whether the store and visitors' files have fewer than `max_bytes`, after deleting
-    visitors' studies and uploads as needed, the longest unused first.
+    """Delete studies and uploads of visitors, the longest unused first, until the store and all
+    visitors' files together have fewer than `max_bytes`. Return whether they do at the end.
 
-    Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept. `now` is
-    the time in seconds since 1970 (None: the present).
-    """
+    Studies used in the last RECENT_SECONDS, with a live run or without an owner are kept.
+    `now` is the time in seconds since 1970 (None: the present)."""
     if total_used_bytes(store) < max_bytes:
         return True
     before = (time.time() if now is None else now) - RECENT_SECONDS

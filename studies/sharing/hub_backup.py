@@ -42,12 +42,12 @@ def hub_api(token: str | None) -> HfApi:
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
-    """Download the last snapshot to `path`, delete a write-ahead log left there and return True;
-    return False if `path` exists or there is no snapshot. A missing dataset is created.
+    """Download the last snapshot to `path` and return True; a write-ahead log that an earlier
+    file left there is deleted. Return False if `path` exists or there is no snapshot. If the
+    dataset does not exist, it is created.
 
-    StoreUnusable if the Hub cannot be reached, the token may not see or create the dataset, or the
-    snapshot is damaged, because with an empty store all judgements would be paid for again.
-    """
+    StoreUnusable if the Hub cannot be reached, the token may not see or create the dataset,
+    or the snapshot is damaged: with an empty store, all judgements would be paid for again."""
     if path.exists():
         return False
     try:

@@ -1,4 +1,4 @@
-"""The store of a read-only page: no visitor owns its studies."""
+"""A store for a read-only page: no visitor may run or change its studies."""
 
 from studies.store.store import Store
 

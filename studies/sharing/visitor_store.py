@@ -63,8 +63,8 @@ class VisitorStore(Store):
 
     @property
     def folder(self) -> Path:
-        """Folder of the visitor's uploads and prompts; studies of other visitors cannot use files
-        in this folder."""
+        """Folder of this visitor's uploads and prompts; studies of other visitors cannot use its
+        files."""
         return visitor_folder(self.path, current_visitor().owner)
 
     def folder_of(self, study: str) -> Path:
@@ -106,21 +106,21 @@ class VisitorStore(Store):
             )
 
     def name_to_save_under(self, name: str) -> str:
-        """Return the name under which this visitor saves a study: `name` with a suffix that
-        identifies the visitor. The name is unchanged if it has this suffix, if the visitor owns a
-        study of this name, or if the visitor has no id.
+        """Return the name under which this visitor saves a study: `name` followed by a mark of the
+        visitor, the first characters of the visitor's id. The name is unchanged if it contains
+        this mark, if the visitor owns a study of this name, or if the visitor has no id.
 
-        Every new name gets the suffix; if only taken names got it, it would show which names the
-        studies of other visitors have.
-        """
+        Every new name gets the mark. If only taken names got it, it would show which names the
+        studies of other visitors have."""
         mark = current_visitor().owner[:6]
         if not mark or f"({mark})" in name or self.owns(name):
             return name
         return f"{name} ({mark})"
 
     def rename_study(self, name: str, new_name: str) -> None:
-        """Rename a study of this visitor to `new_name`; StudyError if `name_to_save_under` would
-        change this name, AccessDenied if the visitor does not own the study."""
+        """Rename a study of this visitor to `new_name`. StudyError if `new_name` lacks the
+        visitor's mark that `name_to_save_under` adds, AccessDenied if the visitor does
+        not own the study."""
         self.require_owner(name)
         if new_name != self.name_to_save_under(new_name):
             raise StudyError(
@@ -131,16 +131,15 @@ class VisitorStore(Store):
         self._unrestricted.rename_study(name, new_name)
 
     def only_version_of_prompt(self, study: str, name: str) -> str | None:
-        """Return the stored text of a prompt of an ownerless study; None for other studies, or
-        unless the store has exactly one version of the prompt.
+        """Return the YAML text of the prompt `name` if the study has no owner and the store has
+        exactly one version of the prompt; else None.
 
-        For other studies, the text could be another visitor's prompt of the same name.
-        """
+        In a study with an owner, the text could be another visitor's prompt of the same name."""
         return super().only_version_of_prompt(study, name) if self.is_ownerless(study) else None
 
     def is_share_token(self, secret: object) -> bool:
-        """Whether a text is the token of a share link, which gives access to a study but does not
-        make the visitor its owner."""
+        """Whether a text is the token of an existing share link. The token gives access to a study
+        but does not make the visitor its owner."""
         return has_link(self._unrestricted, visitor_from_secret("", secret).share)
 
     # ---- links -----------------------------------------------------------------------------
@@ -179,7 +178,8 @@ class VisitorStore(Store):
         return _VisitorWriter(self._open_writer, self._update_is_full)
 
     def _update_is_full(self) -> None:
-        """Update whether the space for visitors' studies is full, which the triggers read."""
+        """Find out whether visitors' studies fill the space for them, and remember the answer
+        for the triggers that refuse writes."""
         self._full = not self._has_room()
 
     def _open_writer(self) -> sqlite3.Connection:
@@ -197,7 +197,8 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(writer.StoreWriter):
-    """Writer that runs each write with the permissions of the visitor who queued it."""
+    """Writes to the store with the permissions of the visitor who asked for the write, although
+    all writes are made by one thread."""
 
     def __init__(
         self, connect: Callable[[], sqlite3.Connection], check_room: Callable[[], None]
@@ -240,7 +241,8 @@ class _VisitorWriter(writer.StoreWriter):
             raise
 
     def submit_from_loop(self, *_: object) -> None:
-        """Raise AccessDenied: a run writes through the unrestricted store."""
+        """Always raise AccessDenied: only runs write in this way, and they must use the
+        unrestricted store."""
         raise AccessDenied("a run must write to the store without visitor limits")
 
 

@@ -48,8 +48,8 @@ def as_visitor(visitor: Visitor) -> Iterator[None]:
 
 
 def visitor_from_secret(secret: object, token: object = "", address: str = "") -> Visitor:
-    """Return the visitor with this secret and link token; an invalid value gives an empty hash.
-    `address` is the network address of the request."""
+    """Return the visitor with this browser secret and this token of a share link. For an invalid
+    secret or token, the hash is empty. `address` is the network address of the request."""
     return Visitor(_hash_secret("owner", secret), _hash_secret("share", token), address)
 
 

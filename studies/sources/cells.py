@@ -18,7 +18,8 @@ FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False
 
 
 class TracedRow(dict[str, Any]):
-    """A row that adds each column that is read from it to `read`; a copy reads all its columns."""
+    """A row of a table that records which columns are used: reading a column adds its name to
+    the set `read`. Copying the row counts as reading all columns."""
 
     __slots__ = ("read",)
 
@@ -44,8 +45,8 @@ class TracedRow(dict[str, Any]):
 
 @dataclass(slots=True)
 class RowCells:
-    """The cells of one row, its location for error messages (`where`: file and line), and its index
-    in the table."""
+    """The cells of one row, with methods that read them. `where` (file and line) is the row's
+    location for error messages, `index` its number in the table, from 0."""
 
     row: Mapping[str, Any]
     where: str = ""
@@ -72,7 +73,8 @@ class RowCells:
         return self.require_text(first), self.require_text(second)
 
     def cells_of_object(self, column: str) -> RowCells:
-        """Return the fields of the object in this column as cells; none without an object."""
+        """Return the fields of the object in this column as the cells of a row; without an
+        object in it, a row without cells."""
         value = self.row.get(column)
         return RowCells(value if isinstance(value, Mapping) else {}, self.where)
 
@@ -110,7 +112,7 @@ class RowCells:
 
     @property
     def time(self) -> float:
-        """Time stamp `tstamp` in seconds; 0 if it is missing or not a number."""
+        """Time in the column `tstamp`, in seconds; 0 if it is missing, negative or not a number."""
         value = self.row.get("tstamp")
         try:
             return max(0.0, float(value)) if value is not None else 0.0
@@ -119,13 +121,14 @@ class RowCells:
 
     @property
     def row_id(self) -> str:
-        """Id made from the number of the row, for an item that no other id is known for."""
+        """Id such as `row-000001`, made from the row's number, for an item without another id."""
         return f"row-{self.index + 1:06}"
 
 
 @dataclass(slots=True)
 class MappedCells(RowCells):
-    """The cells of a row by the field that their column is mapped to."""
+    """The cells of a row of any table, read by field: the user's mapping states which column
+    contains which field."""
 
     fields: Mapping[str, str] = field(default_factory=dict)
     """Field -> column that is mapped to it."""

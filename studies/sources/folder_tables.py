@@ -26,9 +26,9 @@ MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Read all files of one format in a folder and its subfolders as one table; return the format
-    and the table. None if no file has one of FOLDER_FORMATS, SourceError if the files have several.
-    With `format`, only files of this format are read."""
+    """Join all files of one format in a folder and its subfolders to one table; return the name
+    of the format and the table. None if no file has one of FOLDER_FORMATS, SourceError if the
+    files have several of them. With `format`, files of other formats are left out."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
     for path in _check_file_count(list(filter(is_table_file, _files_below(folder))), folder.name):
@@ -49,9 +49,9 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 
 
 def read_dataset_folder(folder: Path) -> SourceTable | None:
-    """Return the joined rows of a folder that `datasets` wrote; None for any other folder. The
-    folder has Parquet files, or Arrow files of `save_to_disk` (one dataset, or one for each split),
-    which are not read in public mode."""
+    """Return the joined rows of a folder written by Hugging Face's library `datasets`; None for
+    any other folder. These are the rows of all its Parquet files or, if it was written by
+    `save_to_disk`, of its Arrow files, which are not read in public mode."""
     arrow = find_arrow_files(folder)
     if arrow and not is_public():  # compressed Arrow files have no limit on their unpacked size
         limits = current_limits()
@@ -92,9 +92,9 @@ def find_files_by_pattern(source: str, folder: Path) -> list[Path]:
 def read_files_as_one_table(
     paths: Sequence[Path], find_format: Callable[[SourceTable, Path], str]
 ) -> tuple[str, SourceTable]:
-    """Read several files of one format as one table; return the format and the table. `find_format`
-    returns the format of a file; different formats, or a file of one JSON object, are a
-    SourceError."""
+    """Read several files of one format as one table; return the name of the format and the table.
+    `find_format` returns the format of a file. SourceError if the formats differ, or if a file
+    is a single JSON object."""
     tables = [read_table(path) for path in paths]
     formats: dict[str, str] = {}
     for table, path in zip(tables, paths, strict=True):

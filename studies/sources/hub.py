@@ -58,8 +58,8 @@ def parse_hub_address(source: str) -> HubAddress:
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
     """Read a Hub dataset: the rows of its split, or the file that its address names. Return the
-    data spec, completed from the catalogue, the rows and the commit. SourceError if it cannot be
-    read."""
+    data spec, with empty settings filled in from the catalogue of known data sets; the table
+    of rows; and the commit that was read. SourceError if the dataset cannot be read."""
     address = parse_hub_address(spec.source)
     known = catalogue.find_hub_set(address.repo, address.config)
     if known:
@@ -85,9 +85,10 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 def _read_dataset_rows(
     address: HubAddress, split: str, columns: tuple[str, ...], commit: str, token: str | bool
 ) -> SourceTable:
-    """Read rows of a Hub dataset at a commit: those of `split`, such as "test[:200]", at most
-    MAX_DEFAULT_ROWS if it names no end. Of Parquet files, only `columns` are read (empty: all).
-    StudyError if the dataset has several splits and `split` names none."""
+    """Read the rows of a Hub dataset that `split` names, such as "test[:200]", at a commit. If
+    `split` states no end, at most MAX_DEFAULT_ROWS are read. `columns` are the columns to read
+    from Parquet files (empty: all). StudyError if the dataset has several splits and `split`
+    names none."""
     import datasets
 
     repo, (name, start, stop) = address.repo, _parse_split(split)
@@ -115,8 +116,8 @@ def _read_dataset_rows(
 
 
 def _collect_rows_within_limit(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
-    """Return the rows, with images as data URLs; SourceError if they are too large in total.
-    `split` is used in the message."""
+    """Return all `rows` as a list, with images as data URLs. SourceError if they are together
+    larger than the limit; `repo` and `split` are named in its message."""
     out: list[Row] = []
     size, max_bytes = 0, current_limits().unpacked_bytes
     for row in rows:
@@ -131,9 +132,9 @@ def _collect_rows_within_limit(rows: Iterator[Row], repo: str, split: str) -> li
 
 
 def _parse_split(split: str) -> tuple[str, int, int]:
-    """Return name, first row and end (exclusive): "test[10:200]" -> ("test", 10, 200). The name can
-    be "", the end is by default MAX_DEFAULT_ROWS after the start; StudyError for an invalid or
-    empty split."""
+    """Return (name, first row, end) of a split: "test[10:200]" -> ("test", 10, 200), where row 200
+    is not read. The name is "" if the text has none; the end is by default MAX_DEFAULT_ROWS
+    after the first row. StudyError for an invalid text or a split without rows."""
     match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
         raise StudyError(f"data.split: {split!r}: expected a name such as test, or test[:200]")

@@ -128,12 +128,11 @@ def _outside_repo_error(repo: str, path: str) -> SourceError:
 def stream_parquet(
     files: list[str], columns: tuple[str, ...], token: str | bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of Parquet files, with these `columns` (all if empty or unknown); only the row
-    groups that the caller reads are downloaded.
+    """Yield the rows of Parquet files with only these `columns`; all columns if none are given or
+    a file has none of them. Only the row groups that the caller reads are downloaded.
 
-    The reader of the library `datasets` is not used: it downloads 32 MB or more at a time, and its
-    threads continue after a slice has ended.
-    """
+    The reader of the library `datasets` is not used: it downloads 32 MB or more at a time,
+    and its threads continue after the caller has stopped."""
     import pyarrow.parquet as parquet
     from huggingface_hub import HfFileSystem
 

@@ -67,14 +67,13 @@ def join_answers(
     files: Mapping[str, SourceTable],
     column_of: Callable[[SourceTable, str], str] | None = None,
 ) -> tuple[list[dict[str, str]], JoinReport]:
-    """Return contestant -> answer for each question, and the report of the join.
+    """Return, for each question, contestant -> answer; and the report of the join.
 
-    `questions` are the questions' join keys: their values of the columns `on`. If several questions
-    have the same key and a file has as many rows with it, the k-th question takes the k-th row;
-    otherwise all these questions take the first row. Empty answers are left out and counted.
-    `column_of` names a file's column of answers (default: `answer_column`). SourceError if a file
-    lacks one of the columns `on`.
-    """
+    `questions` are the join keys of the questions: their values in the columns `on`. If
+    several questions have the same key and a file has as many rows with this key, the k-th of
+    these questions takes the k-th row; otherwise all of them take the first row. Empty answers
+    are left out and counted. `column_of` returns the name of a file's column of answers
+    (default: `answer_column`). SourceError if a file lacks one of the columns `on`."""
     positions: dict[JoinKey, list[int]] = defaultdict(list)
     for position, key in enumerate(questions):
         positions[key].append(position)
@@ -101,8 +100,9 @@ def _join_file(
     table: SourceTable,
     column: str,
 ) -> FileJoinCounts:
-    """Add a contestant's answers in the `column` of a file to `answers`; return the counts.
-    `positions`: join key -> indexes of its questions in `answers`; `on`: columns of the key."""
+    """Add the answers of one contestant, from the `column` of its file, to `answers` (one dict
+    per question); return the counts. `positions` maps a join key to the indexes of its
+    questions in `answers`; `on` are the columns that form the key."""
     found: dict[JoinKey, list[str]] = defaultdict(list)
     for row in table.rows:
         found[join_key_of_row(row, on)].append(text_of(row.get(column)))
@@ -145,11 +145,10 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 def answer_column(table: SourceTable, contestant: str) -> str:
     """Return the name of the column with a contestant's answers.
 
-    It is the only column named like the contestant or by a word such as `response`, else the only
-    one whose name contains such a word, else the only column that is not a known column of
-    questions. SourceError if no column is the only one, because a guess could take another model's
-    answers.
-    """
+    Three groups of columns are tried in turn: those named like the contestant or by a word
+    such as `response`; those whose name contains such a word; those that are not known as
+    columns of questions. The first group that has exactly one column decides. SourceError if
+    none has, because a guess could take another model's answers."""
     others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]
     partial = [name for name in others if any(word in name.casefold() for word in ANSWER_WORDS)]

@@ -1,4 +1,5 @@
-"""Load the items and recorded verdicts of a study's `data` block, and select the slice."""
+"""Load the items and recorded verdicts of a study's `data` block, and select the items that
+the study uses (its slice)."""
 
 from __future__ import annotations
 
@@ -83,15 +84,16 @@ class LoadedSource:
         return lines + [f"note: {note}" for note in self.notes]
 
     def pin_revision(self, spec: DataSpec) -> DataSpec:
-        """Return the spec with the commit that was read, so that the study can be reproduced;
-        unchanged if the source is not on the Hub."""
+        """Return the spec with the commit that was read added to the address of a Hub dataset, so
+        that the study can be reproduced; unchanged for any other source."""
         if not self.revision:
             return spec
         return replace(spec, source=f"{spec.source.partition('@')[0]}@{self.revision}")
 
     def select_slice(self, spec: DataSpec) -> LoadedSource:
-        """Return the source with only the items of a study's slice and the verdicts on them; the
-        summary `shards` still counts all verdicts."""
+        """Return the source with only the items that the study uses (its slice) and the verdicts on
+        them. If the verdicts are in shards, which are read only when the study is saved, the
+        summary `shards` still counts all of them."""
         items = slice_selection.select_slice(self.items, spec)
         selected = {item.id for item in items}
         return replace(
@@ -119,17 +121,16 @@ def image_folder(spec: DataSpec, folder: Path) -> Path:
 
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
-    """Load the items of the slice that `spec` selects, sorted by id."""
+    """Load the items that `spec` selects for the study (its slice), sorted by id."""
     return slice_selection.select_slice(load_source(spec, folder).items, spec)
 
 
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
-    """Load all items and recorded verdicts of a source, without selecting the slice; SourceError if
-    it does not exist or cannot be read.
+    """Load all items and recorded verdicts of a source, also those that the study does not use.
+    SourceError if the source does not exist or cannot be read.
 
-    `token` is the user's own Hub token, for a private dataset; on a local machine HF_TOKEN is the
-    default.
-    """
+    `token` is the user's own Hub token, for a private dataset; on a local machine HF_TOKEN is
+    the default."""
     if spec.source.startswith(hub.HUB_PREFIX):
         known, table, revision = hub.read_hub(spec, token)
         loaded = detect_format_and_read(known, Path(table.name), folder, table, revision)
@@ -151,9 +152,9 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 
 
 def _list_files_read_as_one(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
-    """List the files of a source that consists of several files; empty for any other source. They
-    are listed in the study, match a pattern, or are in a folder whose columns the study maps to
-    fields."""
+    """List the files of a source that is read as one table from several files; empty for any
+    other source. There are three such sources: files listed in the study, a pattern such as
+    `*.jsonl`, and a folder of tables whose columns the study maps to fields."""
     if spec.parts:
         return [
             path,
@@ -192,13 +193,12 @@ def detect_format_and_read(
     revision: str = "",
     paths: tuple[Path, ...] = (),
 ) -> LoadedSource:
-    """Detect the format of a source and read its items and verdicts; SourceError if it has no items
-    or cannot be read.
+    """Detect the format of a source and read its items and verdicts; SourceError if it has no
+    items or cannot be read.
 
-    `folder` is the base folder of the paths in `data.files`, `table` has the rows of a file or Hub
-    dataset (None for a folder or log files), `revision` is the commit of a Hub dataset, `paths` are
-    the files if the source is a list of log files.
-    """
+    `folder` is the base folder of the paths in `data.files`. `table` has the rows of a file or
+    Hub dataset; it is None for a folder and for log files. `revision` is the commit of a Hub
+    dataset. `paths` are the files if the source is a list of log files."""
     if table is None and path.is_dir():
         table = _join_folder(spec, path)
     table = _rows_of_object(spec, table, path)
@@ -253,8 +253,8 @@ def detect_format_and_read(
 def _unused_columns(
     spec: DataSpec, table: SourceTable | None, read: Collection[str]
 ) -> tuple[str, ...]:
-    """List the columns of a table that have values and are not among `read`, the columns that were
-    read, by their names in the file."""
+    """List the columns of a table that contain values but are not in `read`, the columns used.
+    They are listed by their names in the file, not those that the mapping gives them."""
     names = {new: old for old, new in spec.mapping.items()}
     rows = table.rows if table else []
     return tuple(
@@ -265,13 +265,12 @@ def _unused_columns(
 
 
 def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> SourceTable | None:
-    """Return the rows of a file that is one JSON object; any other table (or None), and the file of
-    a study that names a format, is returned unchanged.
+    """Return the table with the rows found inside its single JSON object. Any other table, None,
+    and a table for which the study names a format other than `table`, is returned unchanged.
 
-    With a mapping, the whole object is the only row if the mapping names paths from its top
-    (`key[].field`) or the object contains no rows; else the rows inside the object are returned.
-    Without a mapping, an object of a known format, or without rows, is returned unchanged.
-    """
+    With a mapping, the whole object becomes the only row if the mapping's paths start at its
+    top (`key[].field`), or if no rows are found inside. Without a mapping, an object of a known
+    format, or without rows inside, is returned unchanged."""
     if table is None or table.json_object is None:
         return table
     if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):
@@ -288,8 +287,9 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder into one table. None if the format reads whole folders itself, or
-    if the files have no format that can be joined and were not written by `datasets`."""
+    """Join the files of a folder into one table. None if the folder matches a format that reads
+    whole folders itself, or if its files can neither be joined nor were written by the library
+    `datasets`."""
     named = "" if spec.format == detect.AUTO_FORMAT else spec.format
     if not named and detect.matching_formats(None, path):
         return None
@@ -301,8 +301,8 @@ def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
 
 
 def _read_with_format(source: OpenedSource, source_format: SourceFormat) -> SourceBuilder:
-    """Read a source; a row of unexpected structure raises SourceError, a file in `data.files` that
-    the format has not read StudyError."""
+    """Read a source with the reader of a format. SourceError if a row is not built as the format
+    requires; StudyError if a file named in `data.files` was not needed."""
     try:
         builder = source_format.read(source)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
@@ -355,8 +355,9 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
-    """Raise StudyError for `files`, `join` or `mapping` with Evenhand's own items, for a split that
-    the source cannot have, and for format `table` without a mapping."""
+    """Raise StudyError if the study sets a key of `data` that has no effect on its source, or
+    lacks one: `files`, `join` or `mapping` with Evenhand's own items, a split for a source
+    that has none, or format `table` without a mapping."""
     if name == "evenhand":
         for key in ("files", "join", "mapping"):
             if getattr(spec, key):

@@ -16,7 +16,8 @@ AUTO_READ: Final = "auto"
 
 
 class VerdictReader(Protocol):
-    """Reader that extracts verdicts from recorded replies, in several formats."""
+    """Protocol for an object that reads the verdicts in recorded replies of judges. Replies have
+    one of several formats; a format states how a reply marks its verdict."""
 
     @property
     def format_names(self) -> Sequence[str]:
@@ -27,8 +28,8 @@ class VerdictReader(Protocol):
         read."""
 
     def detect_format(self, replies: Sequence[tuple[str, int]]) -> str:
-        """Return the verdict format of replies, each given with its number of options; empty if no
-        format is clear."""
+        """Return the format in which these replies state their verdicts; "" if no format is clear.
+        `replies` are pairs of a reply and the number of options it chose from."""
 
 
 _registered: list[VerdictReader] = []
@@ -39,11 +40,11 @@ def register_verdict_reader(reader: VerdictReader) -> None:
 
 
 def replace_verdicts_from_replies(builder: SourceBuilder, format: str) -> None:
-    """Replace the verdicts of a source by those read from its replies; add notes with the counts.
+    """Replace the verdicts of a source by those read from its replies, which are in the verdict
+    format `format` (`auto`: detected from the replies); add notes with the counts.
 
-    The format `auto` is replaced by the format detected from the replies. SourceError if there are
-    no replies, if no format is clear, or if it is unknown which answer the replies call A.
-    """
+    SourceError if there are no replies, if no format is clear, or if the file does not record
+    which answer its replies call A."""
     reader = _require_reader_for_format(format)
     if not builder.labels_recorded:
         raise SourceError(

@@ -11,13 +11,13 @@ from studies.spec import field_reader, study
 
 
 def select_slice(items: list[Item], spec: study.DataSpec) -> list[Item]:
-    """Return the items of a study's slice, sorted by id. StudyError for an unknown category,
-    SourceError if no item is left.
+    """Return the items that a study uses (its slice), sorted by id. StudyError for an unknown
+    category, SourceError if no item is left.
 
-    Of the items that pass the filters, `spec.per` keeps a seeded sample for each value of a field,
-    then `spec.count` a seeded sample of all. With `take: first` and without `per`, the first items
-    of the file are kept instead.
-    """
+    First the filters are applied. Then a random sample is drawn, seeded by `spec.seed`: for
+    each field in `spec.per` at most the stated number of items with the same value, and of the
+    rest `spec.count` items. With `take: first` and without `per`, the first items of the file
+    are taken instead."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     if spec.take == "first" and spec.count and not spec.per:
@@ -51,11 +51,10 @@ def _passes_filters(item: Item, spec: study.DataSpec) -> bool:
 
 
 def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
-    """Return `count` items, sampled by a seeded hash of their ids and sorted by id.
+    """Return `count` items with the lowest hashes of seed and id, sorted by id.
 
-    A larger sample contains every smaller one, so a study whose sample grows can reuse its earlier
-    calls.
-    """
+    A larger sample contains every smaller one, so a study whose sample grows can reuse its
+    earlier calls."""
 
     def sort_hash(item: Item) -> bytes:
         return hashlib.sha256(f"slice\x1f{seed}\x1f{item.id}".encode()).digest()
@@ -98,9 +97,9 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _checks_field_value(item: Item, field: str) -> str:
-    """Return the value of a field over all checks of an item: "true", "false", or "unchecked"
-    without checks. `follows` is true if all checks have it, `harmful` if any has it; StudyError for
-    another field."""
+    """Return one text for all checks of an item: "unchecked" without checks, else "true" or
+    "false". For `follows` it is "true" if all checks say so, for `harmful` if any check does.
+    StudyError for another field."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

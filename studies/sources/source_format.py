@@ -59,8 +59,8 @@ Reader = Callable[[OpenedSource], SourceBuilder]
 
 
 def match_nothing(source: object) -> str:
-    """Return "" (no match) for any source; used for formats that are not detected by their tables,
-    or not by their folders."""
+    """Return "", which means no match. It stands for the missing function of a format that is
+    not detected by tables, or not by folders."""
     return ""
 
 
@@ -91,12 +91,11 @@ def reads(
     table: Signs | Callable[[SourceTable], str] = match_nothing,
     folder: Callable[[Path], str] = match_nothing,
 ) -> Callable[[Reader], Reader]:
-    """Declare the decorated function as the reader of a format.
+    """Return a decorator that declares a function as the reader of the format `name`.
 
-    `gives` names the content for a study, such as "pairs". `table` and `folder` recognise the
-    format. The reader's docstring is its line in docs/formats.md: the first paragraph states its
-    input, the rest are notes.
-    """
+    `gives` states what a study gets from the format, such as "pairs". `table` and `folder`
+    recognise it. The reader's docstring is shown in docs/formats.md: its first paragraph
+    states the input, the rest are notes."""
 
     def register_format(read: Reader) -> Reader:
         matches = table if callable(table) else make_column_matcher(table)
@@ -107,8 +106,9 @@ def reads(
 
 
 def make_column_matcher(signs: Signs) -> Callable[[SourceTable], str]:
-    """Return a function that recognises a table by its columns: it returns the reason of the first
-    of `signs` that matches, or ""."""
+    """Return a function that recognises a table by its columns. `signs` maps column names, such
+    as "model_a, winner", to the reason to give if the table has all of them; the function
+    returns the first reason that applies, or ""."""
     columns = {tuple(names.split(", ")): why for names, why in signs.items()}
     return lambda table: next(
         (why for names, why in columns.items() if table.has_columns(*names)), ""

@@ -52,8 +52,8 @@ def is_combine_rule(value: str) -> bool:
 
 
 def parse_remedy(value: str) -> RemedyName | None:
-    """Parse a remedy: "jury|a|b" -> id "jury", judges a and b; None for COMBINE_RULES, REMEDY_RULES
-    and invalid values."""
+    """Parse a remedy: "jury|a|b" -> id "jury", judges a and b. None for any other text, and also
+    for the values in COMBINE_RULES and REMEDY_RULES, which are counting rules."""
     if value in COMBINE_RULES | REMEDY_RULES or not is_combine_rule(value):
         return None
     id, *judges = value.split(JUDGE_SEPARATOR)

@@ -9,12 +9,13 @@ RULES_MARK: Final = ": rules for "
 
 
 def candidate_study_name(name: str, judge: str, prompt: str) -> str:
-    """Return the name of the study in which `judge` is asked with the new versions (candidates) of
-    the prompt `prompt` of the study `name`."""
+    """Return the name of the study that tries new versions of a prompt. `name` is the study that
+    has the prompt `prompt`, `judge` the judge that is asked with the new versions."""
     return f"{name}: {prompt} improved for {judge}"
 
 
 def writer_study_name(name: str, prompt: str, writer: str) -> str:
-    """Return the name of the study in which the judge `writer` writes rules that are to be added to
-    a prompt of the study `name`; the rules are made from mistakes on learn items."""
+    """Return the name of the study in which the judge `writer` writes rules to be added to a
+    prompt. `name` is the study that has the prompt `prompt`; the rules are made from its
+    judge's mistakes on the learn items."""
     return f"{name}{RULES_MARK}{prompt} by {writer}"

@@ -27,8 +27,8 @@ def find_line_of_key(text: str, place: str) -> int:
 
 
 class FieldReader:
-    """Typed access to the fields of a mapping; StudyError for any other value.
-    `refuse_unknown_keys` rejects the fields that were not read."""
+    """Reads the fields of a mapping, each with a check of its type; StudyError for a field of
+    another type. `refuse_unknown_keys` finds the fields that nobody has read."""
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):

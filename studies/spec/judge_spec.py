@@ -46,8 +46,9 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Complete a judge by its provider preset: address and key variable, unless the study file
-    gives them; price 0 for a server on the user's machine, unless a price is given."""
+    """Fill in what the provider preset of a judge knows: the address and the variable of the API
+    key, unless the study file states them (`given` has the keys it states). Without a price in
+    the file, a server on the user's machine gets the price 0."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(
@@ -60,8 +61,8 @@ def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
 
 
 def default_reading_method(model: str) -> str:
-    """Return the default of `read`: "probabilities" (of the labels) for the embedded judge, else
-    "text" (of the reply)."""
+    """Return the default of a judge's key `read`: "probabilities" (the verdict is read from the
+    probabilities of the labels) for the embedded model, "text" (from the reply) for others."""
     return "probabilities" if model == "embedded" else "text"
 
 
@@ -132,7 +133,8 @@ def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
 
 
 def changed_fields(value: Any, default: Any, block: KeyBlock) -> dict[str, Any]:
-    """Return key -> value for values that differ from the default; blocks of keys are left out."""
+    """Return key -> value for the keys of `block` whose value in `value` differs from that in
+    `default`. Keys whose value is a block of keys are left out."""
     pairs = ((key, getattr(value, key.attribute)) for key in block)
     return {
         key.name: to_yaml_value(mine)

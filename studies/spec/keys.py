@@ -48,14 +48,14 @@ class StudyKey:
 
     @property
     def base_type(self) -> Any:
-        """Type of the value without parameters: Mapping for Mapping[str, int], str for a
-        Literal."""
+        """Type of the key's value without its parameters, such as Mapping for Mapping[str,
+        int]; str for a Literal."""
         origin = get_origin(self.type)
         return str if origin is Literal else origin or self.type
 
     @property
     def is_block(self) -> bool:
-        """Whether the value is a block of keys, or a list of blocks."""
+        """Whether the key's value consists of further keys, or is a list of such values."""
         return any(is_dataclass(part) for part in (self.type, *get_args(self.type)))
 
     @property

@@ -17,9 +17,11 @@ from studies.texts.twin_families import split_twin
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """Answers to one item in the order in which they are shown to a judge. `crossed`: labels in the
-    other order; `repeat`: number of the repeat, from 0; `noise`: noise-floor repeat; `orders`:
-    number of orders in which the study shows these answers."""
+    """Answers to one item in the order in which a judge sees them. `crossed` states that their
+    labels are reversed: of two answers, the first is labelled B. `repeat` counts from 0.
+    `noise` marks an extra repeat, which measures how often a judge changes its verdict on an
+    identical request (noise floor). `orders` is the number of orders in which the study shows
+    these answers."""
 
     item: Item
     shown: tuple[str, ...]
@@ -49,8 +51,8 @@ def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
 
 
 def is_reference_judged(study: Study) -> bool:
-    """Whether the reference answer is judged itself, so that prompts must not show it as
-    reference."""
+    """Whether the reference answer is one of the answers to be judged, so that prompts must not
+    also show it as the reference."""
     named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
     return REFERENCE in named
 
@@ -74,9 +76,9 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
 
 
 def all_answers_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield all answers to an item together, in the orders that the study sets, with repeats. The
-    unrelated option is added if the study has one. Items with fewer than two answers are left
-    out."""
+    """Yield all answers to an item together, in the orders that the study sets, with repeats. If
+    the study has the unrelated option (an answer to another question), it is among them. Items
+    with fewer than two answers are left out."""
     names = resolve_contestants(study, items)
     unrelated_items = _UnrelatedItems(study, items) if study.unrelated != "none" else None
     for item in items:
@@ -93,8 +95,8 @@ def all_answers_presentations(study: Study, items: Sequence[Item]) -> Iterator[P
 
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each answer, and each twin of the answers drawn for twins, alone, with repeats, for
-    prompts that judge one answer."""
+    """Yield each answer alone, for prompts that judge one answer, as often as the study repeats
+    it; and likewise each twin (a changed copy) of those answers that were drawn to get twins."""
     names, targets = resolve_contestants(study, items), twin_targets(study, items)
     for item in items:
         for name in names:
@@ -107,18 +109,20 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 
 @dataclass(frozen=True, slots=True)
 class TwinTarget:
-    """An answer that gets twins (copies with one change). `pair` is the comparison in which a twin
-    replaces the answer; it is empty in the design "duel", which compares twin and answer."""
+    """An answer that gets twins (copies with one change). In the design "substitution", a twin
+    replaces the answer in the comparison `pair`. In the design "duel", a twin is compared with
+    the answer itself, and `pair` is empty."""
 
     answer: str
     pair: tuple[str, ...] = ()
 
 
 def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
-    """Return item -> answers drawn to get twins; empty if the study has no twins. In the design
-    "duel" answers are drawn, in the design "substitution" pairs of the study, with the answer of
-    the pair that a twin replaces. The draws are seeded by `data.seed`. StudyError if
-    `twins.answers` names a model that the study does not have."""
+    """Return item -> the answers drawn to get twins (copies with one change); empty if the study
+    has no twins. In the design "duel", answers are drawn. In the design "substitution", pairs
+    of the study are drawn, and of each pair the answer that a twin replaces. The draws are
+    seeded by `data.seed`. StudyError if `twins.answers` names a model that the study does not
+    have."""
     twins = study.twins
     if twins is None:
         return {}
@@ -217,9 +221,10 @@ def _has_answer(item: Item, name: str) -> bool:
 def _pairs_of_item(
     study: Study, item: Item, names: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of an item's answers that `study.pairing` compares, none if the baseline or
-    the new contestant that it needs has no answer; `names` are the study's contestants. On
-    `reference_items`, a new contestant is also compared with the baseline."""
+    """Return the pairs of an item's answers that the study's `pairing` compares. If `pairing`
+    needs the baseline or the new contestant, and it has no answer, there are none. On the
+    items `reference_items`, the new contestant is compared with the baseline too. `names` are
+    the study's contestants."""
     present = [name for name in names if _has_answer(item, name)]
     if study.pairing == "all":
         return list(itertools.combinations(present, 2))
@@ -243,9 +248,9 @@ def _draw_reference_game_items(study: Study, items: Sequence[Item]) -> frozenset
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of the newly added contestant: with one drawn opponent, and on
-    `reference_items` also with the baseline; none without an answer of the new contestant.
-    `present` are the contestants with an answer."""
+    """Return the pairs of the newly added contestant: with one opponent drawn at random and, if
+    the item is in `reference_items`, also with the baseline. Empty if the new contestant has
+    no answer. `present` are the contestants that have an answer."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -268,9 +273,9 @@ def _repeat_presentations(
     crossed: bool,
     unrelated: Item | None,
 ) -> Iterator[Presentation]:
-    """Yield each order as often as the study repeats it, and a drawn share of the orders once more,
-    for the noise floor. `crossed`: labels in the other order; `unrelated`: item whose answer is the
-    unrelated option, None without this option."""
+    """Yield each of the `orders` as often as the study repeats it, and a randomly drawn share of
+    them once more, for the noise floor. `crossed` states that labels are swapped. `unrelated`
+    is the item whose answer is the unrelated option; None without this option."""
     for shown in orders:
         for repeat in range(study.repeats):
             yield Presentation(item, shown, crossed, repeat, False, len(orders), unrelated)
@@ -303,11 +308,11 @@ class _UnrelatedItems:
 
 
 def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the options with the unrelated option (an answer to another question) before them.
+    """Return the answers to be shown, with the unrelated option (an answer to another question)
+    put first.
 
-    With `unrelated: replace`, the worst-ranked answer is dropped, so that the number of options
-    stays the same.
-    """
+    With `unrelated: replace`, the worst-ranked answer is dropped, so that the number of
+    options stays the same."""
     worst = _find_worst_ranked(item, options) if study.unrelated == "replace" else None
     return (UNRELATED, *(name for name in options if name != worst))
 
@@ -345,8 +350,8 @@ def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _draw_crossed_labels(study: Study, item: str, names: Sequence[str]) -> bool:
-    """Draw (probability ½) whether all orders of a comparison have crossed labels: the first answer
-    shown is labelled B, the second A."""
+    """Draw with probability ½ whether the labels of a comparison are swapped in all its orders:
+    the first answer shown is then labelled B, the second A."""
     return _seeded_random(study, item, *sorted(names), "labels").random() < 0.5
 
 

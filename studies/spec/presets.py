@@ -30,7 +30,8 @@ class Preset:
     protocol."""
 
     def values_for(self, source: str) -> dict[str, Any]:
-        """Return the study values that the preset sets for a data source."""
+        """Return the values that the preset gives to keys of a study whose data source is `source`.
+        They differ only for the built-in probe set."""
         return (
             merge_values(self.values, self.probe_values)
             if source == PROBE_SOURCE

@@ -18,8 +18,8 @@ RateHeaders = Literal["requests", "plain", "none"]
 
 @dataclass(frozen=True, slots=True)
 class ModelRule:
-    """Rule for some models of a provider: parameters they refuse, and whether they return
-    log-probabilities."""
+    """Rule for those models of a provider whose names fit one of the patterns `match`: the
+    parameters they refuse, and whether they return log-probabilities."""
 
     match: tuple[str, ...]
     without: tuple[str, ...] = ()
@@ -48,8 +48,8 @@ class ProviderPreset:
     models: tuple[ModelRule, ...] = ()
 
     def serves(self, url: str) -> bool:
-        """Whether an address is this provider's; always False for presets of servers on the user's
-        machine, which a study selects by the preset's name."""
+        """Whether an address belongs to this provider. Always False for a preset of servers on the
+        user's machine, because a study selects such a preset by name."""
         host = (urlsplit(url).hostname or "").lower()
         if self.local or not host:
             return False

@@ -54,8 +54,8 @@ class Block(BaseModel):
 
     @classmethod
     def parse(cls, values: object, where: str) -> Self:
-        """Validate a mapping and return it as a block; StudyError names `where`, the invalid key
-        and the expected value."""
+        """Check a mapping and return it as a block. StudyError for the first fault: it names the
+        place `where`, the key and the value expected."""
         if not isinstance(values, Mapping):
             raise StudyError(f"{where}: expected key: value lines, found {describe_value(values)}")
         try:
@@ -69,9 +69,9 @@ class Block(BaseModel):
 
     @classmethod
     def _describe_fault(cls, name: str, fault: Any, values: Mapping[Any, Any]) -> str:
-        """Return the message for the fault of a key: unknown (with the known keys), missing, or the
-        value expected and the one found. `fault` is an entry of pydantic's list of errors, `values`
-        the whole block."""
+        """Return the message for a fault of the key `name`. It lists the known keys if the key is
+        unknown; else it says that the key is missing, or which value is expected and which was
+        found. `fault` is an entry of pydantic's list of errors, `values` the whole block."""
         if fault["type"] == "extra_forbidden":
             known = sorted(cls.keys)
             return f"unknown key{suggest_word(name, known)}. Known keys: {', '.join(known)}"
@@ -87,7 +87,7 @@ class Block(BaseModel):
         return f"expected {key.expected}, found {found!r}"
 
     def attributes(self) -> dict[str, Any]:
-        """Return the values of the block by dataclass field: field name -> value."""
+        """Return dataclass field -> value, for all keys of the block."""
         return {key.attribute: getattr(self, key.attribute) for key in self.keys.values()}
 
 
@@ -132,8 +132,8 @@ def _value_type(key: StudyKey) -> Any:
 
 
 def _check_option(key: StudyKey, value: str) -> str:
-    """Return a value that the key accepts: one of its options, its default, or a match of its
-    pattern; raise a pydantic error for any other."""
+    """Return `value` if the key accepts it: as one of its options, as its default, or because it
+    matches the key's pattern. Raise an error of pydantic for any other value."""
     known = list(key.rule.options)
     pattern = key.rule.pattern
     fits = pattern is not None and pattern.match(value) is not None

@@ -51,8 +51,9 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
 
 
 def study_from_mapping(values: object, where: str = "study", folder: Path | None = None) -> Study:
-    """Build a study from parsed YAML and the preset it names; StudyError, which names the place
-    `where`, for an unknown key or invalid value. `folder` is the base of its paths."""
+    """Build a study from parsed YAML. Values that it does not state come from the preset it names
+    or, without one, are the defaults. StudyError, which names the place `where`, for an
+    unknown key or invalid value. `folder` is the folder to which its paths are relative."""
     study = _read_study(_merge_preset(values, where), where, folder or Path())
     _check_study(study, where)
     return study
@@ -84,16 +85,16 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
 
 
 def dump_study(study: Study) -> str:
-    """Return a study as YAML text, without the values that equal those of its preset (if it has no
-    preset: the defaults)."""
+    """Return a study as YAML text. Values that equal those of its preset or, without a preset,
+    the defaults are left out."""
     import yaml  # not needed to measure a table
 
     return yaml.safe_dump(study_to_mapping(study), sort_keys=False, allow_unicode=True)
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """Convert a study to the keys of a study file: its preset, and the values that differ from
-    those of the preset (without a preset, from the defaults)."""
+    """Convert a study to the keys of a study file. Values that equal those of its preset or,
+    without a preset, the defaults are left out."""
     base = study_with_only_preset_values(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
@@ -112,8 +113,8 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def study_with_only_preset_values(study: Study) -> Study:
-    """Return a study with this study's data source and otherwise only the values that this study's
-    preset sets (without a preset, default values)."""
+    """Return the study that results if nothing but this study's data source and preset is kept:
+    all other values are those of the preset or, without a preset, the defaults."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
         return defaults
@@ -183,8 +184,9 @@ def _merge_preset(values: object, where: str) -> object:
 def _read_extraction_judge(
     values: dict[str, Any] | None, judges: tuple[JudgeSpec, ...], where: str
 ) -> JudgeSpec | None:
-    """Read the extraction judge: the name of one of the study's judges, or a separate judge; None
-    without a value, StudyError for an unknown name or one that another judge has."""
+    """Read the judge that extracts verdicts from replies: one of the study's judges, given by
+    name, or a separate judge. None if the key is absent. StudyError for an unknown name, or
+    if a separate judge has the name of another one."""
     from studies.spec.schema import ExtractionBlock
 
     if not values:
@@ -206,8 +208,8 @@ def _read_extraction_judge(
 
 
 def _read_twins(values: object, where: str) -> TwinSpec | None:
-    """Read the block `twins`, or the name of a preset of families (`quick` or `full`); None without
-    a value, StudyError for an unknown family."""
+    """Read the key `twins`: a block of settings, or the name of a set of families (`quick` or
+    `full`). None if the key is absent, StudyError for an unknown family."""
     from studies.spec.schema import TwinsBlock
 
     if values is None:

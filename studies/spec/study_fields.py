@@ -85,7 +85,8 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The extraction judge: the name of one of the study's judges, or a separate judge."""
+    """The judge that extracts the verdict from a reply in which no rule finds one: the name of one
+    of the study's judges, or a separate judge."""
 
     judge: Annotated[object, Key("Extraction", expected="a judge's name or definition")] = None
 
@@ -376,6 +377,6 @@ class Study:
 
     @property
     def option_orders(self) -> str:
-        """Orders in which all answers are shown together: `orders` if it is in OPTION_ORDERS, else
-        "rotations"."""
+        """Orders in which all answers are shown together: the value of `orders` if it is one for
+        more than two answers (OPTION_ORDERS), else "rotations"."""
         return self.orders if self.orders in OPTION_ORDERS else "rotations"

@@ -48,8 +48,8 @@ _ITEMS_PER_QUERY: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A comparison or a single answer shown to one voter; `shown` are the contestants in the order
-    shown."""
+    """One comparison, or one single answer, that a voter was shown, and what the voter did with
+    it. `shown` lists the contestants in the order shown."""
 
     voter: str
     """Judge name of the voter, `human:<name>`."""
@@ -79,8 +79,8 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class VotingRules:
-    """Voting rules of a study, which are the same for all its voters; StudyError for a value that
-    is not allowed."""
+    """Rules by which people vote on a study, the same for all its voters. Creating the rules with
+    a value that is not allowed raises StudyError."""
 
     mode: BallotMode | Literal[""] = ""
     """Voting mode; empty for the mode that fits the study."""
@@ -153,17 +153,17 @@ def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ..
 
 
 def add_checks_to_item(item: Item, checks: Sequence[AnswerCheck]) -> Item:
-    """Return the item with these checks, made on the page, added to the checks in its file; equal
-    ones are not added again."""
+    """Return the item with `checks` (people's checks of its answers, made on the page) added to
+    those it has from its file; a check that it already has is not added again."""
     return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
 
 
 def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, str]:
-    """Return key of a vote -> reason why its comparison was chosen (random, flipped or split).
+    """Return the key of a vote -> why its voter was shown this comparison: random, flipped (a
+    judge's pick changed with the order) or split (judges disagreed).
 
-    Only randomly chosen comparisons may enter estimates. The reason is exported with the vote;
-    votes without a reason came with the data and are left out.
-    """
+    Only randomly chosen comparisons may enter estimates. The reason is exported with the
+    vote; votes that came with the data have none and are left out."""
     rows = connection.execute(
         "SELECT p.key, substr(r.detail, ?) FROM plan p JOIN replies r USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.judge LIKE ? AND r.detail LIKE ?",
@@ -180,7 +180,8 @@ def count_non_random_and_all_votes(connection: sqlite3.Connection, study: str) -
 
 
 def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int, float]:
-    """Return the number of verifications made on the page, and the time of the last of them."""
+    """Return the number of people's checks of answers made on the page, and the time of the last
+    one. The result changes with every new check."""
     number, last = connection.execute(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
         f"WHERE study={STUDY_ID} AND mode='verify' AND answer IS NOT NULL AND state='voted'",
@@ -203,8 +204,9 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, ballots: Iterable[Ballot]) -> str:
-    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first time
-    ("random" if that ballot is missing). `ballots` are the ballots of the same voter."""
+    """Return why the comparison of a ballot was chosen. For a ballot that shows a comparison
+    again, this is the reason for its first ballot ("random" if that ballot is missing).
+    `ballots` are those of the same voter."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in ballots if (b.item, b.names) == (ballot.item, ballot.names))
@@ -248,7 +250,8 @@ def read_voting_rules(connection: sqlite3.Connection, study: str) -> VotingRules
 
 
 def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingRules) -> None:
-    """Store the voting rules as JSON, in the ballot row with an empty voter (one row per study)."""
+    """Store the voting rules of a study as JSON. They are kept in the table `ballots`, in one row
+    per study whose voter is empty."""
     connection.execute(
         "INSERT OR REPLACE INTO ballots(study, voter, position, item, shown, mode, chosen, state, "
         f"answer) VALUES ({STUDY_ID},?,0,'','','rules','rules','rules',?)",
@@ -260,13 +263,12 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 
 
 def make_vote_ask(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
-    """Return the ask under which a vote is stored; None if the item no longer has the answers
-    shown.
+    """Return the request (Ask) under which a vote is stored, as if the voter were a judge; None if
+    the item no longer has the answers shown.
 
-    The ask's key contains a hash of question and answers, so that a vote is not reused after one of
+    Its key contains a hash of question and answers, so that a vote is not reused after one of
     these texts has changed. `orders` is the number of orders in which the voter has judged the
-    comparison.
-    """
+    comparison."""
     try:
         texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
     except KeyError:
@@ -304,8 +306,8 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def append_page_votes_to_plan(connection: sqlite3.Connection, study: str) -> None:
-    """Append votes cast on the page to a saved study's plan; leave out votes on texts that the
-    study no longer has."""
+    """Append the votes cast on the page to the plan of a study that was just saved. Votes on
+    texts that the study no longer has are left out."""
     cast = [b for b in read_ballots(connection, study) if b.key]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)
@@ -319,9 +321,10 @@ def append_page_votes_to_plan(connection: sqlite3.Connection, study: str) -> Non
 
 
 def rekey_votes(connection: sqlite3.Connection, study: str, new_name: str) -> None:
-    """Give the votes cast on the page of `study` the keys that they have in a study named
-    `new_name`; without this, saving the renamed study would leave them out. Votes on texts that the
-    study no longer has keep their keys."""
+    """Change the keys of votes cast on the page of `study` to those that they have in a study
+    named `new_name`, because a key depends on the study's name. Without this, saving the
+    renamed study would leave the votes out. Votes on texts that the study no longer has keep
+    their keys."""
     cast = [b for b in read_ballots(connection, study) if b.key]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     for ballot in cast:
@@ -345,7 +348,8 @@ def _voter_comparison_key(ballot: Ballot) -> tuple[object, ...]:
 
 
 def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> None:
-    """Append the ask of a vote to the plan, unless the plan already contains it."""
+    """Append the request (Ask) under which a vote is stored to the study's plan, unless the plan
+    contains it."""
     find = f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND key=?"
     if connection.execute(find, (study, ask.key)).fetchone():
         return
@@ -372,8 +376,8 @@ def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ball
 
 
 def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
-    """Delete a withdrawn vote from the plan, the judgements and the replies; advance the study's
-    time stamp."""
+    """Delete a withdrawn vote from the plan, the judgements and the replies. The study's time of
+    the last change is advanced, so that cached results are computed anew."""
     connection.execute(f"DELETE FROM plan WHERE study={STUDY_ID} AND key=?", (study, key))
     for table in ("judgements", "replies"):
         connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
@@ -409,8 +413,9 @@ _INVISIBLE: Final = re.compile(
 
 
 def voter_id(name: str) -> str:
-    """Return `human:<name>`, the judge name of a voter, without invisible characters and with
-    single spaces; raise StudyError unless 1 to 60 printable characters remain."""
+    """Return the name under which a voter is stored as a judge: `human:<name>`, without invisible
+    characters and with single spaces. StudyError if the name is then empty, has more than 60
+    characters, or contains one that cannot be printed."""
     plain = " ".join(_INVISIBLE.sub("", name).split()).removeprefix(HUMAN_PREFIX).strip()
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(

@@ -235,8 +235,8 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Keeps a store's file open, notices when another file takes its place, and restores the file
-    if it is deleted."""
+    """Keeps the file of a store open, so that the file can be restored if somebody deletes it,
+    and notices when another file takes its place."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -247,9 +247,9 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check_and_restore(self) -> FileStamp:
-        """Return a stamp that identifies the file at the path; None if there is no file. A file
-        that was deleted while this watch had it open is first restored from the open connection;
-        `notice` is then the message about it."""
+        """Return a stamp that identifies the file now at the path; None if there is no file. If the
+        file was deleted while this object had it open, it is first restored from the open
+        connection, and `notice` is set to a message about it."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now
@@ -296,10 +296,9 @@ def restore_deleted_file(connection: sqlite3.Connection, path: Path) -> bool:
     """Write the data of an open connection to a new file at `path`; return False if a file exists
     there, for example because another process has restored it.
 
-    The old write-ahead log is deleted first, because SQLite would apply it to the new file. Where
-    the disk has locks, one keeps other processes from deleting the log of a file that was just
-    restored. A file that appears meanwhile is never replaced.
-    """
+    The old write-ahead log is deleted first, because SQLite would apply it to the new file. A
+    lock, on disks that have locks, keeps other processes from deleting the log of a file that
+    was just restored. A file that appears meanwhile is never replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     locked = path.with_name(f"{path.name}.restoring")
     with locked.open("ab") as lock:

@@ -31,13 +31,12 @@ Block = Mapping[str, Any]
 def read_blocks(
     connection: sqlite3.Connection, open_reader: OpenReader, study: str, sql: str
 ) -> Iterator[Row]:
-    """Run `sql` for each block of a study's plan; yield the first row of each result, in plan
-    order.
+    """Run the query `sql` for each block of a study's plan; yield the first row of each result,
+    in the order of the plan.
 
-    `sql` has the parameters `:study`, and `:first` and `:last` for the first and last row number of
-    the block in the plan. All blocks are read from one state of the store. `open_reader` opens a
-    further connection.
-    """
+    A block is a range of row numbers of the plan. `sql` has the parameters `:study`, `:first`
+    and `:last` (the first and last row number of the block). All blocks are read from one
+    state of the store. `open_reader` opens a further connection, for large plans."""
     with _read_transaction(connection):
         blocks = blocks_of_plan(connection, study)
         if len(blocks) < MIN_PARALLEL_BLOCKS:
@@ -50,7 +49,8 @@ def read_blocks(
 
 
 def blocks_of_plan(connection: sqlite3.Connection, study: str) -> list[Block]:
-    """Return the blocks of a study's plan; each covers ROWS_PER_BLOCK consecutive row numbers."""
+    """Return the blocks of a study's plan as parameters of a query: the study, and the first and
+    last row number. A block covers ROWS_PER_BLOCK consecutive row numbers."""
     blocks: list[Block] = []
     find = (  # positions have gaps: those of imported rows may begin at 2**40
         "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
@@ -76,11 +76,12 @@ def _read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _open_readers_of_same_state(
     watcher: sqlite3.Connection, open_reader: OpenReader, stack: ExitStack
 ) -> list[sqlite3.Connection]:
-    """Open connections in transactions that see the same state of the store; `stack` closes them.
+    """Return several connections, each in a read transaction, that all see the same state of the
+    store; `stack` closes them.
 
-    SQLite's data_version, read through `watcher`, changes if another connection commits. If writers
-    commit during every attempt, only one connection is returned.
-    """
+    They see the same state if no other connection has committed meanwhile, which SQLite's
+    data_version, read through `watcher`, shows. After several failed attempts, a single
+    connection is returned."""
     for _ in range(ATTEMPTS):
         with ExitStack() as attempt:
             before = _data_version(watcher)

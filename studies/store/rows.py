@@ -16,7 +16,9 @@ from studies.texts.injection import list_suspect_places
 
 
 class RequestRecord(NamedTuple):
-    """The request whose hash is the key of a call, stored so that the page can show it."""
+    """A call as it is sent to an endpoint: the endpoint, the model, the hash of the prompt and
+    further parameters (JSON). `key` is the key of the call, a hash of these; the record is
+    stored so that the page can show the call."""
 
     key: str
     endpoint: str
@@ -70,7 +72,8 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
 
 
 def update_study_text(connection: sqlite3.Connection, study: Study) -> None:
-    """Replace the study file of a study, not its plan; nothing happens if it is not stored."""
+    """Store the study file of a study anew and leave its plan as it is. Nothing happens if there
+    is no such study in the store."""
     connection.execute(
         "UPDATE studies SET yaml=?, updated=? WHERE name=?",
         (dump_study(study), time.time(), study.name),
@@ -78,7 +81,8 @@ def update_study_text(connection: sqlite3.Connection, study: Study) -> None:
 
 
 def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
-    """Delete extractions whose replies were deleted with a study."""
+    """Delete extractions (verdicts that another judge read from a reply) whose replies are no
+    longer stored."""
     orphans = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
     for table in ("judgements", "replies", "requests"):
         connection.execute(f"DELETE FROM {table} WHERE key IN ({orphans})")
@@ -102,9 +106,10 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
 
 
 def item_facts(item: Item) -> dict[str, Any]:
-    """Return the facts of an item that a frame needs: category, answer lengths, preferences
-    (`human`) and the texts with injection suspects (`suspects`). If the item has them, also the
-    question id, right verdicts (`labels`) and right levels of rubrics."""
+    """Return what a frame needs to know of an item, without texts: its category, the lengths of
+    its answers in characters, preferences (`human`), and which of its texts are suspected
+    prompt injections (`suspects`). If the item has them, also the question id, the right
+    verdicts on its answers (`labels`) and the right levels of rubrics (`levels`)."""
     lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)
@@ -125,7 +130,7 @@ def item_facts(item: Item) -> dict[str, Any]:
 def put_live_asks(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[tuple[Ask, RequestRecord]]
 ) -> list[str]:
-    """Store the live asks of a study and their requests; return the keys of the asks."""
+    """Store the calls (live asks) of a study's plan, with the requests to send; return the keys."""
     planned = list(asks)
     _put_asks(connection, study_id, (ask for ask, _ in planned), 0, "live")
     connection.executemany(
@@ -137,8 +142,8 @@ def put_live_asks(
 def put_recorded_judgements(
     connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
 ) -> None:
-    """Store judgements made without a call, with their asks; `start` is the index in the plan of
-    the first."""
+    """Store judgements made without a call, and add their asks to the plan; `start` is the index
+    in the plan that the first of them gets."""
     judgements = list(recorded)
     _put_asks(connection, study_id, (j.ask for j in judgements), start, "recorded")
     for judgement in judgements:
@@ -148,8 +153,8 @@ def put_recorded_judgements(
 def _put_asks(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[Ask], start: int, origin: str
 ) -> None:
-    """Insert asks into a study's plan, from the plan index `start` on; `origin`: "live" or
-    "recorded"."""
+    """Insert asks into a study's plan; the first gets the plan index `start`. `origin` is "live"
+    for calls that a run makes, "recorded" for imported verdicts and votes."""
     connection.executemany(
         "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
@@ -164,8 +169,8 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Insert or replace a judgement. A replaced row gets a new sequence number (seq), by which the
-    page finds changed judgements."""
+    """Insert a judgement, or replace the one with the same key. In both cases it gets a new
+    sequence number (seq), by which the page finds judgements that have changed."""
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None else verdict.pick
     connection.execute(
@@ -245,8 +250,8 @@ def _verdict_from_columns(
     probabilities: str | None,
     mass: float | None,
 ) -> Verdict | None:
-    """Build a verdict from columns of the store; None for an unusable reply, unless it has
-    probabilities of labels (`mass`)."""
+    """Build a verdict from columns of the store. An unusable reply has none (None), except if
+    probabilities of its labels are stored (`mass` is not None): they are then kept."""
     if status not in ("ok", "extracted") and mass is None:
         return None
     return Verdict(

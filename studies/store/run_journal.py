@@ -28,11 +28,11 @@ share has no room for the call."""
 
 
 class RunJournal:
-    """Writes the calls of one run and their results to the store; every `await` of a write returns
-    after its commit.
+    """Stores the calls of one run and their results. Each asynchronous method returns only after
+    its data is committed to the disk.
 
-    The run replaces judgements whose status is in `again`, except those stored after the run began.
-    """
+    The run replaces judgements whose status is in `again`, except those stored after the run
+    began."""
 
     def __init__(
         self,
@@ -81,24 +81,23 @@ class RunJournal:
             self.owner.close()
 
     async def begin_attempt(self, key: str, *, leased: bool = False) -> int | NotStarted:
-        """Store lease and start record of a call in one commit.
+        """Reserve a call for this run (take its lease) and record that an attempt at it starts,
+        in one commit.
 
-        Return the attempt's id, or the reason why the call must not start. The attempt counts as
-        in flight until its outcome is stored or it is withdrawn. `leased` means that the caller
-        already has the lease from an earlier attempt.
-        """
+        Return the id of the attempt, or the reason why the call must not start. The
+        attempt counts as in flight until its outcome is stored or it is undone. `leased`
+        means that the run holds the lease already, from an earlier attempt."""
         begun: int | NotStarted = await self.write(lambda c: self._begin_attempt(c, key, leased))
         if isinstance(begun, int):
             self.attempts_in_flight.add(begun)
         return begun
 
     async def undo_attempt(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose request was not sent, because no call may start now: the run is
-        paused or stopped, the judge is stopped, the budget is reached, or the endpoint makes calls
-        wait.
+        """Delete the record of an attempt whose request was not sent, because no call may
+        start now: the run is paused or stopped, the judge is stopped, the budget is reached,
+        or the endpoint makes calls wait. The lease of the call is released.
 
-        `keep_lease`: another attempt at the same ask is in progress, so the lease is not released.
-        """
+        With `keep_lease` it is kept, because another attempt at the same call is in progress."""
 
         def delete_attempt_and_lease(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
@@ -111,8 +110,8 @@ class RunJournal:
     async def end_attempt(
         self, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
-        """Store the outcome of a failed attempt and keep the lease for the next attempt. `usage`
-        has its tokens, `cost` its dollars (None if unknown)."""
+        """Store the outcome of a failed attempt, and keep the call reserved for the next attempt.
+        `usage` has the tokens of the attempt, `cost` its price in dollars (None if unknown)."""
         now = self._clock()
         await self.write(lambda c: _end_attempt(c, attempt, outcome, usage, cost, now))
         self.attempts_in_flight.discard(attempt)
@@ -142,12 +141,12 @@ class RunJournal:
         *,
         without: Collection[str] = (),
     ) -> None:
-        """Store the judgement and its last attempt's outcome, and release the lease, in one commit.
+        """Store a judgement and the outcome of the attempt that gave it, and release the lease, in
+        one commit.
 
         A stored reply is not replaced by an error or by a judgement without text. `without` are
         planned parameters that were not sent because the endpoint refuses them; a reply is then
-        stored under another key (studies/store/queries/adapted_requests.py).
-        """
+        stored under another key (studies/store/queries/adapted_requests.py)."""
         now = self._clock()
 
         def write_judgement_and_outcome(connection: sqlite3.Connection) -> None:
@@ -171,12 +170,12 @@ class RunJournal:
         usage: Usage,
         cost: float | None,
     ) -> None:
-        """Store an extraction (a second judge's reading of a reply whose verdict no rule could
-        read) and, if it found a verdict, the judgement with this verdict.
+        """Store an extraction: the reading, by a second judge, of a reply in which no rule found a
+        verdict.
 
-        `stamps` are the request and the prompt of the extraction; they are stored because an
-        extraction is in no plan. `extracted` is that judgement, None without a verdict.
-        """
+        `extracted` is the judgement on this reply with the verdict found, which is stored too;
+        None if the second judge found none. `stamps` are the request and the prompt of the
+        extraction, which are stored because an extraction is in no plan."""
         ask, now = extraction.ask, self._clock()
 
         def write_extraction_and_release(connection: sqlite3.Connection) -> None:
@@ -198,8 +197,8 @@ class RunJournal:
     async def end_attempt_and_release(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
-        """Store the outcome of an attempt of a judge that was stopped, and release the lease; the
-        ask stays pending for a later run."""
+        """Store the outcome of an attempt without a judgement, because its judge was stopped, and
+        release the lease. The call stays pending for a later run."""
         now = self._clock()
 
         def write_outcome_and_release(connection: sqlite3.Connection) -> None:
@@ -227,17 +226,17 @@ class RunJournal:
         return int(cursor.lastrowid or 0)
 
     def _release_lease(self, connection: sqlite3.Connection, key: str) -> None:
-        """Delete the lease of an ask, unless another run has taken over the ask."""
+        """Release this run's lease of a call. If another run has taken it over, nothing happens."""
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _has_final_judgement(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Whether an ask has a judgement that stays: stored since this run began, or with a status
-        that this run does not retry."""
-        row = connection.execute(
+        """Whether a call has a judgement that this run does not replace: one stored since the run
+        began, or one whose status the run does not retry."""
+        rows = connection.execute(
             "SELECT seq, status FROM judgements WHERE key IN (?,?)",
             (key, find_adapted_key(connection, key)),
-        ).fetchone()
-        return row is not None and (row[0] > self.start_seq or row[1] not in self.retry_statuses)
+        )
+        return any(seq > self.start_seq or one not in self.retry_statuses for seq, one in rows)
 
     def _take_lease(self, connection: sqlite3.Connection, key: str) -> bool:
         """Lease an ask for this run; return False if a live run has leased it."""
@@ -248,9 +247,10 @@ class RunJournal:
         return True
 
     async def write(self, work: WriteFunction) -> Any:
-        """Run a write in the writer thread and return its result. After a failure, repeat it while
-        `pause_until_resumed` returns true, for example until a full disk has space, so that no paid
-        reply is lost; else raise StoreUnusable."""
+        """Run a write in the store's writer thread and return its result. If the store cannot be
+        written, ask `pause_until_resumed` (which can wait, for example until a full disk has space)
+        and try again if it returns True, so that no paid reply is lost; otherwise raise
+        StoreUnusable."""
         while True:
             submitted = time.monotonic()
             try:
@@ -301,11 +301,10 @@ replies to its asks."""
 
 
 def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Store a judgement, unless it would replace a paid reply by an empty one.
+    """Store a judgement, unless a better one is stored under its key.
 
-    An error replaces only an error. A judgement without text (such as an endpoint's refusal) does
-    not replace a judgement with text.
-    """
+    An error replaces only an error. A judgement without text (such as an endpoint's refusal)
+    does not replace a judgement with text, which was paid for."""
     row = connection.execute(
         "SELECT status, reply!='' OR reasoning!='' FROM judgements JOIN replies USING(key) "
         "WHERE key=?",

@@ -37,8 +37,8 @@ def try_lock(handle: IO[bytes]) -> bool:
 
 
 def lock_or_is_locked_elsewhere(handle: IO[bytes]) -> bool:
-    """Lock a file, unless another process holds its lock; return whether one does. On a disk that
-    does not support locks, return False without locking."""
+    """Try to lock a file; return False if it is now locked by this process, True if another
+    process holds the lock. On a disk without locks, return False although it is not locked."""
     try:
         _lock(handle)
     except OSError as error:
@@ -64,8 +64,8 @@ class LeaseOwner:
 
 
 def is_owner_alive_else_clean_up(folder: Path, owner: str) -> bool:
-    """Whether the owner's lock file is locked, or cannot be checked; the lock file of a dead owner
-    is deleted."""
+    """Whether the run with the id `owner` is alive: its lock file is locked, or nobody can tell.
+    If it is dead, its lock file is deleted."""
     path = folder / f"{owner}.lock"
     try:
         with path.open("rb+") as handle:

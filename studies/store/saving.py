@@ -13,7 +13,8 @@ from studies.store.queries.adapted_requests import adapt_plan_keys
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """Numbers of live asks that were kept, dropped and added when a study was saved again."""
+    """How the planned calls of a study changed when it was saved again: numbers of calls kept,
+    dropped and added."""
 
     kept: int
     dropped: int
@@ -31,9 +32,9 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Write a study's items, prompts and plan in place of its earlier items and plan; keep stored
-    judgements and votes cast on the page. Return how its live asks changed; the arguments are those
-    of `Store.save_study`."""
+    """Write a study's items, prompts and plan in place of its earlier items and plan. Stored
+    judgements and votes cast on the page are kept. Return how its planned calls changed; the
+    arguments are those of `Store.save_study`."""
     study_id = rows.put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}

@@ -39,8 +39,8 @@ frame_cache.register_cache_producer(sys.modules[__name__])
 
 @dataclass(frozen=True)
 class StudySummary:
-    """One study in the list of studies. Its asks are counted when `planned` or `judged` is read:
-    counting those of a large study takes a second."""
+    """One study in the list of studies. Its requests are counted only when `planned`, `judged`,
+    `unusable` or `failed` is first read, because counting takes a second for a large study."""
 
     name: str
     recorded: bool
@@ -50,12 +50,14 @@ class StudySummary:
 
     @cached_property
     def planned(self) -> int:
-        """Number of asks; recorded verdicts and votes count only in a recorded study."""
+        """Number of planned calls; in a study that makes no calls, number of recorded verdicts and
+        votes."""
         return self._counts.total()
 
     @cached_property
     def judged(self) -> int:
-        """Number of asks with a reply; a failed call has none."""
+        """Number of the planned calls or recorded verdicts that have a reply; a failed call
+        has none."""
         return self.planned - count_calls_left(self._counts)
 
     @property
@@ -74,7 +76,8 @@ class StudySummary:
 
 
 class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQueries):
-    """A store in one SQLite file: its studies, their frames, and queries on calls and replies."""
+    """A store in one SQLite file: its studies, their judgement frames (the tables that metrics
+    read), and queries on calls and replies."""
 
     @property
     def unrestricted(self) -> Store:
@@ -83,7 +86,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     @property
     def read_only(self) -> bool:
-        """Whether the page of this store has no tabs that add or run studies; always False here."""
+        """Whether the page shows this store without the tabs that add or run studies; always False
+        for this class."""
         return False
 
     @property
@@ -93,13 +97,13 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     @property
     def salt(self) -> str:
-        """Text that is hashed into the keys of a visitor's asks, so that visitors do not share
-        replies; empty if all studies share their replies."""
+        """Text that is hashed into the keys of a visitor's calls, so that visitors do not share
+        replies; always "" in this class, in which all studies share replies."""
         return ""
 
     def salt_of(self, study: str) -> str:
-        """Return the salt of a study: the text that was hashed into the keys of its asks; always
-        empty here (see `VisitorStore`)."""
+        """Return the salt of a study: the text that was hashed into the keys of its calls (see
+        `salt`); always "" in this class."""
         return ""
 
     def folder_of(self, study: str) -> Path:
@@ -113,8 +117,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return True
 
     def name_to_save_under(self, name: str) -> str:
-        """Return the name under which the current visitor saves a study of that name; here `name`
-        itself."""
+        """Return the name that a study gets if the current visitor saves it as `name`; in
+        this class `name` itself, in `VisitorStore` often with a mark of the visitor."""
         return name
 
     # ---- studies -------------------------------------------------------------------------
@@ -130,9 +134,13 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         recorded: Iterable[Judgement] = (),
         only_recorded: bool = False,
     ) -> PlanChange:
-        """Write a study and its plan in one transaction; stored judgements and votes on the page
-        are kept. Return how its live asks changed. `recorded` are judgements made without a call,
-        `plan_sha` identifies the plan, and `only_recorded` states that the study makes no calls."""
+        """Write a study, its items and its plan in one transaction, in place of its earlier
+        version. Stored judgements and votes on the page are kept. Return how its planned
+        calls changed.
+
+        `asks` are the planned calls with their requests, `recorded` judgements made without
+        a call. `plan_sha` is the hash of the plan. `only_recorded` states that the study
+        makes no calls."""
 
         def write_study_and_plan(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
@@ -164,8 +172,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         ]
 
     def _count_asks_by_status(self, study: str, recorded: bool) -> Counter[str]:
-        """Count the asks of a study by status, in a recorded study with recorded verdicts and
-        votes."""
+        """Return status -> number of the study's calls; if `recorded` is True, its recorded
+        verdicts and votes count too."""
         found = Counter(self.ask_counts_of_origin(study, "live"))
         return found + Counter(self.ask_counts_of_origin(study, "recorded")) if recorded else found
 
@@ -187,9 +195,9 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
     def rename_study(self, name: str, new_name: str) -> None:
-        """Rename a study to `new_name`, and those studies made from it whose new names are free;
-        judgements and votes are kept. StudyError if a study has the new name, UnknownStudy if there
-        is no study `name`."""
+        """Rename a study to `new_name`; judgements and votes are kept. Studies made from it, whose
+        names begin with its name, are renamed too, unless their new names are taken. StudyError if
+        a study named `new_name` exists, UnknownStudy if there is no study `name`."""
         self.study(name)
         taken = {line.name for line in self.studies()}
         if new_name in taken:
@@ -252,15 +260,15 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return selected.copy(deep=False)  # copy-on-write: callers cannot change the cache
 
     def prepare_frame_without_rows(self, study: str) -> None:
-        """Compute and cache the parts of a study's frame other than its rows, for example while
-        another thread reads the rows."""
+        """Compute and cache what a study's frame needs besides its rows, so that this can be done
+        while another thread reads the rows. Nothing is returned."""
         self.item_facts(study)
         frame_cache.precompute_code_fingerprint()
 
     def _load_frame(self, study: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
-        """Return a study's frame with all rows and with the columns about replies and votes; it is
-        read from the disk cache, or built and then, if it is large, written to this cache.
-        `version` is the version of the study."""
+        """Return a study's frame with all rows, also with columns about replies and votes. It is
+        taken from the disk cache, or else built; if it is large, it is then written to this cache
+        (without these columns). `version` is the version of the study."""
         frame = frame_cache.read_cached_frame(
             self.path, study, lambda old: self._versions.is_current(study, old, self.read)
         )
@@ -301,8 +309,9 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
 
 def open_store_of_command(path: Path | None) -> Store:
-    """Open a command's store: the one at `path`, which must exist (else StoreUnusable, so that a
-    mistyped path creates no store); for None that at the default path, created if missing."""
+    """Return the store at `path` for a command; StoreUnusable if there is no such file, so that a
+    mistyped path creates no store. If `path` is None, return the store at the default path,
+    which is created if it is missing."""
     if path is not None and not path.exists():
         raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
     return Store(path)

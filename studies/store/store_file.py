@@ -88,9 +88,9 @@ class StoreFile:
         return connection
 
     def read_blocks(self, study: str, sql: str) -> Iterator[tuple[Any, ...]]:
-        """Run a query for each block (consecutive rows) of a study's plan; yield the first row of
-        each result. `sql` has the parameters :study, :first and :last (see parallel_reads).
-        StoreUnusable, or StoreDamaged, if the file cannot be read."""
+        """Run the query `sql` for each block (range of row numbers) of a study's plan; yield
+        the first row of each result. `sql` has the parameters `:study`, `:first` and `:last`
+        (see parallel_reads). StoreUnusable, or StoreDamaged, if the file cannot be read."""
         try:
             yield from parallel_reads.read_blocks(
                 self.read_connection, self._open_reader, study, sql
@@ -104,8 +104,8 @@ class StoreFile:
     # ---- values computed from a version of a study -----------------------------------------
 
     def version(self, study: str) -> study_versions.StudyVersion:
-        """Return the version of a study, which changes if the study is saved or gets a judgement;
-        ("", 0) if there is no such study."""
+        """Return a pair that identifies the present state of a study: it changes if the study
+        is saved or gets a judgement. ("", 0) if there is no such study."""
         return self._versions.current_version(study, self.read)
 
     def memoised(
@@ -115,29 +115,29 @@ class StoreFile:
         work: Callable[[], Value],
         version: Hashable | None = None,
     ) -> Value:
-        """Return the result of `work`, computed once per version of a study and kept in the store's
-        cache.
+        """Return the result of `work`, which is called only once per version of a study; its result
+        is kept in the store's cache.
 
         `what` identifies the computation: its function and arguments. `version` replaces the
         study's version for results that depend on only a part of the study or on more than the
-        study. Callers share the result and must not change it.
-        """
+        study. Callers share the result and must not change it."""
         current = self.version(study) if version is None else version
         return self._cache.compute_once((study, *what), current, work)
 
     def find_memoised(
         self, study: str, what: tuple[Hashable, ...], version: Hashable | None = None
     ) -> Any:
-        """Return the value that `memoised` has stored for the same arguments; None without one."""
+        """Return the result that `memoised` has in its cache for the same arguments; None if it has
+        none."""
         current = self.version(study) if version is None else version
         return self._cache.find((study, *what), current)
 
     def cached_on_disk(self, study: str, what: str, work: Callable[[], Value]) -> Value:
-        """Return the result of `work` as `memoised` does; if it took longer than MIN_CACHED_SECONDS
-        to compute, also cache it on disk under the name `what`.
+        """Return the result of `work` from the memory cache (as `memoised` does) or the disk cache;
+        call `work` only if neither has it for the present version of the study. The result is
+        stored on disk, under the name `what`, if `work` takes longer than MIN_CACHED_SECONDS.
 
-        The result must be unchanged by conversion to JSON and back.
-        """
+        The result must be unchanged by conversion to JSON and back."""
         version = self.version(study)
 
         def read_or_compute_value() -> Value:

@@ -26,8 +26,9 @@ class _VersionRecord(NamedTuple):
 
 
 class StudyVersions:
-    """Computes the version of each study, a stamp that changes if the study is saved or gets a
-    judgement, and keeps the last one in memory."""
+    """Computes the version of each study: a pair that changes if the study is saved or gets a
+    judgement. The last version of each study is kept in memory, so that only later judgements
+    need to be read."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
@@ -41,8 +42,9 @@ class StudyVersions:
             return self._read_version(study, read)
 
     def _read_version(self, study: str, read: ReadQuery) -> StudyVersion:
-        """Read and remember the version of a study: (stamp of the last save, sequence number as in
-        `_VersionRecord.own`); ("", 0) if there is no such study."""
+        """Read the version of a study and remember it: a pair of a text that changes when the study
+        is saved, and a sequence number (see `_VersionRecord.own`). ("", 0) if there is no such
+        study."""
         row = read(
             "SELECT s.id, s.plan_sha || s.updated, COALESCE((SELECT max(seq) FROM judgements), 0) "
             "FROM studies s WHERE s.name=?",
@@ -59,8 +61,8 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, study: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a version is current: since then, the study was not saved and got no judgement.
-        `read` runs a query on the store."""
+        """Whether a version, such as that of a cached result, is still current: the study has not
+        been saved since, and has got no judgement. `read` runs a query on the store."""
         stamp, last = version
         now = self.current_version(study, read)
         if now[0] != stamp or now[1] < last:
@@ -73,8 +75,8 @@ class StudyVersions:
 
 
 def _last_seq_of_study(read: ReadQuery, study_id: int, before: _VersionRecord) -> int:
-    """Return the highest sequence number (seq) of a study's judgements since the check `before`;
-    `before.own` if there are none."""
+    """Return the highest sequence number (seq) of the judgements that a study got since the check
+    `before`; if it got none, the number in `before.own`."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

@@ -65,8 +65,8 @@ class StoreWriter:
     def submit_from_loop(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; after its commit, the future `waiting` gets the result in its loop, or the
-        error if it failed."""
+        """Queue a write from code that runs in the event loop `loop`, without waiting. After the
+        commit, the future `waiting` gets the result of the write, or its error."""
         self._queue_write(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
@@ -109,8 +109,9 @@ class StoreWriter:
         return batch, False
 
     def _commit(self, batch: list[_WriteJob]) -> list[_WriteResult]:
-        """Commit queued writes in one transaction; if a write fails, commit each write separately.
-        If the database itself fails (such as a full disk), return its error for all writes."""
+        """Commit queued writes in one transaction; return the result or error of each. If one write
+        fails, each is committed in a transaction of its own. If the database fails (for example
+        because the disk is full), all writes get its error."""
         try:
             results = self._run_in_transaction(batch)
         except Exception as error:
@@ -121,8 +122,9 @@ class StoreWriter:
         return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
 
     def _run_in_transaction(self, batch: list[_WriteJob]) -> list[Any]:
-        """Run the writes in one transaction, on a new connection if the file was replaced; return
-        their results. After an error, nothing is written."""
+        """Run the writes in one transaction and return their results; after an error nothing is
+        written, and the error is raised. If the store's file was replaced, a new connection is
+        opened first."""
         if self._connection is None or self._file != self.current_file():
             self._disconnect()
             self._file = self.current_file()
@@ -147,7 +149,8 @@ class StoreWriter:
 
 
 def _deliver_results(batch: list[_WriteResult]) -> None:
-    """Deliver the results of several writes; wake each event loop once, as waking takes long."""
+    """Give the results of writes to the futures that wait for them. Each event loop is woken only
+    once for all its results, because waking it takes long."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_WriteResult]] = {}
     for done in batch:
         if done.job.loop is None:

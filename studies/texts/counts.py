@@ -2,8 +2,8 @@
 
 
 def count(number: int, noun: str) -> str:
-    """Format a count with a thousands comma and its noun, such as "1 reply" or "1,600 replies"; of
-    a noun phrase, the last word is put in the plural."""
+    """Return a number with its noun, such as "1 reply" or "1,600 replies". Of a noun of several
+    words, the last is put in the plural."""
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 

@@ -42,8 +42,8 @@ class SuspectSpan:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSuspect:
-    """A text of an item that matches injection rules, or that its contestant also gives to other
-    questions."""
+    """A text of an item that is suspected to be a prompt injection: it matches injection rules, or
+    its contestant gives the same text as the answer to other questions."""
 
     item: str
     where: str
@@ -63,8 +63,8 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 
 def find_suspect_spans(text: str) -> tuple[SuspectSpan, ...]:
-    """Find the suspicious spans of a text, in order, at most MAX_SPANS; overlapping spans are
-    merged."""
+    """Return the suspicious passages of a text in their order, at most MAX_SPANS. Passages that
+    overlap are merged into one."""
     folded = _normalise_text(text)
     found = sorted(
         (match.start(), match.end(), rule.name)
@@ -94,8 +94,8 @@ def is_suspect(text: str) -> bool:
 
 
 def _find_triggered_rules(normalised: str) -> Iterator[InjectionRule]:
-    """Yield the rules of which a trigger word or phrase occurs in a text normalised by
-    `_normalise_text`; a phrase may be broken into two lines."""
+    """Yield the rules that may match a text: those of which a trigger word or phrase occurs in
+    it, also across a line break. `normalised` is the text as returned by `_normalise_text`."""
     line = normalised.replace("\n", " ")
     return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))
 
@@ -130,8 +130,8 @@ def _shorten_line(text: str) -> str:
 
 
 def list_suspect_places(item: Item) -> list[str]:
-    """List which texts of an item are suspicious: INSTRUCTION, the model's name for an answer, or
-    REFERENCE. The store saves this list with the item."""
+    """List which texts of an item are suspicious: INSTRUCTION for the question, the contestant's
+    name for an answer, REFERENCE. The store saves this list with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _contestants_with_repeated_answer(item)
     return [
@@ -144,12 +144,11 @@ def find_all_suspects(items: Iterable[Item]) -> list[InjectionSuspect]:
 
 
 def find_echoed_spans(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Find the passages, as (start, end), in which a reply repeats suspicious spans of the texts
-    shown to the judge.
+    """Return the passages, as (start, end) in `reply`, in which a judge's reply repeats suspicious
+    passages of `texts`, which the judge was shown.
 
-    A verdict marker alone (`[[A]]`) occurs in every reply, so a span counts only if its whole line
-    is repeated.
-    """
+    A verdict marker alone (`[[A]]`) occurs in every reply. Therefore a passage counts only if
+    the whole line around it is repeated."""
     lower = _lower_text(reply)
     found = set()
     for text in texts:
@@ -162,14 +161,15 @@ def find_echoed_spans(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int]
 
 
 def _normalise_text(text: str) -> str:
-    """Return a text in lower case. Letters in other styles (full-width, mathematical bold) become
-    plain by NFKC, zero-width characters are removed, and runs of white space become one character
-    (an empty line before "Human:" is kept)."""
+    """Return a text in the form that rules are matched with: in lower case, with letters of other
+    styles (full-width, mathematical bold) made plain, without zero-width characters, and with
+    one space or line break for each run of white space. An empty line before "Human:" is kept."""
     return _TO_FOLD.sub(_normalise_match, _lower_text(text))
 
 
 def _normalise_match(match: re.Match[str]) -> str:
-    """Return the replacement of one match of `_TO_FOLD`."""
+    """Return what replaces one match of the pattern `_TO_FOLD` in `_normalise_text`: white space
+    is shortened, other characters are made plain."""
     piece = match[0]
     if piece.isspace() and piece.count("\n") < 2:
         return "\n" if "\n" in piece else " "
@@ -180,8 +180,8 @@ def _normalise_match(match: re.Match[str]) -> str:
 
 
 def _lower_text(text: str) -> str:
-    """Return a text in lower case and of the same length ("\u0130" has two characters in lower
-    case, and is kept)."""
+    """Return a text in lower case, with the same length. A character such as "İ", which would
+    become two characters, is kept as it is."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -189,7 +189,8 @@ def _lower_text(text: str) -> str:
 
 
 def _original_indexes(text: str) -> list[int]:
-    """Return the index in the original text of each character of the folded text."""
+    """Return, for each character of the normalised text (see `_normalise_text`), its index in the
+    original `text`."""
     places: list[int] = []
     end = 0
     lower = _lower_text(text)

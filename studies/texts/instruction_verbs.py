@@ -95,8 +95,8 @@ class InstructionOpenings:
 
 
 def count_openings(instructions: Iterable[str], max_objects: int = 4) -> InstructionOpenings:
-    """Count the opening verbs of instructions, each with at most `max_objects` objects, the most
-    frequent first; and the instructions that are questions or other texts."""
+    """Count how instructions begin: by verb, the most frequent first, each with its most frequent
+    objects (at most `max_objects`); and the numbers of questions and of other texts."""
     verbs: Counter[str] = Counter()
     objects: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
@@ -120,11 +120,10 @@ def sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def parse_opening(instruction: str) -> tuple[str, str]:
-    """Return the verb and object ("" if none is found) with which an instruction opens, such as
-    ("write", "poem").
+    """Return (verb, object) of the command with which an instruction begins, such as ("write",
+    "poem"); the object is "" if none is found.
 
-    Return ("question", "") for a question, and ("", "") for any other text.
-    """
+    For a question the result is ("question", ""), for any other text ("", "")."""
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
     start = 0
     while match := _POLITE_OPENING.match(text, start):  # without copying the text

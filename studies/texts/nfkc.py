@@ -1,5 +1,5 @@
-"""NFKC normalisation. Time and space are bounded for replies and answers of any length if only the
-matches of NFKC_RUN are normalised, one at a time."""
+"""NFKC normalisation, which makes letters of other styles plain. Normalise only the matches of
+NFKC_RUN, one at a time: time and space then stay small for texts of any length."""
 
 import unicodedata
 from typing import Final

@@ -19,9 +19,9 @@ MIN_LENGTH: Final = 20
 
 
 def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
-    """Return the items with marks for repeated answers: the meta of an item names each contestant
-    that gives its answer to it word for word to MIN_QUESTIONS or more questions. Only answers of
-    MIN_LENGTH or more characters count."""
+    """Return the items with repeated answers marked. An answer is repeated if its contestant
+    gives it, word for word, to MIN_QUESTIONS or more different questions; answers shorter than
+    MIN_LENGTH characters do not count. The mark is the contestant's name in the item's meta."""
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, item in enumerate(items):
         for name, text in item.responses.items():
@@ -36,7 +36,8 @@ def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
-    """Return, as notes of an import, one text for each contestant with repeated answers."""
+    """Return a note of an import for each contestant whose answers are marked as repeated (see
+    `mark_repeated_answers`)."""
     flagged: dict[str, int] = defaultdict(int)
     for item in items:
         for name in item.meta.get(REPEATED_META, "").splitlines():

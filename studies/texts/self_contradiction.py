@@ -91,7 +91,8 @@ def self_contradiction(reply: str) -> float:
 
 
 def split_off_verdict(text: str) -> tuple[str, str] | None:
-    """Return the text without its verdicts, and the label of the last one; None without one."""
+    """Return a reply's text without its verdicts, and the label (such as A) of the last verdict;
+    None if there is no verdict."""
     found = [match for pattern in _VERDICTS for match in pattern.finditer(text)]
     if not found:
         return None

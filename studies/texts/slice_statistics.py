@@ -12,8 +12,8 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_all_susp
 
 @dataclass(frozen=True, slots=True)
 class LengthSummary:
-    """Lengths in words of `n` texts: median, quartiles, and the first (`low`) and last (`high`)
-    decile."""
+    """Lengths in words of `n` texts: median, quartiles, and the 10th (`low`) and 90th (`high`)
+    percentile."""
 
     name: str
     n: int
@@ -56,8 +56,9 @@ class SliceProfile:
 
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
-    """Compute the statistics of a slice; without `contestants`, of all contestants that have
-    answers. References are included, if there are any."""
+    """Compute the statistics of the items that a study uses (its slice). `contestants` are those
+    whose answers count; without them, all that have answers. References are counted too, if
+    there are any."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)
@@ -89,7 +90,8 @@ def _contestant_text(item: Item, name: str) -> str | None:
 
 
 def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage:
-    """Count a contestant's answers, missing answers (None) and empty ones."""
+    """Count a contestant's `texts`, one per item: answers, missing answers (None) and
+    empty ones."""
     missing = sum(text is None for text in texts)
     empty = sum(text is not None and not text.strip() for text in texts)
     return ContestantCoverage(name, len(texts) - missing - empty, missing, empty)

@@ -17,8 +17,8 @@ _BOLD: Final = re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__")
 
 
 def count_style_marks(text: str) -> tuple[int, ...]:
-    """Count words, headings, list items and bold passages of a text; in code blocks, only words
-    are counted."""
+    """Return the numbers of words, headings, list items and bold passages of a Markdown text. In
+    code blocks, only words are counted."""
     prose = _FENCED.sub("", text) if "```" in text else text
     marks = (_HEADING, _LISTED, _BOLD)
     return (len(text.split()), *(len(pattern.findall(prose)) for pattern in marks))

@@ -121,9 +121,11 @@ QUICK_ITEMS: Final = 20
 
 
 def add_floors_and_controls(families: tuple[str, ...], design: str) -> tuple[str, ...]:
-    """Return the families to ask, in the order of `FAMILIES`: those chosen, their floors and the
-    controls. The family `repeat` (the same answer) is only for the design "substitution", since
-    comparing an answer with itself is meaningless."""
+    """Return all families of twins to be asked about, in the order of `FAMILIES`: the chosen ones,
+    the floors whose effects are subtracted, and the controls, which should lose.
+
+    The family `repeat` (the answer unchanged) is only used in the design "substitution": in the
+    design "duel" an answer would be compared with itself."""
     floors = {FAMILIES[name].floor for name in families} | {SHAM}
     wanted = {*families, *floors, *CONTROLS}
     wanted |= {REPEAT} if design == "substitution" else set()
@@ -136,7 +138,8 @@ def twin_name(answer: str, family: str) -> str:
 
 
 def split_twin(name: str) -> tuple[str, str]:
-    """Split the name of a twin into answer and family; the family of an answer itself is empty."""
+    """Split the name of a twin into answer and family: "precise ≈ longer-3" -> ("precise",
+    "longer-3"). Any other name is returned with the family ""."""
     answer, sign, family = name.rpartition(TWIN_SIGN)
     return (answer, family) if sign and family in FAMILIES else (name, "")
 

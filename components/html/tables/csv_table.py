@@ -20,9 +20,9 @@ def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvT
 def estimates_csv_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """CSV table with one row per estimate; entries with None are left out. An entry is (values of
-    the columns `names`, estimate); value, interval, n, items, unit and note of the estimate are
-    further columns."""
+    """CSV table with one row per estimate. `entries` are pairs (values of the columns `names`,
+    estimate); those without an estimate are left out. Further columns hold the estimate's value,
+    interval, n, items, unit and note."""
     rows = [
         [*keys, *(getattr(one, column) for column in ESTIMATE_COLUMNS)]
         for keys, one in entries

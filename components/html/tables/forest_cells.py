@@ -27,7 +27,8 @@ class Axis:
         return f"{100 * min(max(inside, 0.0), 1.0):.2f}%"
 
     def css_width(self, low: float, high: float) -> str:
-        """Width of the line from `low` to `high`."""
+        """Width, in per cent of the axis, of a line from `low` to `high`; parts outside the axis
+        are cut."""
         return f"{float(self.css_position(high)[:-1]) - float(self.css_position(low)[:-1]):.2f}%"
 
 
@@ -36,13 +37,13 @@ TickSteps = Sequence[tuple[float, float]]
 
 
 def tick_steps(*distances: float) -> TickSteps:
-    """The given distances between ticks, each with the length of the longest axis that uses it:
-    five times the distance."""
+    """Pairs (distance between ticks, longest axis that uses it) from the given distances: a
+    distance is used on axes of up to five times its length."""
     return [(distance, 5 * distance) for distance in distances]
 
 
 def tick_steps_from(least: float) -> TickSteps:
-    """Distances between ticks: 1, 2, 5, 10, 20, … times `least` (see `tick_steps`)."""
+    """Pairs as `tick_steps` returns them, for the distances 1, 2, 5, 10, 20, … times `least`."""
     return tick_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
 
 
@@ -59,9 +60,10 @@ def fit_axis(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     pad: float | None = None,
 ) -> Axis:
-    """An axis that covers all estimates with their intervals, and the further values `holds`,
-    within `bounds`. Its ticks are round numbers, labelled `text(tick)`. It begins and ends at a
-    tick; with `pad`, it instead extends beyond the values by that share of their range."""
+    """An axis that covers all estimates with their intervals, and also the values `holds`, but not
+    beyond `bounds`. `steps`: possible distances between ticks (see `tick_steps`); `text` gives the
+    label of a tick. The axis begins and ends at a tick. With `pad` it instead extends beyond the
+    values at each end by this fraction of their range."""
     ends = [
         float(value)
         for one in estimates

@@ -21,9 +21,10 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:
-    """One judge's flips: `first` of them toward the first position (picked more often than the
-    second over both orders), `second` toward the second. `finding`: sentence on them; `select`:
-    filters that the button sends, by default the judge's flips."""
+    """The flips of one judge (comparisons whose verdict changes with the order). `first`: number of
+    those in which it picked the first position more often than the second over both orders;
+    `second`: the reverse. `finding`: a sentence on them. `select`: filters that the button sends,
+    by default for the judge's flips."""
 
     judge: str
     first: int
@@ -34,9 +35,9 @@ class FlipRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderRow:
-    """One model of a leaderboard. `rank`: its best and worst possible rank; `above_next`: its lead
-    over the next model; `people`: its rating by people; `colour`: its index in the palette, from
-    0."""
+    """One model of a leaderboard. `rank`: best and worst rank that its interval permits;
+    `above_next`: its lead over the next model; `people`: its rating by people; `colour`: number of
+    its colour in the palette, from 0."""
 
     name: str
     rank: tuple[int, int]

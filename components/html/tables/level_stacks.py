@@ -106,7 +106,8 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """Left (negative) and right end of the scale, in per cent from the middle of the ties."""
+    """Left end (negative) and right end of the common scale of all rows, in per cent of a model's
+    verdicts. 0 is the middle of the ties."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.percent_by_level()

@@ -64,8 +64,8 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Ma
 
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
-    """HTML of a point; its CSS class `kind` is s (hollow), p (solid), q (diamond: people) or o
-    (tick: other raters). Empty if the value is unknown."""
+    """HTML of a point at `value`; empty if it is unknown. `kind`, its CSS class, sets its shape: s
+    hollow, p solid, q diamond (for people), o tick (for other raters)."""
     if value is None or not is_known(value):
         return EMPTY
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.css_position(value))
@@ -95,8 +95,9 @@ def people_track(axis: Axis, people: Estimate) -> Markup:
 
 
 def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> Markup:
-    """HTML of a difference: its unadjusted interval (thick), and the interval adjusted for the
-    whole family of comparisons (thin, with caps). A dashed line marks no difference."""
+    """HTML of the plot of a difference: its value, the unadjusted interval (`raw`, thick), and the
+    interval adjusted for all differences that are tested together (`adjusted`, thin). A dashed line
+    marks no difference."""
     marks = [
         bar_mark("thin", axis, adjusted.low, adjusted.high),
         bar_mark("thick", axis, raw.low, raw.high),

@@ -11,8 +11,8 @@ from components.html.pieces import wrap
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: its content, its CSS class (nm row name, num number, trk plot, bd badge), its hover
-    card, and the column head that a phone shows beside it."""
+    """A cell: its content; its CSS class `kind` (nm row name, num number, trk plot, bd badge); the
+    text `tip` of its hover card; and the column head that a phone shows beside it."""
 
     content: str | Markup
     kind: str = "num"
@@ -93,7 +93,8 @@ def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
 
 
 def row_name_cell(content: str | Markup, kind: str = "") -> TableCell:
-    """First cell of a row, which names the row, without the fixed width of the CSS class nm."""
+    """A row's first cell, which names the row for screen readers; unlike cells of the CSS class nm,
+    it has no fixed width."""
     return TableCell(content, kind, is_name=True)
 
 

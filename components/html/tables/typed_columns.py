@@ -30,8 +30,9 @@ INTERVAL_HEAD: Final = "95 % CI"
 
 @dataclass(frozen=True)
 class TypedColumn:
-    """A column: its head on the page and in a paper, and the function that gets its value (an
-    estimate, a count or a text) from the values of a row."""
+    """A column of a table for the page and for a paper. `head`: its heading on the page; `get`:
+    function that returns the column's value (an estimate, a count or a text) from
+    `ValueRow.values`."""
 
     head: str
     get: Callable[[Any], Any]
@@ -55,15 +56,16 @@ class TypedColumn:
 
 
 def measure_column(key: str, path: str, paper: str = "", **more: Any) -> TypedColumn:
-    """A column of the measure `key` of the catalogue: head and number format are those of its
-    record; the value is the attribute `path` (dots allowed) of a row's values. `paper`: short head
-    in a paper; `more`: further fields of TypedColumn."""
+    """A column for a measure of the catalogue, named by its `key`, which gives the heading and the
+    number format. `path`: attribute of `ValueRow.values` with the value (dots allowed). `paper`:
+    short heading in a paper; `more`: further fields of TypedColumn."""
     return record_column(RECORDS[key], attrgetter(path), paper=paper, **more)
 
 
 def record_column(record: MeasureRecord, get: Callable[[Any], Any], **more: Any) -> TypedColumn:
-    """A column whose head and number format are those of a measure's record; `get` returns the
-    value from a row's values; `more`: further fields of TypedColumn, which win over the record."""
+    """A column whose heading and number format come from a measure's `record` in the catalogue.
+    `get` returns the value from `ValueRow.values`. `more`: further fields of TypedColumn, which
+    replace those from the record."""
     head = f"{record.name}, %" if record.style == "percent" else record.name
     facts: dict[str, Any] = {"style": STYLES[record.style], **more}
     return TypedColumn(head, get, **facts)

@@ -45,8 +45,8 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """Number format of an estimate: decimals, factor (`times`), unit in the hover card, and whether
-    positive values get a plus sign."""
+    """Number format of an estimate: decimals, factor by which values are multiplied (`times`), unit
+    in the hover card, and whether positive values get a plus sign."""
 
     decimals: int = 1
     times: float = 1
@@ -193,8 +193,9 @@ def estimate_hover_text(
     opens: bool = True,
     key: str = "",
 ) -> str:
-    """Text of a hover card, in lines: value with interval; `who`, the name of the row; items and n;
-    note; `key`, the path of the number in the JSON output; with `opens`, the effect of a click."""
+    """Text of a hover card, one line for each part that is not empty: value with interval; `who`,
+    the name of the row; sample size; `note`, else the estimate's own; the path `key` of the number
+    in the JSON output; and, with `opens`, what a click does."""
     first = f"{style.text(estimate.value)}{style.unit} {style.interval(estimate)}".strip()
     path, click = f"JSON: {key}" if key else "", CLICK_HINT if opens else ""
     lines = (first, who, sample_size_text(estimate), note or estimate.note, path, click)

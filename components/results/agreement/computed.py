@@ -45,7 +45,8 @@ class Agreement:
 
     @cached_property
     def agreement_by_rater_pair(self) -> dict[str, dict[str, PairAgreement]]:
-        """Agreement of every pair of raters; `people` is a rater too if there are votes."""
+        """Rater -> other rater -> their agreement. A rater is a judge with its prompt, or
+        `people`, the majority of the votes, if there are any."""
         return agreement_matrix(self.raters.frame)
 
     @property
@@ -103,13 +104,15 @@ class Agreement:
 
     @cached_property
     def merged_share_equal_to_majority(self) -> dict[str, Estimate]:
-        """For each rater, the share of merged verdicts equal to the people's majority."""
+        """Rater -> share of its verdicts, merged as in `merged_order_verdicts`, that are equal to
+        the majority of people."""
         return agreement_of_merged_orders(self.merged_order_verdicts, self.people_rows)
 
     @cached_property
     def merged_agreement_with_people(self) -> dict[str, PairAgreement]:
-        """Rater -> agreement coefficients of its merged verdicts with the people's majority; empty
-        if no pair was judged in both orders."""
+        """Rater -> its agreement with the majority of people (share, κ and other coefficients),
+        with the verdicts of the two orders merged as in `merged_order_verdicts`. Empty if no
+        pair was judged in both orders."""
         if self.merged_order_verdicts.empty:
             return {}
         parts = {BOTH_ORDERS: self.merged_order_verdicts, PEOPLE: self.people_rows}
@@ -134,13 +137,14 @@ class Agreement:
 
     @cached_property
     def judges_replacing_a_voter(self) -> list[JudgeAsAnnotator]:
-        """For each judge, how well it could replace a voter."""
+        """For each judge, its agreement with the other voters if it takes the place of one voter,
+        compared with the agreement of that voter with them."""
         return judges_as_annotators(self.raters.frame, np.random.default_rng(SEED))
 
     @cached_property
     def prompts_replacing_a_voter(self) -> list[JudgeAsAnnotator]:
-        """For each prompt, how well its judges, pooled to one rater, could replace a voter. Empty
-        without votes, with one prompt only, or with one judge only."""
+        """As `judges_replacing_a_voter`, for each prompt: the verdicts of its judges count as
+        those of one rater. Empty without votes, and with fewer than two judges or prompts."""
         shown = [self.raters.names[name] for name in self.raters.filtered_rater_names]
         if not self.raters.has_people or any(len({one[k] for one in shown}) < 2 for k in (0, 1)):
             return []
@@ -206,14 +210,18 @@ class Agreement:
 
 @memoise_by_study
 def load_agreement(filtered: FilteredStudy) -> Agreement:
-    """The agreement of a filtered study; headline, key figures and panels use the same object."""
+    """The agreement of a filtered study. It is cached, so that headline, key figures and panels
+    share one object and its computed results."""
     return Agreement(Raters(filtered))
 
 
 def judges_equally_close_to_people(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first of `names` (judges, the highest agreement with people first), and the others whose
-    agreement is not significantly lower. Differences are paired by item and adjusted for all pairs
-    of judges, also those that a filter hides, since any judge could have been the first."""
+    """The judges that cannot be told apart from the closest to people: the first of `names`,
+    which are sorted by descending agreement with people, and those whose agreement is not
+    significantly lower.
+
+    The difference of two judges is paired by item. Its interval is widened for all pairs of
+    judges, also those that a filter hides, since any judge could have been the first."""
     if len(names) < 2:
         return list(names)
     everyone = load_agreement(data.raters.filtered.of_all_raters)

@@ -79,10 +79,11 @@ class CaseChoices:
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness_key(self, kind: str) -> tuple[float, float, int]:
-        """Sort key, larger for more informative cases. Its first number depends on `kind`: share of
-        judges against people or the known better answer; for the kinds in which judges (or people)
-        disagree with each other, the entropy of their choices. The other numbers sort cases whose
-        first number is equal."""
+        """Sort key, larger for cases that are more worth reading.
+
+        The first number is the share of judges against people or the known better answer, or,
+        if `kind` is disagreement among judges or among people, the entropy of their choices in
+        bits. The second and third number break ties."""
         total, judges = sum(self.votes.values()), self.judge_count
         if kind == AGAINST_PEOPLE:
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
@@ -156,8 +157,8 @@ def choices_by_case(raters: Raters) -> list[CaseChoices]:
 
 
 def _winner_name(code: int, names: list[str]) -> str | None:
-    """Name of the winner with the index `code` in `names`; None for NO_CHOICE, TIE_NAME for any
-    other negative code."""
+    """Name of the answer with the index `code` in `names`; TIE_NAME if `code` stands for a tie,
+    None if it is NO_CHOICE (nobody chose)."""
     if code == NO_CHOICE:
         return None
     return names[code] if code >= 0 else TIE_NAME
@@ -171,10 +172,13 @@ def _count_choosers_by_answer(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case: answer (or TIE_NAME) -> number of people, or of judges with one prompt each,
-    whose most frequent choice it is. `case` and `chosen`: code of the case and of the chosen
-    answer in each row; `selected`: the rows to count; `names`: answer by code; `cases`: number of
-    cases. Cases with equal counts share one Counter, to save memory."""
+    """Count the raters by chosen answer: one Counter for each case, with answer or TIE_NAME ->
+    number of raters. A rater (a person, or a judge with one prompt) counts once, with the
+    choice it made most often.
+
+    Only the rows with `selected` True count. `case` and `chosen` are the codes of the case and
+    of the chosen answer in each row; `names` are the answers by code; `cases` is the number
+    of cases. Cases with equal counts share one Counter, to save memory."""
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
     majority = majority_choices(rater, chosen[selected], raters)

@@ -68,9 +68,9 @@ def agreement_reference_phrase(filtered: FilteredStudy) -> str:
 
 
 def majority_headline(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
-    """Headline, with the agreement of the closest judge and, if known, of one person; and the
-    sentence below, on the next and the last judge ("" with one judge). None if no agreement is
-    known."""
+    """Headline: the judge with the highest agreement and, if known, the agreement of one person
+    with the others. Sentence below it: the judges with the second-highest and the lowest
+    agreement, "" if there is only one judge. None if no agreement is known."""
     judges = call_agreement_by_judge(filtered)
     if not judges:
         return None

@@ -225,10 +225,12 @@ def estimate_html(
     opens: Mapping[str, object] | None = None,
     attribute: Markup = EMPTY,
 ) -> Markup:
-    """HTML of an estimate with its interval, in per cent unless `scale` is given; an unknown value
-    is a dash with the reason in its hover card. `tip`: hover card of a known value. A phone shows
-    the column head `head` before it; a click on the value opens the judgements selected by `opens`.
-    `attribute`: HTML attribute, made by `measure_attribute`, that names the measure."""
+    """HTML of an estimate with its interval. Both are multiplied by `scale`, by default to per
+    cent. An unknown value is a dash, with the reason in its hover card.
+
+    `head`: column head, shown before the value on phones only. `tip`: hover card of a known
+    value. `opens`: filters of the judgements that a click on the value opens. `attribute`:
+    HTML attribute from `measure_attribute` that names the measure."""
     label = fill('<span class="lb">{}</span>', head) if head else EMPTY
     if estimate.value is None:
         return label + fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)

@@ -143,9 +143,9 @@ def render_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
 
 
 def render_disputes(filtered: FilteredStudy, apart: str) -> Content:
-    """Render the list of disputes of the kind `apart` (one of DISPUTE_KINDS); a message if the
-    study cannot have such disputes. If `apart` is the default (judges against people) and the study
-    has no votes, draw the first kind that the study can have."""
+    """Render the list of disputes of the kind `apart` (one of DISPUTE_KINDS), or a message if the
+    study cannot have any of this kind. Without votes, the default kind (judges against people)
+    is replaced by the first kind that the study can have."""
     data = load_agreement(filtered)
     known = disputes.dispute_kinds(data.raters)
     who = "judges and people" if data.raters.has_people else "judges"

@@ -1,4 +1,6 @@
-"""Panel on verified answers: pass rate by model, and how often judges prefer passing answers."""
+"""Panel on verified answers: people check whether single answers follow the instruction, have a
+fault or are harmful. It shows the pass rate by model, and how often judges prefer an answer
+that passes."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -49,8 +51,9 @@ MAX_MISJUDGED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """People's verifications of the answers of a filtered study (`checks`; as arrays in
-    `verified`), and the agreement of the study's raters (`data`)."""
+    """People's checks of single answers in a filtered study (does the answer follow the
+    instruction, does it have faults, is it harmful): by item in `checks`, and as arrays in
+    `verified`. `data` is the agreement of the study's raters."""
 
     data: Agreement
     checks: ChecksByItem
@@ -128,7 +131,9 @@ among the model's compared answers."""
 
 
 def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBits:
-    """For each model, the verification outcomes that occur among its compared answers."""
+    """Model -> bit set of the verification outcomes (such as passed or harmful) among those of
+    its answers that judges or people compared; the key "" pools all models. Only these outcomes
+    have comparisons that a click can open."""
     rows = verification.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(verification.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
@@ -147,9 +152,10 @@ def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBit
 def _verification_share_cells(
     found: VerificationShares, inspectable: InspectableBits, name: str = ""
 ) -> list[Markup]:
-    """Cells of a model's row, or of all models if `name` is empty: the number of verifications, and
-    the shares of answers that follow the instruction, have each fault, and are harmful. A number
-    links to its comparisons if `inspectable` has its outcome."""
+    """Cells of the row of the model `name`, or of all models if it is "": the number of
+    verifications, and the shares of answers that follow the instruction, have each fault, and
+    are harmful. A number is a link if `inspectable` says that some compared answer has this
+    outcome."""
     whose = {"contestant": name} if name else {}
     opens = [
         {**whose, "verified": kind} if inspectable[name] & 1 << CHECK_OUTCOMES.index(kind) else None

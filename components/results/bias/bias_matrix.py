@@ -1,5 +1,5 @@
-"""Bias matrix: one measure by judge, prompt and category; hover cards show related measures. And
-position bias as a table for a paper."""
+"""Matrix of one position-bias measure by judge, prompt and category, with related measures in the
+hover cards; and position bias as a table for a paper."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def bias_matrix_html(
     frame: pd.DataFrame | None = None,
     evenness: Mapping[CellKey, Evenness] | None = None,
 ) -> Markup:
-    """HTML of the matrix of the measure `measure` (a name in MEASURES; one that does not apply to
-    this number of options is replaced by the first that does) in the layout BY_CATEGORY or
-    BY_PROMPT. A message if no prompt asks for a choice among answers. `frame` (the verdicts) is
-    needed only for the position term.
+    """HTML of the matrix of one measure, with the columns that `layout` names (BY_CATEGORY or
+    BY_PROMPT); a message if no prompt asks for a choice among answers.
 
-    `evenness`: key (judge) or (judge, prompt) -> chance band of the entropy. If it is given, the
-    matrix of entropy by prompt colours only the cells whose positions are chosen unevenly.
-    """
+    `measure` is a name in MEASURES. A measure that does not apply to this number of options
+    is replaced by the first that does. `frame` (the verdicts) is needed only for the position
+    term, the advantage in log-odds of the answer shown first. `evenness`, by judge or by judge
+    and prompt, is the test of whether positions are chosen evenly. If it is given, the matrix
+    of entropy by prompt colours only the cells that the test finds uneven."""
     if not bias.names:
         return empty_state("Nothing to show.", NO_PREFERENCES)
     known = list_matrix_measures(bias.max_options)
@@ -166,7 +166,7 @@ class _MatrixLayout:
         return {at: found[cell] for at, cell in self.keys.items() if cell in found}
 
     def estimates_by_cell(self, key: str) -> dict[tuple[str, str], Estimate]:
-        """The measure `key` of each cell, by (row, column)."""
+        """(row, column) -> estimate of the measure with the key `key`, such as "entropy"."""
         if key == "lean":
             fairness = self.estimates_by_cell("fairness")
             return {cell: _negate_estimate(one) for cell, one in fairness.items()}
@@ -175,7 +175,8 @@ class _MatrixLayout:
         return self.by_row_and_column({**self.bias.by_rater(key), **self.bias.by_category(key)})
 
     def position_terms_by_cell(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-        """The position term of each cell, fitted to the battles of that cell, by (row, column)."""
+        """(row, column) -> position term, the advantage in log-odds of the answer shown first,
+        fitted to the pairs in `frame` that belong to this cell."""
 
         def fit_terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
             return self.bias.memoise(("terms", names), lambda: _position_terms(frame, names))
@@ -222,10 +223,13 @@ def _position_terms(frame: pd.DataFrame, columns: Sequence[str]) -> dict[CellKey
 def _hover_lines(
     grid: _MatrixLayout, shown: MeasureRecord, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
-    """(row, column) -> lines of the cell's hover card: entropy, first-position share and flips
-    together, because each of them alone misleads; where known, also changes on a repeat, Grade
-    Score, the effect of the position term, and the path in the JSON output. `cells`: the estimates
-    of the measure `shown`."""
+    """(row, column) -> lines of the cell's hover card.
+
+    Entropy, first-position share and flips are given together, because each of them alone
+    misleads. If known, the share of changes on a repeat, the Grade Score and the path in
+    the JSON output follow. If the measure `shown` is the position term, so does the share of
+    verdicts that the answer shown first would win between equally good answers. `cells`: the
+    estimates of `shown`."""
     entropy, first, flips, noise = map(
         grid.estimates_by_cell, ("entropy", "first_share", "conflict", "noise_floor")
     )
@@ -295,15 +299,15 @@ def _grade_score_line(parts: Mapping[str, Estimate | None]) -> str:
 def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate], even: Mapping[tuple[str, str], Evenness]
 ) -> dict[tuple[str, str], str]:
-    """(row, column) -> text below the entropy: whether the entropy lies within the chance band, or
-    the consistency if the band was not computed."""
+    """(row, column) -> text below the entropy in a cell: the result of the test of evenness, such
+    as "within chance", or the consistency where `even` has no test."""
     notes = {at: share(one.value, 0) for at, one in consistency.items() if one.value is not None}
     return notes | {at: one.text for at, one in even.items()}
 
 
 def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourScale:
-    """Colour scale of a measure; for a share among more than two options, adapted to its value at
-    chance."""
+    """Colour scale of a measure. With more than two options, the scale of a share is adapted to
+    the share expected by chance, which is smaller than for pairs."""
     scale, chance = scales.scale_of(shown), shown.chance(options)
     if options == 2 or chance is None or shown.style != "percent":
         return scale
@@ -313,9 +317,9 @@ def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourSca
 
 
 def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
-    """Value of a measure at chance. Consistency and accuracy: for judges that tie as often as those
-    that the filters leave, and otherwise choose at random. None if it is unknown, for entropy, and
-    for measures without a better direction."""
+    """Value of a measure for judges that choose at random. For consistency and accuracy, these
+    judges are assumed to give ties as often as the judges shown. None if the value is unknown,
+    for entropy, and for measures of which neither high nor low values are better."""
     chance = shown.chance(bias.max_options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None

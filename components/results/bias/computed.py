@@ -39,9 +39,9 @@ preference, at most 5 % have a significant one under any of the filters that a r
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """Measure: share of decisive verdicts for the position `slot` (from 0), in comparisons of
-    `options` answers judged in all orders; in cells judged in one order only, in all
-    comparisons."""
+    """Build the measure "share of decisive verdicts for the position `slot`" (0 is the first),
+    among comparisons of `options` answers. Only comparisons judged in all orders count, except
+    in cells that were judged in one order only, where all count."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks
@@ -55,13 +55,13 @@ def slot_share_measure(slot: int, options: int) -> Measure:
 
 
 def _bias_measures(options: int) -> list[Measure]:
-    """Measures that BiasCounts counts, for comparisons of up to `options` answers.
+    """Measures that BiasCounts counts, for comparisons of up to `options` answers: the measures
+    of position bias and of the matrix, the share of unusable replies, and the share of each
+    position.
 
-    These are the position measures of a judge and prompt, the measures of the matrix, the share of
-    unusable replies, and the share of each position. For pairs, the shares of the first position
-    and of the first label with crossed labels are added; otherwise, the entropy part of the Grade
-    Score. The position term is left out, because it is fitted when it is shown.
-    """
+    For pairs, the shares of the first position and of the first label are added, which are
+    known if each label was used in both positions. For more options, the entropy part of the
+    Grade Score is added. The position term is left out, because it is fitted when it is shown."""
     shown = [
         *records.position_measure_records(),
         *records.records_listed_by("matrix", options),
@@ -79,7 +79,8 @@ class Memo:
     _memo: dict[Any, Any]
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return `make()`, computed once per key; the key names all that the result depends on."""
+        """Return the stored result for `key`; the first time, compute it with `make` and store
+        it. The key must name everything that the result depends on."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
@@ -90,8 +91,9 @@ class BiasCounts(Memo):
     prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, model_sets: int = 1) -> None:
-        """Count the verdicts of a frame. `model_sets`: number of sets of models from which the
-        filter selected one, for the adjustment of p-values."""
+        """Count the verdicts of a frame. `model_sets`: number of sets of models that a reader
+        could have selected in the filter instead of this one (1 without such a filter);
+        p-values are adjusted for that many tests."""
         rows = filters.judge_rows_or_people_rows(frame)
         self.model_sets = model_sets
         counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
@@ -141,9 +143,11 @@ class Bias(Memo):
         return Bias(self.counts, self.filter.of_all_raters)
 
     def adjust_p_values(self, values: Sequence[float | None]) -> list[float | None]:
-        """Adjust the p-values of one test by Holm's method: for each other, and for the categories
-        and the sets of models that a reader could select instead. `values` are those of all judges
-        and prompts, also those that a filter hides."""
+        """Adjust the p-values of one kind of test by Holm's method; None stays None.
+
+        `values` has one p-value for each judge and prompt, also those that a filter hides. The
+        number of tests is larger if the filter selects a category or models, because a reader
+        could have selected any other category, or any other set of as many models."""
         tests = sum(p is not None for p in values) * self.counts.model_sets
         if "category" in self._selected_value_by_column:
             tests *= len(self.counts.cells.by_cell("unusable", ("category",)))
@@ -151,7 +155,8 @@ class Bias(Memo):
 
     @property
     def _counts_under_filter(self) -> MeasureCube:
-        """Counts by judge and prompt; also by category if the filter selects a category."""
+        """The table of counts that the filter needs: by judge and prompt or, if the filter selects
+        a category, by judge, prompt and category."""
         return (
             self.counts.cells if "category" in self._selected_value_by_column else self.counts.rows
         )
@@ -167,19 +172,22 @@ class Bias(Memo):
 
     @property
     def type_1_error_share(self) -> float:
-        """Part of the 5 % error rate that is spent on tests under this filter (ERROR_SHARES)."""
+        """Part of the total error rate of 5 % that is available for tests under this filter,
+        between 0 and 1 (ERROR_SHARES). Filters share the 5 %, because a reader may try several
+        of them."""
         return self.type_1_error_share_for("category" in self._selected_value_by_column)
 
     def type_1_error_share_for(self, in_category: bool) -> float:
-        """Part of the 5 % error rate that is spent on tests in single categories (`in_category`),
-        or else on tests over all categories."""
+        """Part of the total error rate of 5 % that is available for tests in single categories
+        (`in_category`) or for tests over all categories, between 0 and 1. It also depends on
+        whether the filter selects models."""
         return ERROR_SHARES[in_category, self.counts.model_sets > 1]
 
     @property
     def order_test_count(self) -> int:
-        """Number of tests to adjust for: judge-prompt pairs, times categories if the filter selects
-        a category, times possible sets of models if it selects models. Hidden rows count too,
-        because a reader may try every value of a filter."""
+        """Number of tests that a reader could look at by changing the filters: pairs of judge and
+        prompt, also hidden ones; times the categories, if the filter selects one; times the
+        sets of as many models, if the filter selects models."""
         cells = self.counts.cells.by_cell("unusable", CELL_COLUMNS)
         raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
         chosen = "category" in self._selected_value_by_column
@@ -187,14 +195,14 @@ class Bias(Memo):
 
     @property
     def bonferroni_factor(self) -> float:
-        """Number of intervals to widen for: `order_test_count`, at least 1, divided by the part of
-        the 5 % error rate that is spent on them."""
+        """The number by which 5 % is divided for Bonferroni intervals: `order_test_count`, at
+        least 1, divided by `type_1_error_share`."""
         return max(self.order_test_count, 1) / self.type_1_error_share
 
     @property
     def accuracy_by_chance(self) -> float | None:
-        """Accuracy that these judges would have if they tied as often and otherwise chose at
-        random; None if it is unknown."""
+        """Accuracy of a judge that chooses at random, with as many ties as the judges that the
+        filter selects; None if it is unknown."""
         return position_measures.chance_accuracy(
             self.overall("accuracy"), self.overall("accuracy_lead")
         )
@@ -225,7 +233,8 @@ class Bias(Memo):
         return sorted(cells, key=lambda cell: -known.get(cell, -1.0))
 
     def overall(self, measure: str) -> Estimate:
-        """One measure over all judgements that the filter selects."""
+        """Estimate of the measure with the key `measure`, such as "consistency", over all
+        judgements that the filter selects."""
         return self.memoise(
             ("whole", measure),
             lambda: self._counts_under_filter.pooled_estimate(
@@ -234,7 +243,8 @@ class Bias(Memo):
         )
 
     def by_rater(self, measure: str) -> dict[CellKey, Estimate]:
-        """The measure for each (judge, prompt), over all judgements that the filter selects."""
+        """(judge, prompt) -> estimate of the measure with the key `measure`, over all judgements
+        that the filter selects."""
         return self.memoise(
             ("row", measure),
             lambda: self._counts_under_filter.by_cell(
@@ -243,7 +253,7 @@ class Bias(Memo):
         )
 
     def by_judge(self, measure: str) -> dict[CellKey, Estimate]:
-        """The measure for each judge, with prompts pooled."""
+        """(judge,) -> estimate of the measure with the key `measure`, over all prompts together."""
         return self.memoise(
             ("judge", measure),
             lambda: self._counts_under_filter.by_cell(
@@ -252,7 +262,7 @@ class Bias(Memo):
         )
 
     def by_category(self, measure: str) -> dict[CellKey, Estimate]:
-        """The measure for each (judge, prompt, category)."""
+        """(judge, prompt, category) -> estimate of the measure with the key `measure`."""
         cells, only = self.counts.cells, self._selected_value_by_column
         return self.memoise(("cell", measure), lambda: cells.by_cell(measure, CELL_COLUMNS, only))
 
@@ -331,6 +341,6 @@ def load_bias(filtered: FilteredStudy) -> Bias:
 
 
 def count_model_sets(frame: pd.DataFrame, chosen: filters.Filter) -> int:
-    """Number of sets of models with as many models as the filter selects, for the adjustment of
-    p-values: a reader may look at each of these sets."""
+    """Number of sets of as many models as the filter selects: "n choose k", of all n models in the
+    frame. p-values are adjusted for it, since a reader may look at each of these sets."""
     return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

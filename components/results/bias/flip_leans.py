@@ -81,7 +81,8 @@ class FlipLean:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the preference is significant whatever the missing verdicts would have been."""
+        """Whether the preference is significant even in the worst case, in which all pairs that
+        lack a verdict had flipped against it."""
         return max(self.p, self.worst_p or 0.0) < SIGNIFICANCE_LEVEL
 
     @property
@@ -97,8 +98,9 @@ class FlipLean:
 
     @property
     def flips_one_way(self) -> bool:
-        """Whether nearly all flips go one way, by more than noise explains: if repeats differ at
-        random, flips are as likely toward the first as toward the second."""
+        """Whether at least 90 % of the flips go toward the same position, and significantly more
+        than toward the other (sign test, not adjusted). Flips caused by noise would go toward
+        both positions equally often."""
         p = sign_test(self.first, self.second).p or 0.0
         most = max(self.first, self.second)
         return most >= NEARLY_ALL * self.flips > 0 and p < SIGNIFICANCE_LEVEL
@@ -109,12 +111,12 @@ class FlipLean:
 
     @property
     def order_decides_most_pairs(self) -> bool:
-        """Whether the order decides most pairs: the whole interval of the order effect is above ½,
-        and it is not the label.
+        """Whether the order decides the verdict on most pairs. False if most verdicts are for one
+        label (`label`), which causes flips too.
 
-        Without repeats the order effect is unknown. Then the lean has to be significant, with its
-        whole interval above ½ or below −½, because flips by noise have no direction.
-        """
+        With repeats, the whole interval of the order effect must be above ½. Without them,
+        the preference for a position must be significant, with the whole interval of `lean`
+        above ½ or below −½, because flips caused by noise go both ways."""
         effect, lean = self.order_effect, self.lean
         if self.label:
             return False
@@ -126,9 +128,9 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether flips may be noise: most pairs flip (also by the interval), the noise floor is
-        unknown, they do not go one way (`flips_one_way`), and it is not shown that the label or the
-        order decides (`label`, `order_decides_most_pairs`)."""
+        """Whether the flips could all be noise. True if significantly more than half of the pairs
+        flip, no repeats show how much noise there is, and nothing else explains the flips: not
+        a favoured label, nearly all flips toward one position, or `order_decides_most_pairs`."""
         same = self.consistency
         surely_most = same is not None and same.high is not None and same.high < 1 - MOST
         if not surely_most or self.noise is not None or self.label:
@@ -141,9 +143,10 @@ def excludes_half(share: Estimate) -> bool:
 
 
 def _favoured_label(bias: Bias, row: CellKey) -> str:
-    """The label for which at least three quarters of the verdicts are, if the interval (widened for
-    all judges and prompts) excludes one half and the share of a position is less extreme; "" for
-    none. As on report cards."""
+    """The label (such as "A") that gets at least three quarters of the verdicts; "" for none,
+    and for more than two options. Its share must be significantly different from ½, with the
+    interval widened for all judges and prompts, and further from ½ than the share of the first
+    position. Report cards use the same rule."""
     if bias.max_options != 2:
         return ""
     slot, label = bias.by_rater("slot")[row], bias.by_rater("label")[row]
@@ -157,7 +160,8 @@ def _favoured_label(bias: Bias, row: CellKey) -> str:
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
-    """Direction of the flips of each judge and prompt, with p-values adjusted by Holm's method."""
+    """Flips and their direction, one entry for each judge and prompt that the filter selects. The
+    p-values are adjusted by Holm's method for all judges and prompts, also hidden ones."""
     return bias.memoise("leans", lambda: _compute_leans(bias))
 
 
@@ -201,19 +205,21 @@ def _lean_p(table: OrderTable) -> float | None:
 
 
 def _worst_p(table: OrderTable) -> float | None:
-    """p-value as if all pairs with a missing verdict had flipped against the preference."""
+    """p-value of the sign test in the worst case: each pair that lacks a verdict counts as a flip
+    against the preferred position."""
     return table.worst_case_test().p
 
 
 def _least_p(table: OrderTable) -> float:
-    """p-value as if all pairs of all items, those with a missing verdict too, had flipped one
-    way."""
+    """Smallest p-value that the sign test can have with this number of items: that of flips which
+    all go the same way."""
     return item_sign_test(np.ones(len(table.flip_balances), np.int64)).p or 0.0
 
 
 def _adjusted_row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
-    """p-value of the test for each (judge, prompt), adjusted for all judges and prompts and, if the
-    filter selects a category, for all categories."""
+    """(judge, prompt) -> p-value of `test`, adjusted for all judges and prompts and, if the
+    filter selects a category, for all categories. With such a filter, it is the p-value in this
+    category."""
     category = bias.filter.category
     if category != ALL_CHOICE:
         found = _adjusted_category_p_values(bias, test)
@@ -224,8 +230,8 @@ def _adjusted_row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
 
 
 def _adjusted_category_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
-    """Map each (judge, prompt, category) with enough items to the p-value of the test, adjusted as
-    in `_adjust_lean_p_values`."""
+    """(judge, prompt, category) -> p-value of `test`, adjusted for all of these. Only those with
+    at least MIN_COLOURED_ITEMS items are tested."""
 
     def compute_p_values() -> dict[CellKey, float]:
         items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
@@ -246,12 +252,14 @@ def _adjust_lean_p_values(
     in_category: bool,
     test: LeanTest,
 ) -> dict[CellKey, float]:
-    """Cell -> adjusted p-value of the test for a preferred position (whether more items flip toward
-    one position than toward the other). Cells without pairs are left out.
+    """Cell -> adjusted p-value of `test`, which asks whether more items flip toward one position
+    than toward the other. `tables` has the verdicts of each of the `cells`; cells without pairs
+    are left out.
 
-    The adjustment is Holm's, over all cells and, if the filter selects models, over all sets of as
-    many models; then p is divided by the part of the 5 % error rate spent on such tests.
-    `in_category`: whether the cells are single categories, which have another part."""
+    The adjustment is Holm's, over all cells and, if the filter selects models, over all
+    sets of as many models. The result is then divided by the part of the error rate of 5 %
+    that is available for these tests, which is another one if the cells are single categories
+    (`in_category`)."""
     raw = [test(table) if table.pairs else None for table in tables]
     known = sum(p is not None for p in raw)
     share_of_error = bias.type_1_error_share_for(in_category)

@@ -52,8 +52,8 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
 
 
 def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float]) -> str:
-    """Sentence on the highest share that a judge and prompt in `significant` (name -> p-value) give
-    to one position."""
+    """Sentence on the judge and prompt in `significant` (name -> p-value) that choose one position
+    most often: this position, its share of their choices, and the p-value."""
     value, row, slot = max(
         (one.value, row, slot)
         for slot in range(bias.max_options)
@@ -102,8 +102,8 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
 def _label_effects_html(
     rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
 ) -> Markup:
-    """HTML sentences on label effects, for rows where crossed labels separate them from position
-    effects; without such rows, a note that they cannot be separated."""
+    """HTML sentences on the label that each judge prefers, such as "A". A note instead, if each
+    label was used in too few positions to separate the effects of label and position."""
     labelled = [row for row in rows if row.model.labels]
     if not labelled:
         return panels.BIAS.note(

@@ -47,9 +47,9 @@ class OptionModelRow:
 
 
 def load_option_models_of_all_raters(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
-    """Choice models and permutation tests of all judges and prompts, because p-values are adjusted
-    for all of them: filters on judge and prompt have no effect, the others apply. Fitted once per
-    version of the study."""
+    """Choice models and permutation tests of all judges and prompts of a study. The filters on
+    judge and prompt are ignored, because p-values are adjusted for all judges and prompts;
+    other filters apply. Computed once per version of the study."""
     return _fit_loaded_models(filtered.of_all_raters)
 
 
@@ -76,7 +76,7 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 
 def _least_p(rows: pd.DataFrame, options: int) -> float:
-    """Smallest p-value of the permutation test of one judge and prompt."""
+    """Smallest p-value that the permutation test can have with this number of comparisons."""
     sets = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)[1]
     return order_tests.least_permutation_p(sets, int(rows["orders"].max()), options)
 
@@ -84,9 +84,9 @@ def _least_p(rows: pd.DataFrame, options: int) -> float:
 def adjusted_option_p_values(
     bias: Bias, rows: Sequence[OptionModelRow], least: bool = False
 ) -> dict[CellKey, float]:
-    """p-value of the permutation test of each judge and prompt (with `least`, the smallest that so
-    many comparisons allow), adjusted for all such tests that a reader can see by changing the
-    filters in use; `rows`: all judges and prompts."""
+    """(judge, prompt) -> p-value of the permutation test, adjusted for all such tests that a
+    reader could see by changing the filters. `rows` must include the judges and prompts that a
+    filter hides. With `least`, it is the smallest p-value that so many comparisons allow."""
     values = [row.least_p if least else row.permutation.p for row in rows]
     adjusted = bias.adjust_p_values(values)
     return {
@@ -123,10 +123,13 @@ test and the smallest that so many comparisons allow; None for each that is unkn
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
-    """Test of whether the positions are chosen evenly in one cell: entropy of the tested choices,
-    lower end of the band expected without a position effect, and adjusted p-value (None if
-    unknown). Also the position chosen most (counted from 0), and its share among all choices,
-    repeats included; and the smallest adjusted p-value that so many comparisons allow."""
+    """Result of the test of whether one judge, or one judge with one prompt, chooses all positions
+    equally often.
+
+    `entropy`: of the chosen positions, 1 if all are equally frequent; `band_low`: lower end
+    of the entropies expected if the position had no effect; `p`: adjusted p-value, None if
+    unknown; `top_slot`: position chosen most, from 0; `top_share`: its share of all choices,
+    repeats included; `least_p`: smallest adjusted p-value that so many comparisons allow."""
 
     entropy: float
     band_low: float
@@ -154,9 +157,9 @@ class Evenness:
 
 
 def load_evenness_of_all_judges(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
-    """Evenness by judge, and by judge and prompt, for all judges, also those that the filter hides;
-    if the filter selects a prompt, only with this prompt. Computed once per version of the
-    study."""
+    """(judge,) or (judge, prompt) -> test of whether positions are chosen evenly, for all judges,
+    also those that the filter hides. If the filter selects a prompt, only verdicts with this
+    prompt count. Computed once per version of the study."""
     found, prompt = _load_evenness_of_all(filtered.of_all_raters), filtered.filter.prompt
     if prompt == ALL_CHOICE:
         return found
@@ -177,11 +180,13 @@ def compute_evenness(
     tests: int = 0,
     error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
-    """Test how evenly each judge, and each judge with each prompt, chooses the positions, on the
-    comparisons with the most options; p-values are adjusted within each of these two sets.
-    `fitted`: tests by judge and prompt that were already made; `tests`: number of tests to adjust
-    for, if larger than the set; `error_share`: part of the 5 % error rate that is spent on both
-    sets together. Cells without an entropy or chance band are left out."""
+    """(judge,) or (judge, prompt) -> test of whether positions are chosen evenly, on the
+    comparisons with the most options. Left out where the entropy or the band expected by chance
+    is unknown.
+
+    p-values are adjusted within the tests by judge, and within those by judge and prompt; for
+    `tests` tests, if that is more. `error_share`: part of the error rate of 5 % available for
+    both sets together. `fitted`: tests by judge and prompt that need not be made again."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedEntropy] = {

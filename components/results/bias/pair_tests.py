@@ -35,7 +35,9 @@ OPTION_TEST_NAMES: Final = {"permutation": "Permutation"}
 
 @dataclass(frozen=True, slots=True)
 class OrderTestRow:
-    """Test results of one judge with one prompt."""
+    """Tests for an effect of the order, for one judge with one prompt: `tests` and their
+    `adjusted` p-values by name of the test, and the number `n` of pairs or choices that were
+    tested."""
 
     __test__ = False  # pytest would collect the name
 
@@ -68,8 +70,8 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 
 
 def shown_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """The rows that the filter selects, in the order of all panels: the highest Grade Score first
-    (harmonic mean of position entropy and share of the most chosen answer)."""
+    """Those of `rows` that the filter selects, sorted as in all panels: the highest Grade Score
+    first (harmonic mean of position entropy and share of the most chosen answer)."""
     by_cell = {(row.judge, row.prompt): row for row in rows}
     return [by_cell[cell] for cell in bias.names if cell in by_cell]
 
@@ -87,8 +89,8 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
 
 
 def _entropy_band_text(row: OptionModelRow) -> str:
-    """Text of the entropy with the 95 % band expected without a position effect; a dash if one of
-    them is unknown."""
+    """Text of the entropy of the chosen positions and of the band expected without a position
+    effect, such as "0.912 : 0.980 to 0.999"; a dash if one of them is unknown."""
     if row.entropy is None or row.null_band is None:
         return DASH
     low, high = (number(end, 3) for end in row.null_band)
@@ -101,12 +103,11 @@ def _entropy_band_text(row: OptionModelRow) -> str:
 def order_tests_html(
     rows: Sequence[OrderTestRow], names: dict[str, str], counts_head: str, n_head: str
 ) -> Markup:
-    """HTML table of adjusted p-values: one row per judge and prompt with `n` above 0, one column
-    per test with a p-value; a message without rows.
+    """HTML table of adjusted p-values: a line for each row with tested comparisons, a column for
+    each test that has a p-value; a message if there are no such rows.
 
-    `names`: key of a test -> head of its column; `counts_head`: head of the column with
-    `counts_text` ("" leaves it out); `n_head`: head of the column with `n`.
-    """
+    `names`: key of a test -> head of its column; `counts_head`: head of the column with the
+    row's `counts_text`, "" for no such column; `n_head`: head of the column with the row's `n`."""
     rows = [row for row in rows if row.n]
     if not rows:
         return empty_state(

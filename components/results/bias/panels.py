@@ -84,10 +84,11 @@ def flips_html(bias: Bias) -> Markup:
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, by_design: bool = True
 ) -> Markup:
-    """HTML row of default key figures: consistency, first-position share, changes on a repeat,
-    accuracy if better answers are known by design (`by_design`), unusable replies; empty without
-    calls. `failures` and `planned` replace the numbers of unusable replies and of calls in
-    `bias`."""
+    """HTML row of key figures: consistency, first-position share, changes on a repeat, accuracy,
+    unusable replies; empty without calls.
+
+    Accuracy is left out unless `by_design` (the better answers are known by the design of the
+    data). `failures` and `planned` replace the numbers of unusable replies and of calls."""
     if not bias.call_count:
         return EMPTY
     accuracy = f"chance {share(bias.accuracy_by_chance, 0)}"
@@ -115,11 +116,14 @@ def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
 def slot_or_label_sentence(
     slot: Estimate, label: Estimate, names: list[str], prefers: bool, tests: float
 ) -> str:
-    """Sentence on whether the judge prefers a position or a label, by at least MIN_PULL and with an
-    interval that excludes an even share. `slot`, `label`: shares of the first position and of
-    the first label; "" if one is unknown. `names`: the labels, sorted. It is called unadjusted if
-    it is about a position that the flips do not show to be preferred (`prefers`), or about a label
-    with an interval that, widened for `tests` intervals, holds an even share."""
+    """Sentence on whether the judge prefers a position or a label, whichever is stronger; "" if a
+    share is unknown. `slot` and `label` are the shares of the first position and of the first
+    label in `names`, which are sorted. A preference is a share that differs from ½ by at least
+    MIN_PULL and significantly.
+
+    The sentence says "not adjusted for several tests" if the preference does not hold after the
+    adjustment: for a position, if the flips do not show it (`prefers` is False); for a label,
+    if its interval, widened for `tests` tests, contains ½."""
     if slot.value is None or label.value is None:
         return ""
     pulls = tuple(abs((one.value or 0.0) - 0.5) * excludes_half(one) for one in (slot, label))

@@ -117,7 +117,8 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
 
 
 def _category_exceptions_sentence(row: FlipLean) -> str:
-    """Sentence on the categories with another preferred position than overall; "" for none."""
+    """Sentence on the categories in which the preferred position is the opposite of the overall
+    one; "" if there are none."""
     other = [each for each in row.leaning_categories if each.direction != row.direction]
     differs = f"In some categories the direction differs: {_category_directions_text(other)}."
     return differs if other else ""
@@ -177,8 +178,9 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
 
 
 def _flips_clause(bias: Bias) -> str:
-    """Share of flips with its interval; with repeats, instead of this interval, the noise floor and
-    the order effect with its interval."""
+    """Clause on the share of comparisons that flip when the answers are swapped, with its
+    interval. If calls were repeated, the share of changes on a repeat and the order effect,
+    with the interval of the latter, replace this interval."""
     same, noise, effect = (
         bias.overall(key) for key in ("consistency", "noise_floor", "order_effect")
     )
@@ -197,9 +199,9 @@ def _flips_clause(bias: Bias) -> str:
 
 
 def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
-    """Clause on the position that rows significantly lean to, or that none does: for a single row,
-    the number of its flips toward that position; else the number of rows by direction. `noun`: word
-    for a row, such as "judge"."""
+    """Clause on the position toward which flips significantly go, or that there is none. For a
+    single row it gives the number of such flips; for several, how many rows lean to the first
+    and to the second position. `noun`: word for a row, such as "judge"."""
     leaning = [row for row in rows if row.is_significant]
     if not leaning:
         return _no_preference_clause(rows, noun)
@@ -237,8 +239,9 @@ def _label_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the rows that flip most pairs, perhaps by noise; "" for none. Flips of which
-    significantly more go one way are not all noise."""
+    """Sentence on the rows that flip most pairs, which may be noise because no call was repeated;
+    "" for none. If a row significantly prefers a position, only part of its flips is called
+    noise."""
     found = [row for row in rows if row.may_be_noise]
     leaning = any(row.is_significant or row.leaning_categories for row in found)
     what = f"{'part of ' if leaning else ''}the flips of {_rows_text(found, len(rows), noun)}"
@@ -253,8 +256,8 @@ def _rows_text(some: Sequence[FlipLean], total: int, noun: str) -> str:
 
 
 def _some_of_total_text(some: int, total: int, noun: str) -> str:
-    """`some` of `total` rows in words, with a noun such as "judge": "both judges", "all three
-    judges", "one of the two judges"."""
+    """`some` of `total` in words, followed by `noun`: for "judge", "both judges", "all three
+    judges" or "one of the two judges"."""
     if some == total:
         return f"both {noun}s" if total == 2 else f"all {number_word(total)} {noun}s"
     return f"{number_word(some)} of the {number_word(total)} {noun}s"
@@ -316,8 +319,9 @@ def none_significant_clause(total: int, noun: str, few: int) -> str:
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
-    """Noun for the rows in a headline: "prompt", "judge" or "judge-prompt pair"; `cells`: (judge,
-    prompt) of each row. Without rows it is "judge"."""
+    """Noun for the rows in a headline: "prompt", if one judge has several prompts; "judge", if all
+    rows have the same prompt or there is at most one row; else "judge-prompt pair". `cells`:
+    (judge, prompt) of each row."""
     if not cells:
         return "judge"
     if len({cell[0] for cell in cells}) == 1:

@@ -87,8 +87,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
-    """View that gives a study of single answers its headline and key figures: that of pass/fail
-    verdicts if the study has such verdicts and the filters leave some, else that of scores."""
+    """The view whose headline and key figures a study of single answers takes over: that of
+    pass/fail verdicts, if the study has some and the filters do not remove them all, or has no
+    scores; else that of scores."""
     kinds, frame = verdict_kinds(filtered), filtered.frame
     passes = kinds.pass_fail and (not len(frame) or bool(pass_fail_mask(frame).any()))
     return pass_fail_panels.VIEW if passes or not kinds.scores else score_panels.VIEW
@@ -107,8 +108,8 @@ def has_single_answer_scores(filtered: FilteredStudy) -> bool:
 
 
 def measure_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
-    """State of the menu of measures, which offers those for the study's number of options; `wanted`
-    is chosen if it is one of them, else the first."""
+    """State of the menu of measures. It offers the measures that apply to the study's number of
+    options, and selects `wanted` if it is one of them, else the first."""
     names = list_matrix_measures(load_bias(filtered).max_options)
     return result_view.ControlState(choice_or_default(wanted, names), names)
 
@@ -143,8 +144,8 @@ def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Conten
 
 
 def can_report_judge_bias(filtered: FilteredStudy) -> bool:
-    """Whether the bias of judges can be reported: not if all verdicts are of people, since the two
-    orders were shown to different people and flips cannot be measured."""
+    """False if all verdicts are of people. As a rule, different people see the two orders of a
+    pair, so that flips cannot be measured."""
     return not filtered.has_only_people
 
 
@@ -165,9 +166,9 @@ def render_flips(filtered: FilteredStudy) -> Markup | None:
 
 
 def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
-    """Render the effect of an unrelated option (an answer to another item); None for pairs, and
-    without another study to compare with, in which this option is absent (or, if this study lacks
-    it, present)."""
+    """Render the effect of an unrelated option (an answer to another item). This needs a
+    second study of the same data: one without such an option if this study has one, or the
+    reverse. None without a second study, and for pairs."""
     pairs = load_bias(filtered).max_options == 2
     return None if pairs else show_unrelated_contrast(filtered)
 

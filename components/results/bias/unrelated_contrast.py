@@ -34,7 +34,9 @@ NEEDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """Grade Score with minus without the unrelated option, and how often this option is chosen."""
+    """Effect of an unrelated option (an answer to another item) for one judge and prompt:
+    `contrast` is the Grade Score with this option minus the score without it, and `chosen` is
+    the share of verdicts for this option."""
 
     judge: str
     prompt: str

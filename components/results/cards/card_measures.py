@@ -64,7 +64,7 @@ class CardMeasures:
 
     @property
     def inspect_filters(self) -> dict[str, object]:
-        """Filters of Inspect that list the rater's judgements."""
+        """Filters that make the Inspect tab list this rater's judgements: its judge and prompt."""
         return {"judge": self.judge, "prompt": self.prompt}
 
     @cached_property
@@ -73,7 +73,8 @@ class CardMeasures:
 
     @cached_property
     def rows_without_noise_repeats(self) -> pd.DataFrame:
-        """The rater's rows without the repeats made for the noise floor."""
+        """The rater's rows, without the calls that were repeated in the same order only to measure
+        how many verdicts change on a repeat."""
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
     @cached_property
@@ -82,7 +83,7 @@ class CardMeasures:
 
     @cached_property
     def scores_only(self) -> bool:
-        """Whether the prompt scores each answer and picks none."""
+        """Whether the prompt asks for a score of each answer, and not for the better answer."""
         return bool(prompt_kinds.scoring_mask(self.rows).any())
 
     @property
@@ -92,28 +93,32 @@ class CardMeasures:
 
     @cached_property
     def position_measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
-        """Rater -> its position-bias measures; those of other raters are drawn as grey ticks."""
+        """Rater -> key of a measure of position bias -> its estimate, for all model judges with
+        their prompts. The card draws the values of the others as grey ticks."""
         found = estimate_position_measures(self.raters.rows_of_model_judges, ["judge"])
         return {judge: got for (judge,), got in found.items()}
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
-        """This rater's position-bias measures, by key in the catalogue of measures."""
+        """This rater's measures of position bias: key in the catalogue of measures, such as
+        "consistency", -> estimate."""
         own = self.position_measures_by_rater.get(self.rater)
         return own or estimate_position_measures(self.rows)[()]
 
     @cached_property
     def largest_twin_effect_beyond_floor(self) -> tuple[Estimate, str]:
-        """The largest effect of a family of twins beyond its floor (effect of a change that cannot
-        matter), with adjusted interval, and the name of the family; no value without twins."""
+        """The twin with the largest effect on this rater: (effect with adjusted interval, name of
+        the kind of twin, such as "padding"). A twin is an answer with one change that should
+        not matter. Subtracted is its floor, the effect of a change that cannot matter. The
+        estimate has no value, and the name is "", without twins."""
         effects, rater = self.raters.filtered.twin_effects, (self.judge, self.prompt)
         own = [one for one in effects if (one.judge, one.prompt) == rater]
         largest = next(iter(effects_of_irrelevant_changes(own)), None)
         return (largest.adjusted, largest.family) if largest else (Estimate(None), "")
 
     def measure_by_rater(self, record: MeasureRecord) -> dict[str, Estimate]:
-        """Rater -> value of the measure that `record` describes; only for this rater if the measure
-        is computed for one rater, such as the position term."""
+        """Rater -> estimate of the measure that `record` describes. Some measures, such as the
+        position term, are computed for this rater only."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.agreement_with_other_raters,
             nudge_records.OWN_FAMILY.key: lambda: self.own_family_win_rates[0],
@@ -138,7 +143,8 @@ class CardMeasures:
 
     @cached_property
     def flips(self) -> dict[str, int]:
-        """Numbers of pairs, flips, and flips toward each position; keys as in `flip_counts`."""
+        """Counts of this rater's verdicts: "pairs" judged in both orders, "flips", and flips
+        "toward_first" and "toward_second"; the same keys as in `flip_counts`."""
         return position_measures.flip_counts(self.rows)
 
     @cached_property
@@ -160,9 +166,11 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, str]:
-        """Effect of a position (for pairs: the first; for N options: the one preferred most), as
-        (effect in logits, share of verdicts that it would win among equally good answers, name of
-        the position). Estimates without a value if it is unknown."""
+        """Effect of one position on the choice: (effect in logits, share of verdicts that this
+        position would win among equally good answers, its name, such as "first").
+
+        For pairs, it is the first position; for more options, the most preferred one. If the
+        effect is unknown, both estimates have no value, and the name is not meaningful."""
         if self.compares_pairs:
             pairs = self.fitted_position_model
             gamma = pairs.gamma.get(self.rater, unknown_estimate("no usable verdict", "logit"))
@@ -190,8 +198,9 @@ class CardMeasures:
 
     @cached_property
     def agreement_with_people(self) -> Estimate:
-        """Agreement with the majority of people; no value without votes, or if the better answers
-        of pairs are known by the design of the data."""
+        """Share of comparisons in which this rater agrees with the majority of people. It has no
+        value without votes. For pairs, it has none either if the better answers are known by
+        the design of the data, because accuracy then uses these."""
         if not self.compares_pairs:
             return self.agreement_share_with_people(self.rater)
         by_people = self.raters.remedies.call_grid.source == PEOPLES_MAJORITY
@@ -219,9 +228,8 @@ class CardMeasures:
 
     @cached_property
     def agreement_with_other_raters(self) -> Estimate:
-        """Agreement of this rater with the other judges and prompts, pooled: each verdict is
-        compared with each of theirs on the same answers in the same order; no value without such
-        verdicts."""
+        """Share of equal verdicts of this rater and other raters (judges with their prompts), over
+        all pairs of verdicts on the same answers in the same order; no value without any."""
         own = (pairwise_agreement.PEOPLE, self.rater)
         names = [name for name in self.verdict_grid.raters if name not in own]
         if self.rater not in self.verdict_grid.raters or not names:
@@ -237,9 +245,9 @@ class CardMeasures:
 
     @cached_property
     def own_family_win_rates(self) -> tuple[Estimate, Estimate, list[str]]:
-        """Win rate that this judge gives to models of its model family, win rate that people give
-        to these models, and the names of these models. A rate has no value without such
-        verdicts."""
+        """Win rates of the models of this judge's own model family: (rate by this judge, rate
+        by people, names of these models). A rate has no value if there are no verdicts, or no
+        votes, on such models."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered.study.families
@@ -284,8 +292,8 @@ class CardMeasures:
 
     @cached_property
     def repeat_dependence(self) -> Estimate:
-        """Disagreement of repeats further apart minus that of consecutive repeats; positive if a
-        reply depends on the one before it."""
+        """Share of differing verdicts among repeats further apart, minus that among consecutive
+        repeats. It is positive if a reply resembles the one before it."""
         return consecutive_repeat_similarity(self.rows)
 
     @cached_property
@@ -308,16 +316,16 @@ class CardMeasures:
 
     @property
     def has_too_many_rows_for_remedies(self) -> bool:
-        """Whether better answers of pairs are known, but on too many verdicts to compare remedies
-        on a report card."""
+        """Whether remedies could be compared for this judge's pairs, but the study has more than
+        MAX_ADVICE_ROWS verdicts, so that this would take too long for a report card."""
         many = len(self.raters.filtered.whole_frame_by_person) > MAX_ADVICE_ROWS
         return many and self.compares_pairs and self.has_known_answers
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
-        """Recommendation of the view Remedies; None if no comparison of this rater has a known
-        better answer and usable replies in both orders, or if there are more than MAX_ADVICE_ROWS
-        verdicts."""
+        """The remedy that the view Remedies recommends for this rater. None if no comparison has
+        a known better answer and usable replies in both orders, or if the study has more than
+        MAX_ADVICE_ROWS verdicts."""
         if len(self.raters.filtered.whole_frame_by_person) > MAX_ADVICE_ROWS:
             return None
         study = self.raters.remedies
@@ -330,8 +338,8 @@ class CardMeasures:
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of the models `names`, on pairs with exactly one of these models; no value without
-    such pairs."""
+    """Share of points that the models `names` win on the pairs in which exactly one of the two
+    answers is theirs; a tie is half a point. No value without such pairs."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)

@@ -31,8 +31,8 @@ CARD_STYLES: Final = {**STYLES, "decimal": NumberStyle(3)}
 
 @dataclass(frozen=True)
 class CardMeasure:
-    """One row of the table: a measure of the judge, and its values by chance, for the other raters
-    and for people."""
+    """One row of the table: a measure of the judge, with the values to compare it with: that of
+    random choices (`chance`), of other raters (`others`) and of people (`people`)."""
 
     record: MeasureRecord
     estimate: Estimate
@@ -132,8 +132,8 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
 
 
 def _shift_preference_to_share(preference: Estimate) -> Estimate:
-    """Add ½ to a preference between −½ and ½, so that it can be drawn as a share beside other
-    shares; value and interval are limited to the range 0 to 1."""
+    """The estimate of a preference, from −½ to ½, plus ½, so that it can be drawn on the same
+    axis as shares. Value and ends of the interval are cut off at 0 and 1."""
     ends = (preference.value, preference.low, preference.high)
     value, low, high = (None if end is None else min(max(end + 0.5, 0.0), 1.0) for end in ends)
     return replace(preference, value=value, low=low, high=high)
@@ -182,8 +182,8 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
 
 
 def _compared_part_note(card: ReportCard) -> str:
-    """Text on the comparisons that the agreement counts, if it leaves out some that another judge
-    or prompt lacks; accuracy counts all of this judge's."""
+    """Text on which comparisons the agreement counts: those that every judge and prompt judged
+    in both orders. "" if none is left out. Accuracy counts all comparisons of this judge."""
     study = card.raters.remedies
     left = study.left_out["incomplete"] if study.grid.size else 0
     size = formats.count(study.grid.size, "comparison")

@@ -41,7 +41,8 @@ class PointCard:
 
     @cached_property
     def rows_without_noise_repeats(self) -> pd.DataFrame:
-        """The rows without the repeats made for the noise floor."""
+        """The rows without the calls that were repeated in the same order only to measure how many
+        verdicts change on a repeat."""
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
     @cached_property
@@ -89,8 +90,8 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts, on unusable replies if these are many, on the effect
-        of the order, and advice; without a usable reply, only this fact and advice."""
+        """Sentences on the quality of the verdicts, on unusable replies if these are many, on the
+        effect of the order, and on what to do. If no reply is usable, only sentences on that."""
         failed = row_selection.count_failed_calls(rows := self.rows_without_noise_repeats)
         values = {"unusable": self.unusable_share.value, "failed": failed}
         if failed == len(rows):

@@ -37,8 +37,9 @@ class ReportCard(CardMeasures):
 
     @property
     def preferred_position(self) -> str:
-        """The preferred position in words, such as "first": by flips for pairs ("first" if they are
-        balanced), by the choice model for more options."""
+        """Name of the preferred position, such as "first". For pairs, it is the position toward
+        which more flips go, "first" if as many go toward each; for more options, that with the
+        largest effect in the choice model. It need not be significant."""
         if not self.compares_pairs:
             return self.position_term[2]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
@@ -53,7 +54,8 @@ class ReportCard(CardMeasures):
 
     @cached_property
     def facts(self) -> dict[str, float | None]:
-        """Values (key of CARD_FACTS -> number) that the sentence rules test and insert."""
+        """Key of CARD_FACTS -> number, None if unknown. The rules of the card's sentences compare
+        these numbers with thresholds and insert them."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise = measures["noise_floor"].value
         by_design = self.raters.known_answer_source == "design"
@@ -134,23 +136,24 @@ class ReportCard(CardMeasures):
         return simultaneous_interval(estimate, self._bias.bonferroni_factor, bounds=(-1.0, 1.0))
 
     def _label_interval_distance_from_half(self) -> float | None:
-        """Distance of the interval of the first label's share from 1/2; negative if the interval
-        contains 1/2, None if labels were not crossed."""
+        """Distance from ½ to the nearer end of the interval of the first label's share, adjusted
+        for all cards. Negative if the interval contains ½. None unless each label was used in
+        both positions."""
         label = self._widen_for_all_cards(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None
         return max(label.low - 0.5, 0.5 - label.high)
 
     def _slot_and_label_deviations(self) -> tuple[float | None, float | None]:
-        """Distances from an even share, |position share − 1/2| and |label share − 1/2|; None if
-        labels were not crossed."""
+        """(|share of the first position − ½|, |share of the first label − ½|); None for both
+        unless each label was used in both positions."""
         shares = (self.slot_label_effects[name].value for name in ("slot", "label"))
         slot, label = (None if share is None else abs(share - 0.5) for share in shares)
         return slot, label
 
     @property
     def text_by_key(self) -> dict[str, str]:
-        """Key of SENTENCE_WORDS -> text that the sentences insert."""
+        """Key of SENTENCE_WORDS -> text that is inserted for {key} into the card's sentences."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self.slot_label_effects["label"].value
         kind = PAIR_WORDS if self.compares_pairs else OPTION_WORDS
@@ -173,7 +176,8 @@ class ReportCard(CardMeasures):
         }
 
     def _difference_from_person_text(self) -> str:
-        """Judge minus replaced person, and that it is not significant; "" without voters."""
+        """Text of the agreement with the other voters, judge minus replaced person, in points with
+        its interval, and a note if it is not significant; "" without votes."""
         if self.voter_replacement is None:
             return ""
         advantage = self.voter_replacement.advantage
@@ -181,9 +185,9 @@ class ReportCard(CardMeasures):
         return f"{self._difference_text(advantage)}{unclear}"
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
-        """Text of a difference in points with its interval, as in the other views; a note is added
-        if the difference is significant only without the adjustment for all cards. "" if it is
-        unknown."""
+        """Text of a difference, multiplied by `scale`, with its interval; "" if it is unknown. The
+        interval is not adjusted, as in the other views. A note is added if the difference is
+        not significant after the adjustment for all judges and prompts."""
         if plain.value is None:
             return ""
         size = number(scale * plain.value, decimals, signed=True)
@@ -199,8 +203,8 @@ class ReportCard(CardMeasures):
         return "" if noise is None else f" ({share(noise, 0)} change on a repeat in the same order)"
 
     def _cached_repeats_warning(self) -> str:
-        """Warning that repeats hardly ever differ (see STEADY) although the judge's temperature is
-        WARM or more; empty if this is not so or unknown."""
+        """Warning that repeats may come from a cache: they hardly ever differ (at most STEADY)
+        although the judge's temperature is at least WARM. "" otherwise, or if one is unknown."""
         warm, high = self.raters.temperatures.get(self.judge), self.measures["noise_floor"].high
         if warm is None or warm < WARM or high is None or high > STEADY:
             return ""
@@ -227,9 +231,10 @@ class ReportCard(CardMeasures):
         return f"{name} {self._difference_text(self.accuracy_lead, scale, 1)}"
 
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """p-value of the test that no position is preferred, the same as in the view Position; and
-        share of the preferred position. For pairs, this is its share of the flips; for N options,
-        its share of choices among equally good answers. None for each that is unknown."""
+        """(p-value of the test that no position is preferred, share of the preferred position);
+        None for each that is unknown. The p-value is that of the view Position. The share is,
+        for pairs, that of the flips that go toward the position; for more options, that of the
+        choices it would win among equally good answers."""
         rater = (self.judge, self.prompt)
         if not self.compares_pairs:
             found = adjusted_option_p_values(

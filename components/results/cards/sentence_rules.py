@@ -137,8 +137,8 @@ class SentenceRule:
 
 
 def parse_rules(text: str) -> tuple[SentenceRule, ...]:
-    """Read rules written as `name: fact ≥ value, fact known`, each with its sentence below it,
-    indented further."""
+    """Read the rules of a group. A rule is a line `name: fact ≥ value, fact known`; the sentence
+    stands in the lines below it, which are indented further."""
     rules = []
     for name, conditions, sentence in re.findall(r"^ {8}(\S.*):(.*)\n((?: {9,}.*\n)+)", text, re.M):
         parts = [part.split() for part in conditions.split(",") if part.strip()]

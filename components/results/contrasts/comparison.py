@@ -49,8 +49,8 @@ def compare_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlSt
 
 
 def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[str, str]:
-    """Address parameters in place of those of an older address that named two sides: filters for
-    the left side, and the control "Compare with" for the right side."""
+    """Parameters of today's page address for an older address that named two sides: the judge and
+    prompt of `left` become filters, and `right` becomes the value of "Compare with"."""
     pair = pair_sides(whole, left, right)
     one = pair.left
     chosen = {"judge": one.judge, "prompt": one.prompt, CONTROL: pair.right.name}
@@ -59,8 +59,9 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
 
 @cache_in_filtered_study
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The sides named `left` and `right`, ready to compare; for an empty or unknown name, the
-    default side, or a side without a name if there is none."""
+    """The sides with the names `left` and `right`, as a PairedSides. An empty or unknown
+    name is replaced by a default side; if there is none, by a side without a name, and
+    `PairedSides.problem` then tells that nothing can be compared."""
     known = sides.list_sides_of_whole_study(filtered)
     if {left, right} - {""} - set(known):
         known |= sides.sides_in_other_studies(filtered)
@@ -72,7 +73,8 @@ def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 
 
 def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
-    """The side that the filters select (else the most consistent one), and the side `other`."""
+    """Pair two sides: the judge or prompt that the filters select, and the side named `other`. If
+    the filters select none, the most consistent judge (with one judge, prompt) takes its place."""
     chosen = filtered.filter
     wanted = {
         name: "" if value == ALL_CHOICE else value
@@ -88,9 +90,9 @@ def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
 
 
 def count_judgements_beyond_filters(filtered: FilteredStudy, other: str) -> tuple[int, str]:
-    """Number of judgements of the side `other` that are not among the filtered ones (all, if the
-    side is in another study), and the name of that other study ("" if there is none); 0 and "" if
-    the sides cannot be compared."""
+    """(number, study): how many judgements of the side `other` do not pass the filters, although
+    the comparison uses them. If the side is from another study, all its judgements count, and
+    `study` is its name, otherwise "". (0, "") if the sides cannot be compared."""
     pair = pair_with_filtered_side(filtered, other)
     if pair.problem:
         return 0, ""

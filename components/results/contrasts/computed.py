@@ -104,8 +104,9 @@ class PairedSides:
     def values_on_items_of_each_side(
         self, compared: Sequence[MeasureRecord]
     ) -> dict[str, tuple[Estimate, Estimate]]:
-        """Name of a measure -> its value for each side on all items of this side, as in the other
-        views; differences are computed on the common items."""
+        """Name of a measure -> its estimates for the left and the right side. Each side's estimate
+        is on all items that this side judged, as in the other views, whereas the differences
+        use only the items that both judged."""
         measures = [one.estimator for one in compared]
         found = estimate_all(measures, self.frame, ["side"])
         return {
@@ -141,9 +142,12 @@ class PairedSides:
         return [line for line in found if line[0].key in shown]
 
     def _jointly_adjusted_contrasts(self, name: str) -> list[MeasureContrast]:
-        """Differences in all measures of the family `name` (and in the twins, for COMPARISONS),
-        adjusted for the family and, with more than two candidates, for the choice of the two
-        sides; with twins, the adjustment is Bonferroni's."""
+        """Differences, left minus right, in all measures of the family `name`. For COMPARISONS,
+        each kind of twins that both sides judged is a measure too.
+
+        The intervals are adjusted for all measures of the family and, if the two sides were
+        chosen from more than two `candidates`, for this choice; with twins, by Bonferroni's
+        method."""
         by_people = Raters(self.filtered).known_answer_source == "people"
         compared = family_measures(name, self.contestants, by_people)
         twins = self._twin_totals if name == COMPARISONS else {}
@@ -163,8 +167,9 @@ class PairedSides:
 
     @cached_property
     def _twin_totals(self) -> dict[str, paired.PairedTotals]:
-        """Kind of twins, such as padding -> item totals of both sides' verdicts on these twins,
-        from which the difference is estimated; empty if a side is in another study."""
+        """Kind of twins, such as "padding" -> sums by item of both sides' verdicts on these twins,
+        from which the difference of the sides is estimated. Empty if a side is from another
+        study."""
         filtered, sides = self.filtered, (self.left, self.right)
         if any(side.study for side in sides):
             return {}
@@ -175,14 +180,14 @@ class PairedSides:
 
     @cached_property
     def candidates(self) -> list[Side]:
-        """All sides among which the two compared sides were chosen; intervals are adjusted for
-        every pair of these sides."""
+        """All sides from which a reader could have chosen the two compared sides. The intervals
+        are adjusted for all pairs of them."""
         return candidate_sides(self.filtered, self.left, self.right)
 
     def _critical_value_for_choice(self, compared: Sequence[MeasureRecord]) -> float:
-        """Smallest critical value that the intervals may use: 95 % quantile of the largest |z| over
-        all pairs of `candidates`, because the two sides may have been chosen for their difference.
-        0 if there are only two candidates, and so nothing was chosen."""
+        """Least critical value for the intervals, so that they hold although the two sides may
+        have been chosen for their difference: the 95 % quantile of the largest |z| over all
+        pairs of `candidates`. 0 with two candidates, because then there was no choice."""
         if len(self.candidates) < 3 or not compared:
             return 0.0
         frame = stack_candidates_and_people(self.filtered, self.candidates)
@@ -216,8 +221,9 @@ class PairedSides:
         pairs: Sequence[tuple[Group, Group]],
         critical: float = 0.0,
     ) -> list[MeasureContrast]:
-        """Contrasts of each measure between the two groups of each pair, paired by item; the rows
-        are grouped by the columns `by`. `critical`: smallest critical value of the intervals."""
+        """For each measure in `compared`, the difference between the two groups of each pair,
+        paired by item. A group is a combination of values of the columns `by`, such as (side,
+        category). `critical`: least critical value of the intervals."""
         if not pairs or not compared:
             return []
         rng = np.random.default_rng(SEED)

@@ -23,7 +23,9 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: for each side, the sum of a measure and the number of values summed."""
+    """One item and a measure, such as consistency: for each side, the sum of the measure over
+    the side's verdicts or pairs on this item (`left`, `right`), and their number (`left_n`,
+    `right_n`)."""
 
     item: str
     left: float
@@ -44,7 +46,8 @@ class ItemDifference:
 
 
 def item_differences(pair: PairedSides, compared: MeasureRecord) -> list[ItemDifference]:
-    """The items that both sides judged, the largest difference first."""
+    """The items on which both sides have a value of the measure, the largest difference in
+    absolute value first."""
     # Items are listed one by one, also those that share a question.
     evidence = GroupedFrame(pair.frame.drop(columns=QUESTION_COLUMN, errors="ignore"), ["side"])
     tally = compared.estimator.tally(evidence)
@@ -101,8 +104,8 @@ def _common_inspect_filters(pair: PairedSides) -> dict[str, str]:
 
 
 def _format_values_of_sides(item: ItemDifference, as_counts: bool, label: str) -> dict[str, str]:
-    """The values of both sides as counts (`as_counts`) or shares, and their hover card, in which
-    `label` names the measure; keys left, right and tip."""
+    """Texts on one item for the template: the values of both sides (keys "left" and "right"), as
+    counts or as shares, and their hover card ("tip"), in which `label` names the measure."""
     if as_counts:
         tip = f"{label}, A : B, as numbers out of {count(item.left_n)}"
         return {"left": number(item.left), "right": number(item.right), "tip": tip}
@@ -112,9 +115,11 @@ def _format_values_of_sides(item: ItemDifference, as_counts: bool, label: str) -
 
 
 def _difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> tuple[Any, ...]:
-    """Bars of the histogram of differences (whether at 0, number of items, height), its tick
-    labels, its description, and its counts as JSON. Differences are in counts if all sums are whole
-    and every item has the same small number of values on both sides, else in percentage points."""
+    """(bars, tick labels, description, counts by difference as JSON) of the histogram of the
+    differences. A bar is (whether it is at 0, number of items, height).
+
+    A bar stands for one count, if every item has the same small number of values on both sides
+    and all sums are whole numbers; otherwise for 10 percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.has_whole_counts for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:

@@ -67,8 +67,9 @@ def measure_family_of_view(view: str) -> str:
 
 
 def twin_effect_record(family: str) -> MeasureRecord:
-    """The effect of a family of twins beyond its floor (effect of a change that cannot matter), as
-    a measure that two sides are compared by."""
+    """Record of the measure "effect of the twins of the kind `family`", which two judges or
+    prompts can be compared by. A twin is an answer with one change that should not matter. The
+    effect of a change that cannot matter (the floor) is subtracted."""
     words = twin_families.FAMILIES[family].words
     return replace(TWINS, name=f"Twin {family}", definition=f"{words}; minus the floor")
 
@@ -76,9 +77,9 @@ def twin_effect_record(family: str) -> MeasureRecord:
 def family_measures(
     name: str, contestants: list[str], known_by_people: bool
 ) -> list[MeasureRecord]:
-    """The measures of the family `name`; those of WIN_RATES are one for each model in
-    `contestants`. If better answers are known from people's votes only (`known_by_people`),
-    accuracy is left out, because it then equals agreement with people."""
+    """The measures of the family `name`; for WIN_RATES, one measure for each model in
+    `contestants`. Accuracy is left out with `known_by_people` (the better answers are known
+    only from people's votes), because it then equals agreement with people."""
     if name == WIN_RATES:
         return [
             replace(

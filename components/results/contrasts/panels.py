@@ -32,13 +32,12 @@ the other below its negative, and the difference is significant."""
 
 
 def contrast_headline(pair: PairedSides, family: str) -> tuple[str, str]:
-    """Headline and the sentence below it (number of significant differences); if nothing can be
-    compared, that fact and the reason.
+    """Headline, one difference between the sides, and the sentence below it, the number of
+    significant differences. If nothing can be compared, both say so.
 
-    For the family QUALITY, the headline is the difference in agreement, if known. Otherwise it is
-    the difference in consistency, if this is significant or the flips go toward opposite positions;
-    else the largest significant difference.
-    """
+    The headline takes the first of these that applies: for the family QUALITY, the difference
+    in agreement; the difference in consistency, if it is significant or the flips of the two
+    sides go toward opposite positions; the largest significant difference."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = computed.known_differences(pair.family_contrasts(family))
@@ -144,7 +143,8 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
 
 
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
-    """The measure and its difference, with its plot and hover card."""
+    """Fields of a row of the table, for the template: the record of the measure, its difference
+    and whether it is significant, the HTML of its plot, and the text of its hover card."""
     name = record.name if record.key == "win_rate" else record.name.lower()
     head = f"{points(number(100 * (line.raw.value or 0.0), 1, signed=True))}, {name}"
     raw = f"CI{spaced_ci(line.raw, scale=100)}, adjusted{spaced_ci(line.adjusted, scale=100)}"
@@ -162,8 +162,9 @@ def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[s
 def _inspect_filters_of_side(
     filtered: FilteredStudy, side: Side, record: MeasureRecord
 ) -> dict[str, object] | None:
-    """Filters of Inspect for one side's value; None for a side in another study, and for the
-    agreement with known answers, for which Inspect has no filter."""
+    """Filters with which the Inspect tab lists the judgements behind the value of one side. None
+    if they cannot be listed: for a side from another study, and for the agreement with known
+    answers."""
     own = {"judge": side.judge, "prompt": side.prompt}
     if side.study or ("unlike" in record.selection and not is_agreement_with_people(filtered)):
         return None

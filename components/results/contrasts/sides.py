@@ -36,8 +36,9 @@ class Side:
 
 
 def list_sides_of_whole_study(filtered: FilteredStudy) -> dict[str, Side]:
-    """All possible sides of a study, by name: its judges (not a single judge with several prompts),
-    its prompts if there are several, and their combinations if there are several of both."""
+    """Name -> side, for all sides that can be compared in a study: its judges; its prompts, if
+    there are several; and their combinations, if there are several of both. With one judge and
+    several prompts, the judge is no side."""
     rows = judge_rows_or_people_rows(filtered.unfiltered_frame)
     cells = rater_names(rows)
     judges = sorted({judge for judge, _ in cells})
@@ -53,8 +54,8 @@ def list_sides_of_whole_study(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
-    """Sides from other studies of the same data in which the same judges see images instead of
-    image descriptions, or the reverse."""
+    """Name -> side from another study of the same data: the same judges, if they see images there
+    and image descriptions here, or the reverse."""
     rows = judge_rows_or_people_rows(filtered.unfiltered_frame)
     judges = {str(name) for name in rows["judge"].unique()}
     found: dict[str, Side] = {}
@@ -72,9 +73,9 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
-    """Names of the default sides: the most and the least consistent judge of the study, whatever
-    the filters; with one judge, the most and least consistent prompt; else the first of `known`,
-    and ""."""
+    """Names of the two sides to compare by default: the most and the least consistent judge of the
+    study, whatever the filters; with one judge, the most and the least consistent prompt. With
+    neither, the first name in `known` and ""."""
     for ranked in _rank_judges_then_prompts(FilteredStudy(filtered.store, filtered.name)):
         offered = [name for name in ranked if name in known]
         if len(offered) > 1:
@@ -84,8 +85,8 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 
 @memoise_by_study
 def _rank_judges_then_prompts(whole: FilteredStudy) -> list[list[str]]:
-    """A list of the study's judges and, if there is only one judge, a list of its prompts; in both,
-    the most consistent comes first."""
+    """One list with the study's judges, or, if there is only one judge, two lists: the judge, and
+    the study's prompts. Each list begins with the most consistent one."""
     counts, found = load_bias(whole).counts.rows, []
     for column in ("judge", "prompt"):
         got = counts.by_cell(CONSISTENCY.name, (column,))
@@ -105,9 +106,9 @@ def _select_rows_of_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Judgements of a side that pass the filters, with the credit of each call (1 for the better
-    answer, ½ for a tie, 0 for the other). If the side names a judge, the judge filter is ignored;
-    likewise for the prompt."""
+    """Judgements of a side that pass the filters. The judge filter is ignored if the side names
+    a judge, the prompt filter if it names a prompt. The column CREDIT is added: 1 if the call
+    chose the better answer, ½ for a tie, 0 otherwise, missing if the better answer is unknown."""
     chosen = filtered.filter
     chosen = replace(chosen, judge=ALL_CHOICE) if side.judge else chosen
     chosen = replace(chosen, prompt=ALL_CHOICE) if side.prompt else chosen
@@ -125,9 +126,10 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def candidate_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
-    """The sides from which `left` and `right` could have been chosen: if both are judges, all
-    judges of the study; likewise for prompts, and for judges with a prompt. Only `left` and `right`
-    if they are of different kinds, or in another study."""
+    """All sides from which a reader could have chosen `left` and `right`, for the adjustment of
+    the intervals: all judges of the study if both are judges, all prompts if both are prompts,
+    all combinations if both are. Only `left` and `right` if their kinds differ, or if one of
+    them is from another study."""
 
     def side_kind(side: Side) -> tuple[bool, bool, str]:
         return bool(side.judge), bool(side.prompt), side.study
@@ -146,9 +148,9 @@ def stack_candidates_and_people(filtered: FilteredStudy, sides: list[Side]) -> p
 
 
 def stack_sides_and_people(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
-    """Rows of both sides and people's votes, with a column `side` ("left", "right" or "people"). A
-    judgement that belongs to both sides occurs twice; the two rows have different prompts, named
-    "side/prompt"."""
+    """Rows of both sides and people's votes, with a column `side`: "left", "right" or
+    "people". The column `prompt` becomes "side/prompt", so that a judgement that belongs to
+    both sides can be told apart in its two rows."""
     return _stack_with_people(filtered, {LEFT: left, RIGHT: right})
 
 

@@ -23,7 +23,7 @@ _CONTROLS: Final = macros("results/controls/controls.html")
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """Number of calls done and planned in a run."""
+    """Number of calls of a run whose replies are stored (`done`), and number of all its calls."""
 
     done: int
     planned: int
@@ -31,8 +31,8 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class LiveRefresh:
-    """Hidden Gradio components that redraw the Results tab during a run, and the line on new
-    replies while the tab is frozen."""
+    """Hidden Gradio components that redraw the Results tab during a run; and the line on new
+    replies, which is visible while the reader has frozen the numbers."""
 
     timer: gr.Timer
     refresh: gr.Button
@@ -104,10 +104,10 @@ def put_partial_notice_as_headline(
 
 
 def partial_notice(progress: RunProgress) -> Markup:
-    """HTML notice above the numbers, with the button that freezes them.
+    """HTML notice "Partial" above the numbers, with the button that freezes them.
 
-    The notice is no live region for screen readers, which would read it out every five seconds.
-    """
+    It is not marked as a live region (`aria-live`), because screen readers would then read it
+    out every five seconds."""
     made: Markup = _CONTROLS.partial(progress, REFRESH_SECONDS)
     return made
 

@@ -16,8 +16,9 @@ from studies.texts.twin_families import is_twin
 
 
 def inspect_filters_for_mark(filtered: FilteredStudy, mark: Any) -> Selection:
-    """Filters with which Inspect lists the judgements behind `mark`, a clicked number, point or
-    cell. Those of Results are included, except the counting rule and a choice of several models."""
+    """Filters with which the Inspect tab lists the judgements behind `mark`, a clicked number,
+    point or cell. The filters of Results apply too, except the counting rule and, if several
+    models are selected, the filter on models."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v for k, v in asdict(filtered.filter).items() if k in ("judge", "prompt", "category")

@@ -1,5 +1,5 @@
-"""Components of the Results tab by name, the values that the page sends for them, and the scripts
-that write the page address, keep control values and draw the view."""
+"""The components of the Results tab by name, the values that the page sends for them, and
+JavaScript that writes the page address, stores the values of the controls and draws the view."""
 
 import json
 from collections.abc import Mapping
@@ -66,7 +66,8 @@ class ResultsTab:
 
     @property
     def start_values(self) -> dict[str, Any]:
-        """Name -> value on a new page, of everything that the address can hold."""
+        """Name -> value on a newly opened page, for the view, the filters, "Compare with" and all
+        controls; these are the parameters that the page address can have."""
         menus = {name: part.value for name, part in self.named_inputs.items()}
         return menus | {
             name: control.value_without_study for name, control in self.controls.items()
@@ -76,10 +77,10 @@ class ResultsTab:
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Values in the JSON text that the page sent, in the order of `tab.start_values`; the initial
-    values if the text is empty, gr.Error if it is not valid. `session_values`: control name ->
-    value to use instead of the one in the text, for controls whose values are in the Gradio
-    session."""
+    """Read the values of the view, the filters and the controls from the JSON list that the page
+    sent, in the order of `tab.start_values`. An empty text means the start values; gr.Error if
+    the text is not valid. `session_values`: control name -> value that replaces the sent one,
+    for controls whose values are stored in the Gradio session."""
     starts = tab.start_values
     if not request_text:
         return tuple(starts.values())
@@ -108,8 +109,8 @@ def _is_valid_value(start: Any, value: Any) -> bool:
 def split_request_values(
     tab: ResultsTab, values: tuple[Any, ...]
 ) -> tuple[str, Filter, dict[str, Any]]:
-    """View, filter and controls (with "Compare with"), from values in the order of
-    `tab.start_values`."""
+    """(name of the view, filter, control name -> value) from `values`, which are in the order of
+    `tab.start_values`. "Compare with" counts as a control."""
     view, *rest = values
     filters, controls = rest[: len(FILTER_NAMES)], rest[len(FILTER_NAMES) :]
     return (
@@ -123,8 +124,8 @@ def split_request_values(
 
 
 def single_control_script(tab: ResultsTab, control: Any) -> str:
-    """JavaScript for a change of one menu: draw the view with its new value and the stored values
-    of the others, if it has changed."""
+    """JavaScript for the change of one menu: if its value differs from the stored one, draw the
+    view with the new value, and with the stored values of all other controls."""
     place = tab.inputs.index(control)
     return f"value => evenhand.held && evenhand.redraw(evenhand.held.with({place}, value), true)"
 

@@ -1,8 +1,8 @@
-"""Injection suspects in the results: their number, their effect on win rates, and the section of
-the report with the main results with and without them.
+"""Injection suspects in the results: texts that seem to give the judge instructions. Their number,
+their effect on win rates, and a report section with the main results with and without them.
 
-Suspects are excluded only if the user chooses so; their effect on win rates is shown in any case.
-"""
+Suspects are excluded only if the user chooses so; their effect on win rates is shown in any
+case."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -65,14 +65,14 @@ class InjectionEffect:
 
 
 def include_suspects(filtered: FilteredStudy) -> FilteredStudy:
-    """The study with the same filters, except that injection suspects are included."""
+    """The study with the same filters, except the filter that leaves out injection suspects."""
     return replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
 
 
 @memoise_by_study
 def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
-    """Number of the filtered study's injection suspects, and their effect on win rates; computed
-    even if the filter excludes them. None without suspects."""
+    """Counts of the injection suspects among the filtered judgements, and the win rate that they
+    change most. They are counted even if the filter leaves them out. None without suspects."""
     included = include_suspects(filtered)
     if SUSPECT_COLUMN not in filtered.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
         return None
@@ -89,8 +89,8 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_text_places(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Suspect texts that judges saw in these rows: (item, "@instruction") for the instruction of
-    an item, (item, model) for the answer of a model."""
+    """Where the suspect texts are that judges saw in `rows`: (item, "@instruction") for the
+    instruction of an item, (item, model) for the answer of a model."""
     shown: dict[str, set[str]] = defaultdict(set)
     for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
         shown[item].update(contestants.split(SEP))
@@ -114,15 +114,15 @@ def _largest_win_rate_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_sort_key(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: change of a win rate by suspects, in absolute value; a rise sorts above an equal
-    fall."""
+    """Sort key: the absolute change of the win rate; of two equal changes, a win rate that is
+    higher with the suspects has the larger key."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 
 
 def _count_replies_with_echo(filtered: FilteredStudy, seqs: Sequence[int]) -> int:
-    """Number of replies that repeat a suspect text, among the first MAX_REPLIES_SCANNED of the
-    calls `seqs` (sequence numbers of calls that show a suspect text)."""
+    """Number of replies that repeat a suspect text which the call showed. `seqs` are sequence
+    numbers of calls that show one; only the first MAX_REPLIES_SCANNED are read."""
     keys = filtered.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
     found = (filtered.store.judgement(filtered.name, key) for key in keys.values())
     return sum(
@@ -222,8 +222,8 @@ def injection_report_section(filtered: FilteredStudy) -> Markup:
 
 
 def count_suspect_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
-    """Detection rule -> number of shown texts that match the rule, also if the filter leaves such
-    texts out."""
+    """Name of a detection rule -> number of texts that match it, among the texts shown to judges.
+    Texts that the filter on suspects leaves out count too."""
     filtered = include_suspects(filtered)
     rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
     seen = suspect_text_places(filtered, rows)

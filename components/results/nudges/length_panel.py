@@ -164,8 +164,9 @@ def longer_of_equally_right_sentence(filtered: FilteredStudy) -> str:
 
 
 def length_control_opponent(filtered: FilteredStudy) -> str | None:
-    """Opponent in length-controlled win rates: the baseline if the study pairs models with one,
-    else the model with the highest win rate; None without verdicts."""
+    """Model against which length-controlled win rates are computed: the baseline if the study
+    compares all models with one, else the model with the highest win rate. None without
+    verdicts."""
     if filtered.study.pairing in ("baseline", "new") and filtered.study.baseline:
         return filtered.study.baseline
     rows = filtered.measured_judge_rows

@@ -36,9 +36,11 @@ LENGTH_SUBTITLE: Final = (
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline: the twin with the largest effect; without twins, the share of verdicts for the
-    longer answer, against an even share; if lengths are unknown too, that nothing can be measured.
-    The sentence below also gives the share of the longer answer among equally right answers."""
+    """Headline and the sentence below it: which change of an answer, other than quality,
+    moves the judges most. Without twins (answers with one such change), the headline is the
+    share of verdicts for the longer answer; if lengths are unknown too, that nothing can be
+    measured. The sentence also gives the share of the longer answer among equally right ones,
+    if known."""
     padding = length_panel.longer_of_equally_right_sentence(filtered)
     if (twins := twin_panels.twin_effects_headline(filtered)) is not None:
         return twins[0], f"{twins[1]} {padding}".strip()

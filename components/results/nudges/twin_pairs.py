@@ -28,7 +28,8 @@ Change = Literal["", "added", "removed"]
 
 
 class _TwinVerdict(NamedTuple):
-    """A verdict on a twin: the slot chosen, the slot of the twin, and the answers shown."""
+    """A verdict on a pair of an answer and its twin: the position chosen (`pick`), the position of
+    the twin (`changed`), and the names of the answers in the order shown (`shown`)."""
 
     pick: int
     changed: int
@@ -37,7 +38,8 @@ class _TwinVerdict(NamedTuple):
 
 @dataclass(frozen=True)
 class TwinPair:
-    """One answer and its twin, with the verdicts of the judge."""
+    """An answer and its twin as one text with the changed words marked, and the judge's verdicts
+    on the pair in words."""
 
     item: str
     words: tuple[tuple[str, Change], ...]
@@ -47,8 +49,9 @@ class TwinPair:
 
 @dataclass(frozen=True)
 class TwinExamples:
-    """Examples of one family for one judge and prompt. `select`: filters of Inspect for the twin
-    that was shown most often; `total`: number of comparisons that these list."""
+    """Examples of the twins of one family, such as padding, for one judge and prompt. `select`:
+    filters with which Inspect lists the comparisons of the twin shown most often; `total`:
+    their number."""
 
     family: str
     pairs: tuple[TwinPair, ...]
@@ -57,8 +60,8 @@ class TwinExamples:
 
 
 def load_twin_examples(filtered: FilteredStudy, effect: TwinEffect) -> TwinExamples:
-    """Load at most SHOWN_PAIRS examples of a family of twins: the items with the most verdicts in
-    the direction of the effect. Items whose texts are not stored give no example."""
+    """Load examples of the twins of the effect's family: the SHOWN_PAIRS items with the most
+    verdicts in the direction of the effect, without those whose texts are not stored."""
     every = _twin_rows(filtered, effect)
     rows = every.loc[every["pick"] != NO_PICK]
     toward = (effect.beyond_floor.value or 0) >= 0
@@ -123,8 +126,8 @@ def _describe_verdicts(rows: list[_TwinVerdict]) -> str:
 
 
 def _mark_changed_words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
-    """Runs of words of the original and its twin, each with its change: "", "added" or
-    "removed"."""
+    """The words of the original and its twin as a list of (text, change); change is "added" or
+    "removed" by the twin, or "" for words that both have. Long texts are shortened."""
     names = (split_twin(twin)[0], twin)
     original, changed = (re.findall(r"\S+", item.answer(name)) for name in names)
     matcher = difflib.SequenceMatcher(None, original, changed, autojunk=False)
@@ -146,8 +149,8 @@ def _iterate_changed_runs(
 
 
 def _join_and_shorten_runs(runs: list[tuple[list[str], Change]]) -> Iterator[tuple[str, Change]]:
-    """Yield the words of each run as one text, with its change. Of a long run, the first words are
-    kept; of an unchanged run at the beginning, the last ones."""
+    """Yield (text, change) for each run of words. A long run is cut to its first words or, if it
+    is unchanged and at the beginning, to its last words, which stand next to a change."""
     each = max(SHOWN_WORDS // max(len(runs), 1), 8)
     for place, (words, change) in enumerate(runs):
         if len(words) <= each:

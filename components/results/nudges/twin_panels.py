@@ -1,4 +1,5 @@
-"""Panels on twins and style: forest of the effects, examples, all families, style of the judge."""
+"""Panels on twins (answers with one change other than quality) and on style: effects of the twins,
+examples, a table of all families, and each judge's weights of style features."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -38,8 +39,9 @@ families."""
 
 
 def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffect]]:
-    """(judge, prompt) -> effects of the families of twins, and of the judge's controls (twins with
-    a real fault), for the judges and prompts that pass the filters."""
+    """(judge, prompt) -> effects of its twins, one for each family, and of its controls
+    (twins with a real fault, which should lose), for the judges and prompts that pass the
+    filters. Controls are measured by judge, so that each prompt of a judge has the same ones."""
     chosen = filtered.filter
     found: dict[Rater, list[TwinEffect]] = {}
     effects = filtered.twin_effects
@@ -55,8 +57,9 @@ def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffec
 
 
 def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
-    """Headline and sentence on the largest effect; None without twins. With several judges or
-    prompts, the one with the largest significant effect is named."""
+    """Headline and the sentence below it on the twin with the largest effect; None without
+    twins. With several judges or prompts, they are about the one with the largest significant
+    effect."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None
@@ -104,8 +107,8 @@ def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
 
 
 def _floor_ends(effect: TwinEffect) -> tuple[float, float] | None:
-    """Ends of the interval of an effect's floor (effect of a change that cannot matter), minus the
-    floor itself, so that 0 lies between them; None if the interval is unknown."""
+    """Ends of the interval of the floor (effect of a change that cannot matter), after subtraction
+    of its value, so that the interval is around 0; None if it is unknown."""
     floor = effect.floor
     if floor.value is None or floor.low is None or floor.high is None:
         return None
@@ -127,9 +130,9 @@ def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
 
 
 def _forest_row(effect: TwinEffect, axis: Axis, rater_number: int, floor: str) -> dict[str, object]:
-    """Facts of one row of the forest, for the template. `rater_number`: index of the judge and
-    prompt, in the id of the box with examples. `floor`: family of the floor whose band is drawn
-    behind all rows, so that a row shows its own band only if its floor is another one."""
+    """Values of one row of the forest plot, for the template. `rater_number` (index of the judge
+    and prompt) is part of the id of the box with examples. `floor` is the family whose floor is
+    drawn behind all rows; only a row with another floor gets a band of its own."""
     one = effect.adjusted
     return {
         "family": effect.family,
@@ -186,7 +189,8 @@ def render_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
 
 
 def _list_distinct_effects(effects_by_rater: dict[Rater, list[TwinEffect]]) -> list[TwinEffect]:
-    """List each effect once, since the controls of a judge occur with each of its prompts."""
+    """List each effect once. The effects of a judge's controls occur several times in the
+    argument, once for each prompt."""
     return list({id(one): one for own in effects_by_rater.values() for one in own}.values())
 
 
@@ -248,9 +252,9 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
 
 
 def _people_style_weight(weights: dict[str, dict[str, Estimate]], name: str) -> float | None:
-    """Weight that people give to the style feature `name`: the judge's weight minus the difference
-    of the two, which `weights` has under "coefficients" and "minus_people"; None if it is
-    unknown."""
+    """Weight that people give to the style feature `name`, None if unknown. It is computed from
+    the judge's weight (`weights["coefficients"]`) and the difference of judge and people
+    (`weights["minus_people"]`)."""
     minus = weights.get("minus_people", {}).get(name)
     own = weights["coefficients"][name].value
     return None if minus is None or minus.value is None or own is None else own - minus.value

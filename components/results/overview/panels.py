@@ -31,8 +31,9 @@ FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """Row of a judge with a prompt in the table of judges: flips by direction (`lean`), share of
-    flips, changes on a repeat (`repeats`), agreement of one call with people or known answers."""
+    """A row of the table of judges, for one judge with one prompt: direction of its flips
+    (`lean`), share of pairs that flip (`flips`), share of verdicts that change on a repeat
+    (`repeats`), and agreement of a single call with people or known answers."""
 
     lean: FlipLean
     flips: Estimate
@@ -48,7 +49,8 @@ class JudgeRow:
 
     @property
     def leans_to(self) -> str:
-        """Text of the column: the preferred position, or why none is named."""
+        """Text on the preferred position, such as "the first"; without a significant one, "too few
+        items" or "not shown"."""
         if self.preferred_position:
             return f"the {self.preferred_position}"
         return "too few items" if self.lean.has_too_few_items else "not shown"

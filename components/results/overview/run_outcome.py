@@ -39,8 +39,8 @@ def run_outcome_html(store: Store, name: str) -> Markup:
 
 
 def _flip_bounds(bias: Bias) -> tuple[float, float] | None:
-    """Ends of the interval of the share of comparisons that change when swapped, which is not
-    symmetric; None if it is unknown."""
+    """(lower, upper) end of the interval of the share of comparisons that flip when the answers
+    are swapped; None if unknown. The two ends are not equally far from the share."""
     same = bias.overall("consistency")
     return None if same.low is None or same.high is None else (1 - same.high, 1 - same.low)
 
@@ -99,9 +99,9 @@ def _flip_precision_sentence(bias: Bias) -> str:
 
 
 def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
-    """Rows of the panel "Next steps", as far as they apply: read the flips; compare remedies or, if
-    no better answer is known, ask people; ask more questions; share. For a study that was made to
-    improve a prompt, one row only: back to the study of that prompt."""
+    """Rows of the panel "Next steps", those that apply: read the flips; compare remedies or, if no
+    better answer is known, ask people; ask more questions; share. A study made to improve the
+    prompt of another study has a single row, which leads back to that study."""
     if found := find_prompt_improved_by(filtered.store, filtered.name):
         told = "the replies are there: edit and try the rules, or see what each candidate changes"
         address = json.dumps(_improved_prompt_address(filtered, found))

@@ -58,8 +58,9 @@ HOW_JUDGES: Final = (
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of the study: that of Position; if it has single answers only, of Agreement. The
-    sentence below it ends with the unusable replies if these are many and no card states them."""
+    """Headline and the sentence below it: those of the view Position or, for a study of single
+    answers, those of the view Agreement. The share of unusable replies is added to the sentence
+    if it is large, unless a report card is shown, which has it."""
     alone = not has_comparisons(filtered)
     title, lead = (bias_tab.single_answers_view(filtered) if alone else bias_tab).headline(filtered)
     rows = filtered.measured_judge_rows
@@ -73,9 +74,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def rater_of_shown_card(filtered: FilteredStudy) -> str | None:
-    """Name of the judge (with its prompt) whose report card is shown: the only one that the filters
-    leave, if they select a judge or a prompt or the study has only one; None if the table of all
-    judges is shown."""
+    """Name of the judge (with its prompt) whose report card is shown. It is the only one
+    that passes the filters, and either a filter selects it or the study has no other. None
+    otherwise; the table of all judges is shown then."""
     raters = Raters(filtered)
     picked = filtered.filter.judge != ALL_CHOICE or filtered.filter.prompt != ALL_CHOICE
     alone = len(raters.filtered_rater_names) == 1 and (picked or len(raters.names) == 1)
@@ -98,8 +99,8 @@ def render_unusable_replies(filtered: FilteredStudy) -> Markup | None:
 
 def render_judges(filtered: FilteredStudy) -> Content | Markup | None:
     """Render the table of judges or, for choices among more than two options, the matrix of
-    position entropy; None if a judge is chosen, answers are judged one by one, or no pair was
-    judged in both orders."""
+    position entropy. None if a report card is shown instead, for a study of single answers,
+    and for pairs none of which was judged in both orders."""
     if rater_of_shown_card(filtered) or not has_comparisons(filtered):
         return None
     if load_bias(filtered).max_options > 2:
@@ -145,8 +146,8 @@ def render_longer_answer_line(filtered: FilteredStudy) -> Any:
 
 
 def can_compare_remedies(filtered: FilteredStudy) -> bool:
-    """Whether remedies can be compared: pairs have a known better answer, or people's votes, or, if
-    all answers are judged one by one, these have labels."""
+    """Whether remedies can be compared. This needs pairs with a known better answer or with votes
+    of people; in a study of single answers, it needs labels."""
     rows = filtered.measured_judge_rows
     if (rows["options"] == 1).all():
         return GOLD_COLUMN in rows and bool(rows[GOLD_COLUMN].notna().any())
@@ -172,7 +173,7 @@ def render_advice(filtered: FilteredStudy) -> Any:
 
 
 def opens_summary(address: Mapping[str, str]) -> bool:
-    """Whether a page with these query parameters opens with the Summary of a study, without
+    """Whether a page address with these query parameters opens the Summary of a study without
     filters."""
     return (
         bool(address.get("study"))
@@ -183,8 +184,8 @@ def opens_summary(address: Mapping[str, str]) -> bool:
 
 
 def summary_preview_html(outputs: Mapping[str, Any]) -> Markup:
-    """HTML of the rendered Summary (output name -> content) until the page's controls are ready:
-    headline, key figures, table of judges or card, advice, ranking."""
+    """HTML of the Summary that is shown until the page's controls have loaded: headline, key
+    figures, table of judges or card, advice, ranking. `outputs`: output name -> content."""
     shown = [outputs[name] for name in ("judges", "card", "advice", "ranking") if outputs.get(name)]
     cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)
     return EMPTY.join((outputs["finding"], outputs["kpis"], cards))

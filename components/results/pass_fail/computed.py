@@ -29,7 +29,8 @@ NO_LABELS: Final = (
 
 
 def missing_labels_text(filtered: FilteredStudy) -> str:
-    """Sentence on why no verdict is compared with a label."""
+    """Sentence on why no verdict can be compared with a label: no label in the study, or under the
+    filters, or none on an answer with a usable verdict."""
     shown, whole = (
         GOLD_COLUMN in rows and bool(rows[GOLD_COLUMN].notna().any())
         for rows in (filtered.measured_judge_rows, filtered.unfiltered_frame)
@@ -41,7 +42,8 @@ def missing_labels_text(filtered: FilteredStudy) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PassFailResults:
-    """Results by judge and prompt; the panels show the judge and prompt with the most verdicts."""
+    """Results on pass/fail verdicts by judge and prompt (agreement with labels, effect of the
+    order of the options). The panels show the judge and prompt with the most verdicts."""
 
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]

@@ -71,8 +71,9 @@ MAX_QUESTION: Final = 160
 
 
 def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
-    """Headline and the sentence below it: pass rates among good and bad answers, true and observed
-    pass rate; without labels, only the observed one. A message without pass/fail verdicts."""
+    """Headline: the shares of good and of bad answers that the judge passes. Sentence below it:
+    the true pass rate (estimated from the labels) and the observed one. Without labels, only
+    the observed one is known. Without pass/fail verdicts, a message."""
     found = results.shown_result
     if found is None or results.rater is None:
         return "No pass/fail verdict passes the filters.", "Remove a filter to see verdicts."
@@ -100,9 +101,9 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
 
 
 def pass_order_headline(results: PassFailResults) -> tuple[str, str] | None:
-    """Headline and the sentence below it: share of answers whose verdict changes when pass and fail
-    change places, beside that of repeats, and the difference of the pass rates; None if no answer
-    was judged in both orders."""
+    """Headline: share of answers that get another verdict when "pass" and "fail" change places in
+    the prompt. Sentence below it: the same share for repeats in one order, and the change of
+    the pass rate. None if no answer was judged in both orders."""
     if results.rater is None or results.shift is None:
         return None
     changed, shift = results.order[results.rater].changed, results.shift.shift
@@ -257,9 +258,10 @@ SHIFT_COLUMNS: Final = (
 
 
 def _pass_rate_shift_cell(name: str, shift: Estimate, select: dict[str, Any], tests: int) -> Markup:
-    """HTML button with `shift`, the pass rate of the group `name` with pass listed first minus that
-    with fail listed first; a click opens the group's replies. The interval is adjusted for `tests`
-    groups; "not significant" is added if it holds 0. Without a value: a dash, no button."""
+    """HTML button with `shift`, the change of the pass rate of the group `name` (pass listed
+    first, minus fail listed first), and its interval, widened for `tests` groups. "not
+    significant" is added if the interval contains 0. A click opens the judgements that `select`
+    selects. If `shift` has no value, a dash."""
     if shift.value is None:
         return value_cell(shift, PERCENT, who=name)
     wide = simultaneous_interval(shift, max(tests, 1), bounds=(-1.0, 1.0))
@@ -279,7 +281,7 @@ def _pass_rate_shift_cell(name: str, shift: Estimate, select: dict[str, Any], te
 def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     """HTML list of up to MAX_ROWS false passes or false fails (`errors`: one of ERRORS) of the
     judge and prompt shown; a sentence if there are none of this kind. None if there are none of
-    either kind, or if the items have no questions."""
+    either kind, or if no text of a question is stored."""
     rater = load_pass_fail(filtered).rater
     if rater is None:
         return None
@@ -306,8 +308,9 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
 
 
 def _select_surest_rows(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """The MAX_ROWS rows of different items in which the judge gave its verdict (a pass, or with
-    `passed` False a fail) the highest probability; the first rows without probabilities."""
+    """The MAX_ROWS rows, each of another item, in which the judge was surest of its verdict, which
+    is a pass in all `rows` (`passed`) or a fail in all. If its probabilities are unknown, the
+    first rows."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

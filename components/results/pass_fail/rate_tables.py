@@ -86,14 +86,15 @@ RATE_DEFINITIONS: Final = {
 
 
 def as_sentence(text: str) -> str:
-    """The text with a capital letter and a full stop; empty if the text is."""
+    """The text with a capital first letter and a full stop; an empty text stays empty."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def rates_table(results: PassFailResults) -> Markup:
-    """HTML table of sensitivity, specificity, precision and Youden's J with intervals, for the
-    judge and prompt shown, the labels by its share of passes, and a warning if its errors differ
-    between models; a notice without labels."""
+    """HTML tables for the judge and prompt shown: sensitivity, specificity, precision and
+    Youden's J with intervals; then the share of good labels by the probability of a pass that
+    the judge gave. A warning follows if its errors differ between models. A notice instead,
+    without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", results.why_unlabelled)
@@ -118,9 +119,9 @@ def rates_table(results: PassFailResults) -> Markup:
 
 
 def _reliability_table(results: PassFailResults) -> Markup:
-    """HTML table with one row per probability of a pass that the judge gave (without probabilities,
-    per share of its verdicts that pass): share of good answers among these answers. Empty if there
-    is only one such value, or only 0 and 1."""
+    """HTML table of the share of good answers among the answers to which the judge gave the same
+    probability of a pass; without probabilities, among those with the same share of passes in
+    several verdicts. Empty if there is only one such value, or only 0 and 1."""
     points = results.reliability.get(results.rater or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
@@ -198,9 +199,11 @@ def paper_table_by_judge(
     end: str,
     definitions: Mapping[str, str] | None = None,
 ) -> PaperTable | None:
-    """Table for a paper with one row for each (judge, prompt) in `found`, whose values the columns
-    read; None without model judges. Its caption is `title`, the `definitions` of the columns that
-    have a value, and `end`."""
+    """Table for a paper with one row for each (judge, prompt) in `found`; the `columns` read their
+    cells from its value there. None without model judges.
+
+    The caption is `title`, then the definition of each column that has a value (`definitions`:
+    column head -> text), then `end`."""
     if filtered.measured_judge_rows.empty or filtered.has_only_people:
         return None
     names = rater_names(filtered.measured_judge_rows)

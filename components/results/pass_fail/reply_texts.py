@@ -22,8 +22,9 @@ Estimates = dict[tuple[str, str], dict[str, Estimate]]
 def _estimate_reply_text_measures(
     filtered: FilteredStudy, outlet: Outlet
 ) -> tuple[list[MeasureRecord], Estimates]:
-    """The measures of reply texts that have a value, among those that the catalogue lists for
-    `outlet` ("matrix", "paper"), and their values; both empty for a study of comparisons."""
+    """(records of the measures of reply texts that have a value, (judge, prompt) -> their
+    estimates). Only measures that the catalogue lists for `outlet` ("matrix" or "paper"). Both
+    are empty for a study of comparisons."""
     measures = [one.measure for one in records_reading_texts(outlet) if one.measure is not None]
     if not measures or has_comparisons(filtered):
         return [], {}

@@ -1,4 +1,5 @@
-"""Content of the view Paper, without Gradio: headline, key figures, panels by protocol."""
+"""Content of the view Paper, without Gradio: headline, key figures, and the panels of each
+protocol (a published way of judging, such as MT-Bench or Grade Score)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,9 +73,10 @@ def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Mark
 
 
 def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
-    """Render Creation-MMBench's levels by model, or the measure `cell` ("Reward", "Win rate" or
-    "VFS") by category or task, as `split` says ("Models", "Categories" or "Tasks"). None for a
-    study with neither five-level verdicts nor factuality scores."""
+    """Render Creation-MMBench's tables. With `split` "Models", the five levels by model;
+    with "Categories" or "Tasks", the measure `cell` ("Reward", "Win rate" or "VFS", visual
+    factuality score) by category or task. None for a study without five-level verdicts and
+    factuality scores."""
     if not shows_levels(filtered):
         return None
     baseline = creation_panels.study_baseline(filtered)
@@ -92,8 +94,8 @@ def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Co
 
 
 def render_published_creation(filtered: FilteredStudy, table: str) -> Markup:
-    """Render one of Creation-MMBench's published tables, `table`, for a study with its preset or
-    without a preset; empty for other presets."""
+    """Render the table named `table` that Creation-MMBench published; empty for a study with
+    another protocol's preset."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
@@ -102,9 +104,10 @@ def render_published_creation(filtered: FilteredStudy, table: str) -> Markup:
 def render_benchmark_correlations(
     filtered: FilteredStudy, scores: Any, correlation: str
 ) -> Content | None:
-    """Render the correlations with other benchmarks; None without a protocol, or if the only one is
-    Grade Score, which rates judges and not models. `scores`: uploaded scores (BenchmarkScores, or
-    None); `correlation`: a key of `redundancy_panel.CORRELATION_SCALES`."""
+    """Render the correlations of the models' scores with other benchmarks. `scores`:
+    uploaded scores (BenchmarkScores) or None; `correlation`: a key of
+    `redundancy_panel.CORRELATION_SCALES`. None without a protocol, and for a study of Grade
+    Score only, which scores judges and not models."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     table = redundancy_panel.show_correlations(filtered, scores, correlation)
@@ -116,10 +119,10 @@ def render_benchmark_correlations(
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Names of the judged studies of the same data, with a prompt in common, that this one can be
-    shown beside. They differ from it in what judges see (images or descriptions), or in the
-    unrelated option, an answer to another item: absent, added, or in place of an answer. Those with
-    an added option come last."""
+    """Names of the studies with verdicts that this one can be compared with. They have the same
+    data and a common prompt, and differ in what judges see (images or descriptions) or in the
+    unrelated option (an answer to another item), which is absent, added, or in place of an
+    answer. Pairs of studies in which one has an added option come last."""
     mine, lines = filtered.study, filtered.store.studies()
     others = [one.name for one in lines if one.name != filtered.name and one.judged]
     found = []
@@ -148,9 +151,9 @@ def load_choices_of_other_study(
 
 
 def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Distance of the judges' five levels from people's; None without votes. The judges of the
-    study `name` are added if they saw images where the judges of this study saw descriptions, or
-    the reverse."""
+    """Distance of the judges' five-level verdicts from people's; None without votes. The judges of
+    the study `name` are included if they saw images and the judges of this study descriptions,
+    or the reverse."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)
@@ -164,8 +167,8 @@ def load_distance_from_people(filtered: FilteredStudy, name: str | None) -> Alig
 
 
 def main_section(filtered: FilteredStudy) -> str:
-    """Name of the section of the protocol that gives the headline and the key figures; "" without
-    any."""
+    """Name of the group of panels (section) from which the view takes its headline and key
+    figures; "" if the study has none."""
     wanted = load_sections(filtered)
     first = wanted[0] if wanted else ""
     levels = shows_levels(filtered) and not sections.is_arena_hard(filtered)

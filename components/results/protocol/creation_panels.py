@@ -50,8 +50,8 @@ MAX_GROUPS: Final = 14
 
 
 def load_level_and_factuality_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """Five-level verdicts and factuality scores on pairs of answers that pass the filters: those of
-    judges, or people's votes if no judge has any."""
+    """The verdicts on pairs that pass the filters and are of one of two kinds: on five levels,
+    or factuality scores. They are the judges' verdicts or, if there are none, people's votes."""
     rows = protocol_sections.judge_rows_or_votes(filtered, "five-level", "factuality")
     return rows.loc[(rows["options"] == 2).to_numpy()]
 
@@ -63,8 +63,9 @@ def study_baseline(filtered: FilteredStudy) -> str | None:
 
 
 def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
-    """One table row per model, the highest Reward first (mean level, from −100 to 100); empty
-    without verdicts."""
+    """One row of Creation-MMBench's table for each model, the highest Reward first; Reward is
+    the mean level, from −100 (always much worse than the opponent) to 100. Empty without
+    verdicts."""
     rows = load_level_and_factuality_rows(filtered)
     found = creation_table(rows, study_baseline(filtered)) if len(rows) else {}
     return found.get((), [])
@@ -73,10 +74,10 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> Markup:
-    """HTML of stacked levels by model (of factuality scores only, if the study has no five levels),
-    or of a matrix of the measure `cell` (a key of CELL_SCALES) by category or task, as `split` (one
-    of SPLITS) says. A message without verdicts or tasks. `sections`: names of the study's protocol
-    panels."""
+    """HTML of the table that `split` (one of SPLITS) names: stacked bars of the five levels by
+    model (factuality scores, if the study has no five levels), or a matrix of the measure
+    `cell` (a key of CELL_SCALES) by category or task. A message without verdicts or
+    tasks. `sections`: names of the panels that the study's protocol has."""
     rows = load_level_and_factuality_rows(filtered)
     if rows.empty:
         why = "Creation-MMBench compares each model with a baseline in five levels."
@@ -127,9 +128,9 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
 
 
 def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Markup:
-    """HTML note: the range of the baseline's visual factuality score (VFS), which is scored once
-    per opponent, and the number of unusable factuality replies; each is left out if there is
-    none."""
+    """HTML note on the lowest and highest visual factuality score (VFS) of the baseline, which
+    gets one score for each opponent, and on the number of unusable factuality replies. Each
+    part is left out if there is nothing to tell."""
     values = [row.baseline_vfs.value for row in found if row.baseline_vfs.value is not None]
     unread = sum(row.vfs_fail for row in found)
     parts = []
@@ -182,10 +183,12 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
 def compute_distance_from_people(
     filtered: FilteredStudy, other_study: tuple[str, pd.DataFrame] | None
 ) -> alignment.AlignmentTable | None:
-    """Distance of each judge's five levels from people's: the mean difference (MAE), and the share
-    of verdicts at most one level apart (Consistency). None without votes by people. `other_study`:
-    another study of the same items to compare with, as what its judges see ("images", or "context"
-    for descriptions) and its rows; None for no such study."""
+    """Distance of each judge's five-level verdicts from the mean of people's: mean absolute
+    difference in levels (MAE), and share of verdicts at most one level away (Consistency). None
+    without votes.
+
+    `other_study`: rows of another study of the same items to compare with, as (what its judges
+    see, rows); "images" or, for descriptions of images, "context"."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
@@ -283,9 +286,9 @@ def order_dumbbell(
     who: str,
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
-    """HTML plot of one order (hollow mark) and both orders (solid mark with interval); a diamond if
-    only one order is known, an empty axis if none is. `who`: name in the hover card; with `select`,
-    a click opens the judgements that match these filters."""
+    """HTML plot of two values of the rater `who`: in one order (hollow mark) and in both orders
+    (solid mark with interval). If only that of one order is known, it is a diamond; if none is,
+    the axis is empty. With `select`, a click opens the judgements that these filters select."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return range_table.track_html(axis)
@@ -299,9 +302,10 @@ def order_dumbbell(
 
 
 def _paired_differences_table(found: alignment.AlignmentTable) -> Markup:
-    """HTML table of paired differences in the distance from people's scores (MAE, % within one
-    level): both orders − one order, images − description; empty without such differences. If judges
-    differ in their input (images or description), rows on the orders name it below the judge."""
+    """HTML table of differences in the distance from people's scores (MAE and % within one level),
+    on the same items: both orders − one order, and images − descriptions. Empty without
+    any. If some judges saw images and others descriptions, the rows on orders also name what
+    the judge saw."""
     if not found.contrasts:
         return EMPTY
     heads: list[tables.Head] = [

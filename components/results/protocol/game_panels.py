@@ -52,9 +52,9 @@ def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of wins, losses, ties and adjusted win rate, (wins + ties/2) / all outcomes; a
-    message without usable verdicts. The two games of a pair are combined by the counting rule of
-    the study or filter."""
+    """HTML table of each model's wins, losses, ties and adjusted win rate, (wins + ties/2) /
+    all outcomes; a message without usable verdicts. The counting rule of the study or filter
+    decides whether the two orders of a pair give one outcome or two."""
     rows = load_game_rows(filtered)
     found = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates = {model: rate for model, rate in found.items() if rate.n}
@@ -75,7 +75,9 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class GameConflicts:
-    """Numbers of pairs whose two games agree or conflict, for one judge and prompt."""
+    """Numbers of pairs of one judge and prompt whose two games (the verdicts in the two orders)
+    give the same result, or conflict: the first position wins both, the second wins both, or
+    one game is a tie and the other is not."""
 
     judge: str
     prompt: str
@@ -98,7 +100,7 @@ class GameConflicts:
 
 
 def game_conflicts(filtered: FilteredStudy) -> list[GameConflicts]:
-    """GameConflicts of each judge and prompt with pairs judged in both orders."""
+    """Counts of conflicts for each judge and prompt that was to judge pairs in both orders."""
     rows = load_game_rows(filtered)
     both = ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy()
     raters = rows_by_rater(row_selection.select_rows(rows, both))
@@ -221,8 +223,9 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
 
 
 def rating_colours(scale: ScoreScale, highest: float) -> scales.ColourScale:
-    """Colours of ratings: none up to the middle of the scale, full at its end. An unknown scale
-    ends at the first of USUAL_ENDS that is not below the highest rating."""
+    """Colour scale of ratings: no colour up to half of the highest possible rating, full colour
+    at that rating. If it is unknown, it is taken to be the first of USUAL_ENDS that is at least
+    `highest`, the highest rating given."""
     ends = (scale.high,) if math.isfinite(scale.high) else USUAL_ENDS
     full = next((end for end in ends if end >= highest), highest)
     texts = (f"no colour: {full / 2:g} or less", f"full colour: {full:g}")
@@ -249,8 +252,8 @@ def _ratings_by_category_matrix(
 
 
 def arena_verdict_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
-    """(judge, prompt) -> count of each of Arena-Hard's five verdicts (ARENA_LABELS) and, under
-    "fail", of unusable replies. Noise-floor repeats are not counted."""
+    """(judge, prompt) -> number of each of Arena-Hard's five verdicts (ARENA_LABELS) and, under
+    "fail", of unusable replies. Calls that were repeated only to measure noise are not counted."""
     rows = judge_rows_or_votes(filtered, "five-level")
     found = {}
     for judge, prompt, mine in rows_by_rater(rows.loc[~rows["noise"].to_numpy()]):

@@ -58,8 +58,8 @@ be enumerated."""
 
 
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
-    """One cell for each judge and prompt, separately for items with and without the unrelated
-    option: Grade Score and related measures."""
+    """Grade Score and related measures: one GradeCell for each judge and prompt or, if some items
+    have the unrelated option and others do not, two."""
     rows = load_choice_rows(filtered)
     return grade_cells(rows) if len(rows) else []
 
@@ -126,8 +126,8 @@ def prompt_columns(cells: Sequence[GradeCell]) -> list[heatmap.MatrixColumn]:
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
-    """Names of the judges, the highest mean of `measure` over prompts first; an unknown value
-    counts as −1."""
+    """Names of the judges by descending mean of `measure` (a key of GRADE_MEASURES) over their
+    prompts. An unknown value counts as −1."""
     attribute = GRADE_MEASURES[measure][0]
     values: dict[str, list[float]] = {}
     for cell in cells:
@@ -137,9 +137,9 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 
 
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
-    """HTML of the matrix of `measure` (a key of GRADE_MEASURES) by judge and prompt, with its
-    chance score: one for items without the unrelated option and one for items with it, as far as
-    the study has them. A message without cells."""
+    """HTML matrix of `measure` (a key of GRADE_MEASURES) by judge and prompt, with the score of
+    random choices; one matrix for items without the unrelated option, and one for items with
+    it, if the study has both. A message without cells."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.",
@@ -176,7 +176,8 @@ def _heatmap_by_unrelated_option(
 
 
 def _rows_of_cell(marked: pd.DataFrame, cell: GradeCell) -> pd.DataFrame:
-    """The rows that `cell` measures, from rows that `mark_unrelated` marked."""
+    """The rows of the judge, the prompt and the kind of items (with or without the unrelated
+    option) of `cell`. `marked`: rows with the column "unrelated" that `mark_unrelated` adds."""
     own = (marked["judge"] == cell.judge) & (marked["prompt"] == cell.prompt)
     return select_rows(marked, own & (marked["unrelated"] == cell.unrelated))
 
@@ -210,10 +211,10 @@ def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCe
 
 
 def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table, and a sentence below it, for judges and prompts with items that lack a choice in
-    a rotation: number of these items, Grade Score of the complete sets of rotations, and Grade
-    Score, entropy and choice share of all items by the authors' code. Empty if there are no such
-    items."""
+    """HTML table of two ways to treat items for which some reply is unusable, for each judge and
+    prompt with such items. It has the number of these items, the Grade Score without their
+    incomplete sets of rotations (Evenhand's rule), and Grade Score, entropy and choice share
+    with them, as in the authors' code. Empty if there are no such items."""
     rows = mark_unrelated(load_choice_rows(filtered))
     lines, every = [], set[str]()
     for cell in cells:
@@ -282,8 +283,8 @@ def grade_headline(cells: Sequence[GradeCell]) -> tuple[str, str]:
 
 
 def _accuracy_clause(best: GradeCell) -> str:
-    """Clause on the accuracy of a judge and prompt, because a judge that chooses the same wrong
-    answer in every order also has grade 1; "" if the accuracy is unknown."""
+    """Clause on the accuracy of the judge and prompt with the highest grade, because a judge that
+    chooses the same wrong answer in every order also has the grade 1; "" if it is unknown."""
     right, lead = best.accuracy, best.accuracy_lead
     if right.value is None:
         return ""

@@ -60,8 +60,8 @@ class PublishedGrade:
 
     @property
     def doubt_level(self) -> int:
-        """Doubt about a printed grade. 0: possible; 1: above `max_grade`; 2: above both entropy and
-        choice value."""
+        """How impossible the printed grade is. 0: possible; 1: above `max_grade`; 2: even above
+        both the entropy and the choice value."""
         if self.grade <= self.max_grade + ROUNDING_ERROR:
             return 0
         return 2 if self.grade > max(self.entropy, self.choice) + ROUNDING_ERROR else 1
@@ -88,8 +88,8 @@ def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
 
 
 def models_by_grade() -> list[str]:
-    """Models of the published tables, sorted by mean grade, highest first. Only grades without an
-    added unrelated option count (an answer to another question)."""
+    """Models of Grade Score's published tables, the highest mean grade first. The mean is over the
+    prompts without the unrelated option (an answer to another question)."""
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in published_grades().items():
         if not added:
@@ -138,7 +138,7 @@ def compute_grade_caveat() -> GradeCaveat:
 
 
 def model_name_without_date(name: str) -> str:
-    """The model's name without its date."""
+    """The name without a date at its end, such as "gpt-4o" for "gpt-4o-2024-05-13"."""
     return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2})$", "", name)
 
 
@@ -147,8 +147,8 @@ def model_name_without_date(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLevels:
-    """One row of Creation-MMBench's Table 5: counts, measures, and intervals computed from the
-    counts, because the paper prints none."""
+    """One row of Creation-MMBench's Table 5: the printed counts and measures of a model. The
+    intervals are computed from the counts, because the paper prints none."""
 
     model: str
     group: str
@@ -193,8 +193,9 @@ def _wilson_share(value: float, n: int, items: int, method: str) -> Estimate:
 
 
 def reproduction_error() -> tuple[float, float]:
-    """Largest difference between values printed in Creation-MMBench's Table 5 and values computed
-    from its printed counts: for Reward, and for win rate."""
+    """Check of the formulas against Creation-MMBench's Table 5: the largest absolute differences
+    between a printed value and the value computed from the printed counts, as (Reward, win rate
+    in percentage points)."""
     rows = read_creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
@@ -204,8 +205,8 @@ def reproduction_error() -> tuple[float, float]:
 
 @cache
 def read_creation_descriptions() -> dict[str, dict[str, tuple[float, float]]]:
-    """Creation-MMBench's Table 6: model that is given descriptions of images -> kind of the
-    description -> VFS and Reward."""
+    """Creation-MMBench's Table 6, on models that see descriptions instead of images: model -> kind
+    of description -> (visual factuality score, Reward)."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for row in _read_csv("creation_mmbench_table6.csv"):
         scores = (float(row["vfs"]), float(row["reward"]))
@@ -215,8 +216,8 @@ def read_creation_descriptions() -> dict[str, dict[str, tuple[float, float]]]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAlignment:
-    """One row of Creation-MMBench's Table 7: one judge on one model's items, or on the items of all
-    models ("overall")."""
+    """One row of Creation-MMBench's Table 7: agreement of one judge with people, on the items of
+    one model or of all models (`model` is "overall")."""
 
     sees: str
     """Input of the judge: "images" or "description"; "people" for a row on human raters."""

@@ -1,5 +1,6 @@
-"""Panels of the Grade Score protocol (choices among N options): the verdicts that two parsing rules
-read from the same replies; the grades for each option, for which its fourth prompt asks."""
+"""Panels of the Grade Score protocol (choices among N options): how often two rules for reading a
+verdict from a reply give different verdicts; and the grades for each option that replies to the
+protocol's fourth prompt contain."""
 
 from typing import Final
 
@@ -39,8 +40,9 @@ Rereadings = dict[tuple[str, ...], tuple[str, int]]
 
 
 def reread_choices(store: Store, study: str, rule: str, prompts: tuple[str, ...]) -> Rereadings:
-    """Read stored replies to these prompts again, by the parsing rule `rule`: the first MAX_REREAD
-    that have a text. Cached per version of the study."""
+    """Verdicts that the parsing rule `rule` reads from stored replies to these prompts: call ->
+    (status, chosen position). Only the first MAX_REREAD replies with a text are read. Cached
+    per version of the study."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _compute_rereadings(store, study, rule, prompts)
     )
@@ -71,8 +73,9 @@ def _verdict_slot(verdict: Verdict) -> int:
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two frames of the same choices: read by the study's parsing rule, and by the other rule. Only
-    choices that `reread_choices` read again."""
+    """Two frames with the same rows, choices among options: with the verdicts that the study's
+    parsing rule read, and with those of the other rule. They have only choices whose reply text
+    is stored and was read again, at most MAX_REREAD."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)

@@ -37,12 +37,12 @@ SEED: Final = 20_24
 
 
 class InvalidScores(ValueError):
-    """Raised for an invalid table of uploaded scores; the message gives the reason."""
+    """An uploaded table of benchmark scores is not valid; the message gives the reason."""
 
 
 def read_benchmark_scores(path: Path) -> dict[str, dict[str, float]]:
-    """Read scores by benchmark, then by model, from an uploaded CSV file of at most MAX_BYTES;
-    InvalidScores, with the reason, if it cannot be read."""
+    """Read an uploaded CSV file of at most MAX_BYTES: benchmark -> model -> score. InvalidScores,
+    with the reason, if it cannot be read."""
     if path.stat().st_size > MAX_BYTES:
         raise InvalidScores(
             f"{path.name} is larger than {count(MAX_BYTES)} bytes. "
@@ -61,9 +61,10 @@ def read_benchmark_scores(path: Path) -> dict[str, dict[str, float]]:
 
 
 def study_scores_by_model(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score; ("",
-    {}) if the prompts give models no score. If several prompts ask for ratings, the one that rated
-    the most models counts, and the name includes it."""
+    """(name of the score, model -> its score). The score is "Reward" for five-level verdicts,
+    "rating" (Bradley–Terry) for pairwise verdicts, else "mean rating"; ("", {}) if models
+    have no score. If several prompts ask for ratings, that with the most rated models is used,
+    and the name of the score includes it."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
         return "Reward", {row.model: row.reward for row in creation_rows(filtered)}

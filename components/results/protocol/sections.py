@@ -41,7 +41,9 @@ added if the preset already has one of them."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
-    """Names of the panels to show, in order; the names are those in studies.spec.presets."""
+    """Names of the groups of panels (sections) that the view shows, in order: those of the study's
+    preset, and those for the kinds of verdicts of further prompts. The names are constants in
+    studies.spec.presets."""
     preset = PRESETS.get(filtered.study.preset)
     shown = list(preset.panels) if preset else []
     for kind in study_protocols(filtered):
@@ -52,13 +54,15 @@ def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
 
 
 def study_protocols(filtered: FilteredStudy) -> list[str]:
-    """Protocols of the prompts with judgements that pass the filters, in plan order."""
+    """The kinds of verdicts (such as "pairwise" or "five-level") that the prompts with judgements
+    under the filters ask for, each once, in the order of the prompts."""
     return list(dict.fromkeys(protocol_by_prompt(filtered).values()))
 
 
 @memoise_by_study
 def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
-    """Prompt -> protocol, for the prompts with judgements that pass the filters."""
+    """Name of a prompt -> kind of verdict that it asks for, such as "pairwise"; for the prompts
+    with judgements under the filters."""
     names = [str(name) for name in filtered.measured_judge_rows["prompt"].unique()]
     return {name: _prompt_protocol(filtered, name) for name in names}
 
@@ -72,20 +76,21 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
 
 
 def judge_rows_or_votes(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """Judgements with a prompt of one of these protocols: those of judges, or people's votes if no
-    judge has any."""
+    """Filtered judgements with a prompt that asks for one of these kinds of verdicts
+    (`protocols`); people's votes, if no judge has any."""
     return judge_rows_or_people_rows(protocol_rows(filtered, *protocols))
 
 
 def rows_by_rater(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Judge, prompt, and the rows of both, for each judge and prompt."""
+    """Yield (judge, prompt, their rows) for each combination of judge and prompt in `rows`."""
     for judge, prompt in row_selection.observed_combinations(rows, ("judge", "prompt")):
         mask = (rows["judge"] == judge) & (rows["prompt"] == prompt)
         yield judge, prompt, row_selection.select_rows(rows, mask)
 
 
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
-    """Protocol of a prompt; for an unknown prompt of imported data, inferred from judgements."""
+    """Kind of verdict that a prompt asks for, such as "pairwise". If the prompt's text is not
+    known, as in imported data, it is inferred from the judgements."""
     try:
         text = filtered.store.planned_prompt_yaml(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol

@@ -133,15 +133,17 @@ HOW_COMPUTED: Final = {
 def _protocol_panel(
     name: str, renderer: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
 ) -> Panel:
-    """Panel `name` with the JSON keys `keys`. `more`: further fields of Panel, but `how` is a key
-    of HOW_COMPUTED, by default `name`; without `bodies`, the panel has one body of its name."""
+    """Build the panel `name`. `keys`: paths of its numbers in the JSON output; `more`:
+    further fields of Panel. `how` is not a text here but a key of HOW_COMPUTED, by default
+    `name`. Without `bodies`, the panel has one body, with the panel's name."""
     bodies = more.pop("bodies", (Body(name, f"eh-{name.replace('_', '-')}", clickable=True),))
     how = HOW_COMPUTED.get(more.pop("how", name), "")
     return Panel(name, renderer, bodies, title, subtitle, how=how, json_keys=keys, **more)
 
 
 def _panels_of_section(name: str, section: str, *panels: Panel | PanelGroup) -> PanelGroup:
-    """Panels below each other that are shown if the study has the section `section`."""
+    """Group of panels below each other, shown only if `section` is one of the sections (groups of
+    panels) of the study."""
     visible = blocks.make_any_section_test(section)
     return PanelGroup(panels, row=False, css="eh-block", name=name, visible=visible)
 

@@ -40,8 +40,8 @@ class ComparisonStudy:
 def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], other: ComparisonStudy | None
 ) -> Markup:
-    """HTML of how often the unrelated option is chosen, and a comparison with the study `other` or,
-    without one, what to do for a comparison. A message without `cells`."""
+    """HTML of how often the unrelated option is chosen; then a comparison with the study `other`
+    or, if it is None, what is missing for a comparison. A message without `cells`."""
     if not cells:
         why = "Grades need rotated options."
         return empty_state("No item was shown with its options rotated.", why)
@@ -152,8 +152,8 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
 
 
 def unrelated_grade_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
-    """Grade with − grade without the unrelated option, for each judge and prompt that has both;
-    empty if none has."""
+    """For each judge and prompt, the Grade Score with the unrelated option minus the score without
+    it, paired by item; empty if no judge and prompt have both."""
     marked = grade_table.mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     by = ["judge", "prompt", "unrelated"]
     known = {tuple(map(str, key)) for key in marked.groupby(by, observed=True).size().index}

@@ -37,9 +37,9 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
-    """Rows of the leaderboard, by the counting rule of the study or filter; one leaderboard for
-    each image kind (no, one or several images) if items are of several kinds. Empty without
-    pairs."""
+    """Rows of VisIT-Bench's leaderboard, by the counting rule of the study or filter; empty
+    without pairs. If items have different numbers of images, there is a leaderboard for each
+    image kind (none, one, several)."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []

@@ -33,8 +33,9 @@ DOLLAR_STYLE: Final = tables.NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Spending of a judge and prompt: number of head-to-heads (comparisons in all their orders) and
-    of calls, dollars per head-to-head, mean tokens per call."""
+    """Calls, tokens and dollars of a judge and prompt. A head-to-head is one comparison of two
+    answers in all its orders. `cost`: dollars per head-to-head; `tokens_in`, `tokens_out`: mean
+    tokens of a call, None if unknown."""
 
     judge: str
     prompt: str
@@ -46,8 +47,8 @@ class HeadToHeadSpending:
 
 
 def _read_call_costs(filtered: FilteredStudy) -> np.ndarray:
-    """Sequence number, prompt tokens, completion tokens and dollars of each call of the study with
-    recorded tokens or cost, sorted by sequence number."""
+    """Array with a row for each call whose tokens or cost are stored: sequence number, prompt
+    tokens, completion tokens, dollars; sorted by sequence number."""
     table = call_cost_table(filtered.store, filtered.name)
     return table[np.argsort(table[:, 0])]
 
@@ -56,8 +57,8 @@ _memoised_call_costs = memoise_by_study(_read_call_costs)
 
 
 def _costs_by_sequence(table: np.ndarray, seqs: np.ndarray) -> np.ndarray:
-    """Tokens and dollars, one row per sequence number in `seqs`; nan if not recorded. `table`: as
-    `_read_call_costs` returns it."""
+    """Array with a row for each sequence number in `seqs`: prompt tokens, completion tokens,
+    dollars; nan if they are not stored. `table`: result of `_read_call_costs`."""
     found, known = np.full((len(seqs), 3), math.nan), table[:, 0].astype(np.int64)
     if len(known):
         position = np.minimum(np.searchsorted(known, seqs), len(known) - 1)
@@ -73,9 +74,9 @@ def _pair_rows_without_noise_repeats(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
-    """Return, for each judge and prompt, the number of head-to-heads (one pair in all its orders)
-    and of calls, the dollars per head-to-head, and the mean tokens per call, from the stored costs;
-    empty if no pairs were judged."""
+    """For each judge and prompt, the calls, tokens and dollars of its verdicts on pairs, without
+    the repeats that measure noise; empty if no pairs were judged. The extraction judge's
+    dollars are included in proportion to the calls that pass the filters."""
     rows = _pair_rows_without_noise_repeats(filtered)
     if rows.empty or "seq" not in rows:
         return []

@@ -49,9 +49,10 @@ HOW_CHOICES: Final = (
 
 
 def places_by_analysis(filtered: FilteredStudy) -> Markup:
-    """HTML table of each model's place: by default, with one choice of the analysis changed (order,
-    tie rule, prompt or baseline), and the range over all combinations; then a sentence on first
-    place. Only a note for fewer than three models, or more than MAX_MODELS."""
+    """HTML table of each model's place in the ranking: by the default analysis; after a change
+    of one choice (order, tie rule, prompt or baseline); and the best and worst place over all
+    combinations of choices. A sentence on first place follows. Only a note with fewer than
+    three models, or more than MAX_MODELS."""
     analyses = rank_multiverse(filtered.measured_judge_rows, *filtered.rule)
     if not analyses:
         needs = f"Needs comparisons of three models or more, at most {MAX_MODELS}."
@@ -80,15 +81,16 @@ def places_by_analysis(filtered: FilteredStudy) -> Markup:
 
 
 def analyses_with_one_change(analyses: Sequence[Analysis]) -> list[Analysis]:
-    """The analyses that differ from the default in one choice: order first, then the tie rule, a
-    prompt, a baseline."""
+    """The analyses that differ from the default (the first of `analyses`) in exactly one choice,
+    sorted by this choice: order, tie rule, prompt, baseline."""
     found = [(one, _flag_changed_choices(one, analyses[0])) for one in analyses]
     alone = [(one, changes.index(True)) for one, changes in found if sum(changes) == 1]
     return [one for one, _ in sorted(alone, key=lambda pair: pair[1])]
 
 
 def _flag_changed_choices(analysis: Analysis, default: Analysis) -> list[bool]:
-    """Whether order, tie rule, prompt and baseline differ from the default."""
+    """Four booleans: whether order, tie rule, prompt and baseline of the analysis differ from
+    those of the default."""
     names = ("order", "ties", "prompt", "baseline")
     return [getattr(analysis, name) != getattr(default, name) for name in names]
 
@@ -102,9 +104,10 @@ def _analysis_name(analysis: Analysis, default: Analysis) -> str:
 
 
 def _analysis_column_head(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
-    """Head of a column. A choice that is a filter of the page (a prompt, one opponent, or flips as
-    ties) is a button that sets it, beside the filters in use; one order alone is a button that
-    opens the ratings by order. "Ties left out" is plain text, because no filter leaves out ties."""
+    """Head of the column of an analysis. It is a button if the page can show this analysis: for
+    a prompt, one opponent, or flips counted as ties, the button sets the filter and keeps the
+    other filters (`chosen`); for a single order, it opens the ratings by order. Otherwise it is
+    plain text, as for "ties left out"."""
     if analysis.prompt != EVERY:
         chosen = replace(chosen, prompt=analysis.prompt)
     elif analysis.baseline != EVERY:
@@ -132,8 +135,8 @@ def _column_css_class(analysis: Analysis) -> str:
 
 
 def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
-    """Cell with the place of the model `name` in an analysis, or with a dot if this is its place
-    `usual` in the analysis `default`."""
+    """Cell with the place of the model `name` in an analysis, or with a dot if this place is the
+    same as in the analysis `default`, where it is `usual`."""
     place = analysis.places[name]
     head, kind = _analysis_name(analysis, default), _column_css_class(analysis)
     if place == usual:
@@ -144,8 +147,8 @@ def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) ->
 
 
 def first_place_and_cycles_text(filtered: FilteredStudy) -> Markup:
-    """Sentences on first place and on cycles (A beats B, B beats C, C beats A); empty without a
-    single leader and without cycles."""
+    """Sentences on how certain the first place is, and on cycles (A beats B, B beats C, C beats
+    A); empty if no model is alone in first place and there are no cycles."""
     data = pair_verdicts(filtered.measured_judge_rows, *filtered.rule)
     found, cycles = first_place(data), find_cycles(data)
     words = [] if found is None else [_first_place_sentence(found, filtered.rule[0])]

@@ -26,8 +26,9 @@ MAX_BAND_BATTLES: Final = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards from all verdicts (`boards`, one per group of models connected by battles), from
-    each order, and from people's votes; win rates, head-to-heads and the Elo curve."""
+    """Ratings of a study: leaderboards from all verdicts (`boards`, one for each group of models
+    that comparisons connect), from each order alone and from people's votes; win rates;
+    head-to-heads; and the Elo curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
@@ -49,7 +50,8 @@ class Ranking:
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
-        """Elo curve with its band, computed on first use, which takes long; None without pairs."""
+        """Elo ratings after each battle (comparison), and the range of the final ratings over
+        shuffled orders of the items. Slow, so computed on first use; None without pairs."""
         if self.pairs is None:
             return None
         orders = int(np.clip(MAX_BAND_BATTLES // len(self.pairs), 20, 100))
@@ -57,13 +59,14 @@ class Ranking:
 
     @property
     def main_leaderboard(self) -> Leaderboard | None:
-        """Leaderboard of the largest group of models connected by battles; None if no two models
-        are connected."""
+        """Leaderboard of the largest group of models that comparisons connect; None if no two
+        models were compared."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
     def colour_indices(self) -> dict[str, int]:
-        """Colour index of each model, in alphabetical order of the names."""
+        """Model -> number of its colour; the models are numbered alphabetically, so that a model
+        keeps its colour in all charts."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
 

@@ -87,8 +87,8 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """Ratings from people's votes; empty unless people and judges rated the same models, because
-    ratings are relative to the mean of the rated models."""
+    """Model -> rating from people's votes. Empty unless people rated the same models as `board`,
+    because a rating is relative to the mean of the rated models."""
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
@@ -179,9 +179,9 @@ def elo_figure(ranking: Ranking) -> Figure | None:
 
 
 def bradley_terry_by_model(ranking: Ranking) -> dict[str, float]:
-    """Model -> Bradley–Terry rating, which its Elo approaches with more battles. A group of models
-    is left out if some of them never lost to the others, because its ratings are then not
-    finite."""
+    """Model -> Bradley–Terry rating, the value that Elo approaches with more comparisons. Models
+    are left out if their ratings are not finite: some models of their group never lost to the
+    others."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -192,9 +192,9 @@ def bradley_terry_by_model(ranking: Ranking) -> dict[str, float]:
 
 
 def convergence_badge(ranking: Ranking) -> Markup:
-    """HTML badge on whether Elo has converged: it has if each model's Bradley–Terry rating lies in
-    the Elo band, the range of the model's final Elo over shuffled orders of the items. Empty
-    without pairs or finite ratings."""
+    """HTML badge on whether Elo has converged: whether each model's Bradley–Terry rating is
+    within the range of its final Elo over shuffled orders of the items. Empty without pairs or
+    finite ratings."""
     limits, curve = bradley_terry_by_model(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY
@@ -214,8 +214,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
 
 
 def _is_outside_band(rated: EloRating, rating: float) -> bool:
-    """Whether a rating lies outside a model's final Elo band, in whole points as they are shown;
-    False if the band is unknown."""
+    """Whether `rating` is outside the range of the model's final Elo over shuffled orders of the
+    items; all are rounded to whole points, as shown. False if the range is unknown."""
     low, high = rated.order_low, rated.order_high
     if low is None or high is None:
         return False

@@ -25,7 +25,8 @@ HOLD_RULE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RankingStability:
-    """Whether the ranking holds in both orders (`answer`), and a text that gives the reason."""
+    """Answer to "does the ranking hold in both orders?" ("Yes", "No", "In part" or "Not known"),
+    and a text with the reason."""
 
     answer: Answer
     text: str
@@ -36,7 +37,7 @@ class RankingStability:
 
 
 def compare_orders(ranking: Ranking) -> RankingStability:
-    """Compare the rankings from the first and from the second order of the answers."""
+    """Tell whether the rankings from the first and from the second order of the answers agree."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
     if both is None:
         return _not_known(ranking.why_empty)
@@ -83,8 +84,8 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _unseparated_neighbours_clause(both: Leaderboard, names: Sequence[str]) -> str:
-    """Clause on those of the models `names` that are neighbours in the ranking by both orders
-    without a significant difference, or that there are none."""
+    """Clause on the models in `names` that stand next to each other in the ranking by both orders
+    and do not differ significantly, or that all neighbours do."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_significantly_better(*pair)]
     if not unclear:
@@ -101,9 +102,10 @@ def _unseparated_neighbours_clause(both: Leaderboard, names: Sequence[str]) -> s
 def _stability_of_changed_places(
     here: Sequence[str], there: Sequence[str], changed: Sequence[tuple[str, str]], significant: bool
 ) -> RankingStability:
-    """The result if models change places, but no two of them differ significantly in both orders.
-    `here`, `there`: models by rank in the first and second order; `changed`: pairs of models that
-    change places; `significant`: whether a pair of these differs significantly in one order."""
+    """The result if the two orders rank some models differently, but no pair of models differs
+    significantly in opposite directions. `here`, `there`: models by rank in the first and in
+    the second order; `changed`: pairs ranked oppositely; `significant`: whether one of these
+    pairs differs significantly in at least one order."""
     kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
     answer: Answer = "In part" if kept else "Not known"
     if len(changed) == 1:
@@ -128,9 +130,8 @@ def _stability_of_changed_places(
 
 
 def _only_change_text(pair: tuple[str, str], has_others: bool, significant: bool) -> str:
-    """Text for the only two models that change places, `pair`; `has_others`: whether there are
-    further models, which keep their ranks; `significant`: whether the two differ significantly in
-    one order."""
+    """Text for the case that only the two models in `pair` change places. `has_others`: whether
+    there are other models; `significant`: whether the two differ significantly in one order."""
     others = "; all others keep their places" if has_others else ""
     orders = "one order only" if significant else "neither order"
     return (

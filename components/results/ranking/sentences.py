@@ -35,9 +35,10 @@ def ranking_headline(ranking: Ranking) -> tuple[str, str]:
 def win_rate_headline(
     rates: Mapping[str, Estimate], difference: Callable[[str, str], Estimate]
 ) -> tuple[str, str]:
-    """Headline and the sentence below, if each comparison has three or more answers: the model
-    with the highest win rate, and the next, or all models with this win rate. `difference` of two
-    models estimates that of their win rates."""
+    """Headline and the sentence below it for a study in which each comparison has three or more
+    answers: the two models with the highest win rates, or all models that share the highest
+    one. `difference` takes two models and estimates win rate of the first minus win rate of
+    the second."""
     known = {name: rate for name, rate in rates.items() if rate.value is not None}
     if len(known) < 2:
         return "No ranking here.", NO_PREFERENCES
@@ -64,8 +65,9 @@ def is_significantly_above(gap: Estimate) -> bool:
 
 
 def _is_significantly_ahead(board: Leaderboard, above: str, below: str) -> bool:
-    """Whether the model `above` is significantly above `below`, both by the interval of the two
-    and, as the ranks are, after adjustment for all pairs of models."""
+    """Whether `above` is rated significantly higher than `below`, by two intervals of the
+    difference: without adjustment, and adjusted for all pairs of models, as for the range
+    of ranks."""
     return is_significantly_above(board.gap(above, below)) and board.is_significantly_better(
         above, below
     )
@@ -124,15 +126,16 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _is_in_order(board: Leaderboard, names: Sequence[str]) -> bool:
-    """Whether no model of `names` is rated below the next, by ratings rounded to whole points."""
+    """Whether the models `names` are sorted by descending rating on the leaderboard; ratings are
+    rounded to whole points, so equal ones may be in either order."""
     ratings = [round(board.ratings[name].value or 0) for name in names]
     return ratings == sorted(ratings, reverse=True)
 
 
 def _unsettled_places_clause(board: Leaderboard) -> str:
-    """Clause on the places that more than one model can have, such as "but places 3 to 5 are not
-    settled"; a general clause if these places are not adjacent. If the leaderboard has none, the
-    clause is on people's differences."""
+    """Clause on the places that are not certain, such as "but places 3 to 5 are not settled". If
+    the leaderboard has no such places, the clause says that people's votes leave some
+    differences open."""
     if are_all_gaps_significant(board):
         return "but not all differences between models in people's votes are significant"
     places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
@@ -157,8 +160,8 @@ def _sentence_below_headline(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _unseparated_models_sentence(board: Leaderboard) -> str:
-    """Sentence on the uppermost two adjacent models without a significant difference, and on the
-    number of items that would separate them; empty if all differences are significant."""
+    """Sentence on the first two neighbours on the leaderboard that do not differ significantly,
+    and on how many items would separate them; "" if all neighbours differ significantly."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or _is_significantly_ahead(board, above, below):
@@ -178,8 +181,8 @@ def _unseparated_models_sentence(board: Leaderboard) -> str:
 
 
 def _items_needed_clause(gap: Estimate) -> str:
-    """Clause on the number of further items that would separate two models, if their observed
-    difference is the true difference; "" if it is unknown."""
+    """Clause on about how many more items would show a difference as large as the observed one,
+    `gap`; "" if this is unknown."""
     more = battles_to_separate(gap)
     if not more or not gap.items:
         return ""
@@ -192,8 +195,8 @@ def _ordinal_word(place: int) -> str:
 
 
 def _single_order_leader_sentence(ranking: Ranking) -> str:
-    """Sentence that by the verdicts of one order alone another model would lead; empty unless that
-    model is significantly above the overall leader in this order."""
+    """Sentence that another model would lead if only the verdicts of one order counted. "" unless
+    this model is significantly above the leader in that order."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
     if one is None or two is None or both is None:
         return ""

@@ -1,9 +1,8 @@
-"""SVG charts of the Remedies view: agreement of each rule against its price, and the risk-coverage
-curve (share right among the decided comparisons, by share decided).
+"""SVG charts of the view Remedies: agreement of each rule against its price; and the risk-coverage
+curve (of the comparisons that are decided, the share decided rightly, by the share decided).
 
-Marks and names do not cover each other if there is room. The price chart for narrow screens has a
-logarithmic axis and no names.
-"""
+Marks and names do not cover each other if there is room. The price chart for narrow screens has
+a logarithmic axis and no names."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ class Box:
 
 
 def box_around(mark: Point, half: float = RADIUS) -> Box:
-    """The box around a mark; `half` is its half width."""
+    """The square around a mark, with sides of twice `half`, in pixels of the chart."""
     x, y = mark
     return Box(x - half, y - half, x + half, y + half)
 
@@ -95,7 +94,8 @@ def _reserve_room_for_text(
     width: float, places: Iterable[Point], taken: list[Box], canvas: Canvas
 ) -> Point | None:
     """Return the first of `places` (left end and base line of a text) where a text of this width
-    covers no box in `taken`, and add the text's box to `taken`; None if there is no room."""
+    overlaps no box in `taken` and stays above the axis; None if there is none. The box of the
+    text is added to `taken`."""
     for left, line in places:
         box = Box(left, line - TEXT_HEIGHT + 3, left + width, line + 3)
         inside = box.top >= 0 and box.bottom <= canvas.axis_y
@@ -107,7 +107,8 @@ def _reserve_room_for_text(
 
 @dataclass(frozen=True)
 class NamePlace:
-    """Coordinates of a text, and whether its start or its end is at `x`."""
+    """Coordinates of a text. `anchor` (SVG's text-anchor) tells whether its start or its end is at
+    `x`."""
 
     x: float
     y: float
@@ -136,8 +137,8 @@ def _svg_points_text(points: Iterable[Point]) -> str:
 
 
 def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, float]]:
-    """Lower and upper bound of each estimate; its value if a bound is unknown, and 0.5 without a
-    value."""
+    """(lower, upper) end of the interval of each estimate. An unknown end is replaced by the
+    estimate's value, and an unknown value by 0.5."""
     known = svg_pieces.first_known_value_or_half
     return [(known(one.low, one.value), known(one.high, one.value)) for one in estimates]
 
@@ -147,9 +148,9 @@ def _list_interval_ends(estimates: Iterable[Estimate]) -> list[tuple[float, floa
 
 @dataclass(frozen=True, eq=False)
 class _RuleMark:
-    """A rule to draw: number in the table, estimate, cost, whether it is on the Pareto frontier
-    (`best`), and the remedy tested by the pilot that measured it, such as "repeats" ("" if this
-    study did)."""
+    """A rule as drawn in the chart: its number in the table, estimate and cost. `best`: whether
+    it is on the Pareto frontier; `pilot`: remedy of the pilot study that measured it, such as
+    "repeats", "" if this study did."""
 
     number: str
     estimate: RuleEstimate
@@ -208,8 +209,9 @@ def frontier_chart(results: RemedyResults, by_dollars: bool) -> Markup:
 
 
 def _list_rule_marks(results: RemedyResults, by_dollars: bool) -> Iterator[_RuleMark]:
-    """Marks of the rules on all comparisons that use no votes of people, then of the rules of
-    pilots; on a dollar axis, pilots' rules without a known price are left out."""
+    """Marks of the rules to draw: first this study's rules, without those on fewer comparisons or
+    with people's votes; then the rules that pilot studies measured. With `by_dollars`, pilots'
+    rules without a known price are left out."""
     best = results.pareto_frontier(by_dollars)
     for place, line in enumerate(results.rule_estimates, start=1):
         if line.complete and not line.rule.votes:
@@ -272,8 +274,8 @@ def _cost_axis(
 def _place_rule_names(
     canvas: Canvas, drawn: Sequence[tuple[_RuleMark, Point]], y: Scale
 ) -> Iterator[tuple[NamePlace, str, str]]:
-    """Place, value and title of each rule on the frontier; a name that has no room beside the marks
-    and the other names is left out."""
+    """Yield (place, value, title) of the names of the rules on the frontier, the cheapest first. A
+    name is left out if there is no room for it beside the marks and the other names."""
     taken = [box_around(place) for _, place in drawn]
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
         if not spot.best:

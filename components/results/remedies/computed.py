@@ -1,4 +1,6 @@
-"""Numbers of the Remedies view: rules, recommendation, risk-coverage curve, prices."""
+"""Numbers of the view Remedies: how often each rule (a way to get a verdict from one or more
+calls, such as "both orders must agree") is right, the recommended rule, the risk-coverage
+curve, prices."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, eq=False)
 class PilotRule:
-    """A rule of a pilot, estimated on the pilot's stored verdicts, with the pilot's prices. `kind`:
-    the remedy that the pilot tests, such as "repeats"."""
+    """A rule that a pilot (a small study made to test a remedy) measured: its estimate on the
+    pilot's verdicts, and the pilot's prices (`inputs`). `kind`: the tested remedy, such as
+    "repeats"."""
 
     kind: str
     estimate: RuleEstimate
@@ -57,7 +60,8 @@ class RemedyResults:
 
     @property
     def winner_source(self) -> str:
-        """Source of the better answers, in words."""
+        """Words for where the better answers are known from: "the majority of people" or "the
+        known better answers"."""
         people = self.is_winner_from_people
         return "the majority of people" if people else "the known better answers"
 
@@ -68,7 +72,7 @@ class RemedyResults:
 
     @property
     def is_winner_from_people(self) -> bool:
-        """Whether the better answers are known from the majority of people."""
+        """Whether the better answers are those that the majority of people chose."""
         return self.study.grid.source != "known answers"
 
     @cached_property
@@ -80,9 +84,9 @@ class RemedyResults:
 
     @property
     def pilot_rules(self) -> list[PilotRule]:
-        """Rules measured with this judge in pilots of the study, without those that
-        `rule_estimates` has on all comparisons. Not cached, because verdicts of a pilot may arrive
-        later."""
+        """Rules that pilots of this study measured for this judge, except those that
+        `rule_estimates` already has on all comparisons. Computed each time, since pilots may
+        get more verdicts."""
         known = {line.rule.id for line in self.rule_estimates if line.complete}
         start, found = f"{self.filtered.name}{PILOT_MARK}", []
         for name in pilot_names(self.filtered.store, self.filtered.name):
@@ -99,8 +103,9 @@ class RemedyResults:
 
     @cached_property
     def next_better_costlier_rule(self) -> PriceGain | None:
-        """The cheapest rule that needs more calls than the recommended rule and, on held-out items,
-        exceeds its gain by over 0.5 points; None if there is no such rule."""
+        """The cheapest rule that costs more calls than the recommended one and is better: its
+        gain over one call, on held-out items, is larger by more than 0.5 points. None if there
+        is none."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None
@@ -109,8 +114,9 @@ class RemedyResults:
 
     @cached_property
     def budget_plan(self) -> BudgetPlan | None:
-        """Budget plan: the rules (of all judges) worth their cost, the cheapest first; each has
-        significantly higher agreement than the one before. None if no better answer is known."""
+        """The rules worth their cost, the cheapest first, with the rules of all judges as
+        candidates. Each agrees significantly more often than the one before. None if no better
+        answer is known."""
         return plan_budget(self.study, self.inputs.prices)
 
     @property
@@ -137,9 +143,11 @@ class RemedyResults:
 
     @cached_property
     def risk_curve(self) -> tuple[list[CoveragePoint], str]:
-        """Points of the risk-coverage curve, and its caption; ([], "") without a judge to show. A
-        comparison counts as decided if the winner leads by a margin (of graded scores, else votes)
-        that grows from point to point."""
+        """(points of the risk-coverage curve, its caption); ([], "") without a judge to show.
+
+        A comparison counts as decided if the winner leads by more than a margin, in graded
+        scores if they are stored, otherwise in votes. The margin grows from point to point,
+        so that ever fewer comparisons are decided."""
         if self.rater is None:
             return [], ""
         points = self.study.risk_curve(self.rater)
@@ -164,8 +172,8 @@ class RemedyResults:
 
     @property
     def missing_rules(self) -> dict[str, str]:
-        """Title of a rule, or of a group of rules, that cannot be computed from the stored replies
-        -> reason."""
+        """Title of a rule or group of rules -> reason why it cannot be computed from stored
+        replies."""
         known = {line.rule.id.partition("(")[0] for line in self.rule_estimates}
         found: dict[str, str] = {}
         if "graded" not in known:
@@ -212,8 +220,8 @@ class RemedyResults:
         return [judge for judge in called if not self._has_price(judge)]
 
     def price_hint(self, judges: Collection[str]) -> str:
-        """Sentence on how to find the cost of judges whose price is unknown: from a price that is
-        set on the Study tab, or, if no tokens are stored, from the number of calls."""
+        """Sentence on how to get costs for `judges`, whose price is unknown: set the price on the
+        Study tab or, if no token counts are stored, multiply the calls by a price per call."""
         if any(judge in judges for judge, _ in self.inputs.tokens):
             return "Set the price in Study, step Judges."
         return "No token counts are stored: multiply the number of calls by your price per call."
@@ -257,7 +265,8 @@ class RemedyResults:
 
 
 def dollars_per_thousand_comparisons(rule: RuleEstimate, inputs: RemedyInputs) -> float | None:
-    """Dollars per 1,000 comparisons of a rule; None if a price is unknown."""
+    """Dollars for 1,000 comparisons by the rule, at the prices in `inputs`; None if one is
+    unknown."""
     one = rule_cost(rule, inputs.prices)
     return None if one is None else 1000 * one
 
@@ -272,9 +281,9 @@ def _agreement_value(rule: RuleEstimate) -> float:
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyResults:
-    """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
-    have the highest agreement, if it passes the filters on judge and prompt, else the first that
-    does, else none. The other judges still count as partners in juries."""
+    """Compute the remedies of a filtered study for one judge and prompt. It is the one whose
+    single calls agree most often with the better answers; if the filters exclude it, the first
+    that passes them. The other judges still count as members of juries."""
     (study, inputs), shown = load_remedies_of_all_raters(filtered), filtered.filter
     rater = _choose_shown_rater(study, shown.judge, shown.prompt)
     return RemedyResults(filtered, study, inputs, rater)
@@ -299,8 +308,9 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 @memoise_by_study
 def _pilot_estimates(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """Judge -> estimates of the rules in a pilot, with the first prompt of its study file (another
-    prompt if the judge has no verdicts with that one); and the pilot's prices and token counts."""
+    """(judge -> estimates of its rules in the pilot study, the pilot's prices and token
+    counts). They are for the first prompt of the study file or, if the judge has no verdicts
+    with it, another one."""
     inputs = read_remedy_inputs(pilot.store, pilot.name)
     study = build_remedy_study(pilot.whole_frame_by_person, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.raters) if study.grid.size else {}

@@ -1,4 +1,5 @@
-"""Actions of the card "Improve the prompt": write rules, try candidates, adopt one, undo it."""
+"""Actions of the card "Improve the prompt": ask the judge to write rules, try candidates (changed
+prompts) on hold-out items, adopt a candidate, undo this."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,9 +24,9 @@ MAX_CASES: Final = 20_000
 
 
 def judge_and_prompt_to_improve(filtered: FilteredStudy) -> tuple[str, str] | None:
-    """Judge and prompt that the card "Improve the prompt" is about: those of the remedies for
-    comparisons, else those with the most labelled single answers; None without labels, or with over
-    MAX_CASES of them."""
+    """Judge and prompt that the card "Improve the prompt" is about; None without labels, or with
+    more than MAX_CASES labelled cases. For comparisons, they are those that the view Remedies
+    shows; for single answers, those with the most labelled answers."""
     if has_comparisons(filtered):
         results = load_remedies(filtered)
         if results.rater is not None:
@@ -44,8 +45,8 @@ def saved_prompts_folder(store: Store) -> Path:
 def written_rules_and_problem(
     store: Store, name: str, judge: str, prompt: str
 ) -> tuple[tuple[str, ...], str]:
-    """Return the rules that the judge wrote when it was asked for some, and the problem of its
-    reply ("" if it has none); ((), "") if it was not asked or has not replied."""
+    """(rules that the judge wrote for the prompt, problem of its reply). The problem is "" if
+    there is none. ((), "") if the judge was not asked for rules or has not replied yet."""
     study = writer_study_name(name, prompt, judge)
     if study not in store.study_file_texts():
         return (), ""
@@ -59,10 +60,11 @@ def written_rules_and_problem(
 
 
 def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> tuple[str, str]:
-    """Perform the action of a button of the card "Improve the prompt": `send["improve"]` is
-    "write", "try", "adopt" or "undo"; nothing is done for another value. Return the name of a study
-    that now waits in Run (empty if none), and a message for the user (empty if none). StudyError if
-    the visitor may not change the study, or without labels."""
+    """Perform the action of a button of the card "Improve the prompt". `send["improve"]` names it:
+    "write" (ask the judge for rules), "try", "adopt" or "undo"; another value does nothing.
+
+    Return (name of a study whose calls now wait in Run, message for the user), "" for each that
+    there is not. StudyError if the visitor may not change the study, or without labels."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
@@ -91,10 +93,12 @@ def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> 
 def _save_candidates_and_record_look(
     store: Store, task: align_prompt.AlignTask, fields: Mapping[str, Any]
 ) -> str:
-    """Save the study of the candidates, made from the typed `fields` "rules" and "criteria", whose
-    calls then wait in Run; return its name. Record that the hold-out items are used once more (a
-    "look"), since differences are adjusted for all looks; nothing is recorded if the latest look
-    has the same candidates, and a latest look without replies is replaced."""
+    """Save a study that tries candidates, made from the texts "rules" and "criteria" in `fields`,
+    on the hold-out items; return its name. Its calls then wait in Run.
+
+    The trial is recorded as a "look" at the hold-out items, because differences are adjusted
+    for the number of looks. Not recorded again if the latest look has the same candidates. A
+    latest look without any reply is replaced."""
     name = task.plan.study.name
     rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
     rules = [line for line in rules if line]
@@ -114,8 +118,8 @@ def _save_candidates_and_record_look(
 
 
 def _no_candidate_has_reply(store: Store, name: str, task: align_prompt.AlignTask) -> bool:
-    """Whether no candidate of the latest look (trial on the hold-out) for this judge and prompt has
-    a reply; False if there was no look."""
+    """Whether the latest look (trial of candidates on the hold-out items) for this judge and
+    prompt has no reply yet; False if there was no look."""
     split = stored_split(store, name)
     last = (
         split.last_prompt_comparison(task.judge.name, task.prompt.name)

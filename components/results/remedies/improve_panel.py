@@ -1,4 +1,6 @@
-"""Panels "Improve the prompt" of the Remedies view: split, mistakes by kind, candidates, result."""
+"""Card "Improve the prompt" of the view Remedies: how the labelled items are split into learning
+and hold-out items, mistakes by kind, candidates (changed prompts), and the result of trying
+them."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -147,8 +149,9 @@ class ImproveCard:
 def load_labels_and_split(
     store: Store, name: str, kind: LabelKind
 ) -> tuple[StudyLabels, LabelSplit]:
-    """Labels of one kind, and the split of the labelled items into learning and hold-out items: the
-    stored one with the items labelled since, or a new one. Nothing is stored here."""
+    """Labels of one kind, and the split of the labelled items into learning and hold-out
+    items. A stored split is kept, and items labelled since are added to it; else a new one is
+    drawn. This function does not store it."""
 
     def split_labels(labels: StudyLabels) -> LabelSplit:
         split = draw_split(store.items(name), labels.items, stored_split(store, name))
@@ -215,8 +218,8 @@ def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, 
 
 
 def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
-    """(name, share of mistaken verdicts): of all verdicts, then by position of the better answer,
-    by label and by category; empty if mistakes are unknown."""
+    """Rows of the table of mistakes, (name, share of mistaken verdicts): of all verdicts, then by
+    position of the better answer, by label and by category. Empty if mistakes are unknown."""
     if found is None:
         return []
     rows = [("all verdicts" + "; a tie is a mistake" * bool(found.by_position), found.all)]
@@ -226,7 +229,7 @@ def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
 
 
 def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> str:
-    """Criteria of the study for the form; empty if the prompt shows them already."""
+    """Criteria of the study, to fill in the form; "" if the prompt already contains them."""
     plain = prompt.partition("@")[0]
     texts = filtered.store.planned_prompt_texts(filtered.name)
     shows = any(
@@ -236,8 +239,9 @@ def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> st
 
 
 def _look_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
-    """Values of the card on the latest look (trial of candidates on the hold-out): the advice, the
-    text that the shown candidate adds to the prompt, and the version that its button would save."""
+    """Fields of ImproveCard on the latest look (trial of candidates on the hold-out items): the
+    advice; the lines that the shown candidate adds to the prompt; and, if it should be adopted,
+    the version that the button saves and the version already saved."""
     found: dict[str, Any] = {"advice": advice}
     kinds = {one.name: one.kind for one in look.candidates}
     shown = advice.prompt or next(iter(kinds), "")
@@ -288,8 +292,9 @@ def _candidate_columns(table: CandidateTable) -> list[TypedColumn]:
 
 
 def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
-    """HTML table of today's prompt and its candidates on the hold-out, with a column on the effects
-    of twins if twins were asked."""
+    """HTML table of today's prompt and the candidates, measured on the hold-out items; with a
+    column on the effects of twins (answers with one change that should not matter), if twins
+    were judged."""
 
     def tokens(line: CandidateLine) -> int | None:
         found = result.call_tokens(line.prompt)

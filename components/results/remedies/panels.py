@@ -1,5 +1,5 @@
-"""Panels of the Remedies view: recommendation, best use of a budget, all rules, patterns of the two
-verdicts, other judges, pilots. The template `remedies.html` has their HTML."""
+"""Panels of the view Remedies: recommendation, best use of a budget, all rules, patterns of the
+verdicts in the two orders, other judges, pilots. Their HTML is in the template `remedies.html`."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -94,8 +94,8 @@ NO_PAIRS_FINDING: Final = (
 
 
 def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
-    """Headline and the sentence below it if no rule can be compared: the reason, which is missing
-    verdicts in both orders, unknown better answers, or filters that leave none of them."""
+    """Headline and the sentence below it if no rule can be compared, with the reason: no verdicts
+    in both orders, no known better answers, or filters that leave no comparison with one."""
     filtered, study = results.filtered, results.study
     if filtered.has_only_people:
         return "Remedies are for judges.", "All verdicts of this study are by people."
@@ -160,8 +160,8 @@ def _better_judge_sentence(results: RemedyResults) -> str:
 
 @dataclass(frozen=True)
 class RuleOffer:
-    """A rule that the recommendation offers, and its gain over one call on held-out items; it can
-    be applied to the study if `is_study_rule`."""
+    """A rule that the recommendation offers, and its gain in agreement over one call, on held-out
+    items. The page can apply it to the study only if `is_study_rule`."""
 
     rule: Rule
     gain: Estimate
@@ -183,10 +183,10 @@ class RuleOffer:
 
 
 def recommendation_panel(results: RemedyResults) -> Markup:
-    """HTML of the recommendation: gain of the recommended rule and of the next more expensive rule
-    on held-out items, agreement of the rule "one call", and buttons that apply the first two rules
-    to the study or undo the rule in use. Readers, who may not change the study, see no buttons.
-    Empty if no rule is recommended."""
+    """HTML of the recommendation, empty if no rule is recommended. It shows the gain over one
+    call, on held-out items, of the recommended rule and of the next better, costlier one, and
+    the agreement of one call. The study's owner also sees buttons that apply one of these rules
+    to the study, or undo the rule in use."""
     advice = results.advice
     if advice is None or advice.chosen is None:
         return EMPTY
@@ -223,10 +223,10 @@ def budget_title(results: RemedyResults, budget: float) -> str:
 
 
 def budget_html(results: RemedyResults, budget: float) -> Markup:
-    """HTML of the best use of a budget in dollars (of CALLS calls, if no price is known): a
-    sentence on the rule to use for as many comparisons as this study has, a table of the rule to
-    use by number of comparisons, the most expensive rule first, and notes on judges without a
-    price. Empty without a budget plan."""
+    """HTML of the best use of `budget` dollars (if no price is known, of CALLS calls): a sentence
+    on the rule for the number of comparisons of this study; a table of the best rule by number
+    of comparisons, the most expensive first; notes on judges without a price. Empty without
+    a plan."""
     plan = results.budget_plan
     if plan is None or not plan.steps:
         return EMPTY
@@ -244,9 +244,10 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
 def _list_budget_steps(
     plan: BudgetPlan, budget: float, raters: Sequence[Rater]
 ) -> Iterator[tuple[PlanStep, str, str, str]]:
-    """Each step of the plan, the most expensive first, with three texts: the numbers of comparisons
-    for which its rule is the best that the budget pays for (such as "101 to 200"), the rule's
-    title, and its explanation (the judges, unless the explanation names them)."""
+    """Yield (step, reach, title, explanation) for each step of the plan, the most expensive
+    rule first. The reach is the numbers of comparisons for which this rule is the best that
+    the budget pays for, such as "101 to 200". The explanation is replaced by the judges' names
+    unless it has them."""
     above = 0.0
     for place, step in enumerate(reversed(plan.steps)):
         most = step.affordable_comparisons(budget)
@@ -269,9 +270,10 @@ def best_rule_sentence(
     recommended: Rule | None = None,
     raters: Sequence[Rater] = (),
 ) -> str:
-    """Sentence on the best rule that the budget pays for on all `needed` comparisons (if there is
-    no such rule, on the cheapest rule); for a budget in calls, also on the calls of the recommended
-    rule if the budget is too small for it and both rules share a judge."""
+    """Sentence on the best rule that `budget` (dollars or calls, as in `plan`) pays for on all
+    `needed` comparisons; if it pays for none, on the cheapest rule and how many comparisons it
+    pays for. If the budget is in calls and too small for the `recommended` rule, a sentence on
+    the calls that this rule needs follows, provided that both rules use the same judge."""
 
     def format_amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
@@ -314,9 +316,9 @@ def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A row of the table of rules. `pilot`: the remedy tested by the pilot that measured the rule,
-    such as "repeats" ("" if this study measured it); `best`: whether the rule is on the Pareto
-    frontier; `picked`: whether it is recommended."""
+    """A row of the table of rules. `best`: whether the rule is on the Pareto frontier (none that
+    costs as little agrees more often); `picked`: whether it is recommended; `pilot`: remedy of
+    the pilot study that measured it, such as "repeats", "" if this study did."""
 
     number: str
     estimate: RuleEstimate
@@ -387,7 +389,7 @@ def _rule_rows_of_study(results: RemedyResults) -> list[RuleRow]:
 def best_rules_table(results: RemedyResults) -> Markup:
     """HTML table of at most MAX_BEST_RULES rules, numbered as in the table of all rules: the
     recommended rule, one call and the usual rule (both orders must agree), then the cheapest of
-    the rules with the highest agreement at their price."""
+    the rules that no cheaper rule equals in agreement."""
     rows = [
         row
         for row in _rule_rows_of_study(results)
@@ -414,15 +416,16 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 
 
 def patterns_panel(results: RemedyResults) -> Markup:
-    """HTML table of the patterns of the two orders' verdicts (same winner, opposite, ties), with
-    the credit that each rule gives to each pattern; empty if no better answer is known."""
+    """HTML table of how the verdicts in the two orders combine (same winner, opposite winners,
+    ties), how often, and how each rule counts them; empty if no better answer is known."""
     found = results.order_patterns
     return EMPTY if found is None else html.patterns(results.judge, found)
 
 
 def other_judges_panel(results: RemedyResults) -> Markup:
-    """HTML comparison of all judges that have the prompt shown: agreement of one call of each;
-    empty with one judge, or if a remedy helps and no other judge is significantly better."""
+    """HTML comparison of one call of each judge that has verdicts with the prompt shown. Empty
+    if there is only one judge, or if a rule is recommended and no other judge is significantly
+    better."""
     helped = results.advice is not None and results.advice.chosen is not None
     if len(results.one_call_estimates) < 2 or (helped and results.better_single_call is None):
         return EMPTY
@@ -438,8 +441,9 @@ def other_judges_panel(results: RemedyResults) -> Markup:
 
 
 def pilots_panel(results: RemedyResults) -> Markup:
-    """HTML list of the remedies that need new replies, each with its calls, price and a button if
-    the page has a Study tab that can open it; empty if there are none, or nothing to gain."""
+    """HTML list of the pilots (small studies that test a remedy with new calls), each with its
+    calls, price and, unless the page is read-only, a button that opens it in Study. Empty if
+    there are none, or if one call is already so good that there is hardly anything to gain."""
     if recommendation.is_room_small(results.rule_estimates):
         return EMPTY
     found = offered_pilots(results)

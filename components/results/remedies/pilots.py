@@ -34,8 +34,8 @@ EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabiliti
 @dataclass(frozen=True)
 class Pilot:
     """A small study that tests a remedy before it is used. `kind`: the remedy, such as "repeats";
-    `calls`: number of its calls; `cost`: their dollars, None if unknown; `local`: whether none of
-    its judges is an endpoint, so that it is free."""
+    `calls`: number of its calls; `cost`: their price in dollars, None if unknown; `local`:
+    whether all its judges run on this machine, so that it is free."""
 
     kind: str
     title: str
@@ -139,8 +139,8 @@ def _prompt_pilots(results: RemedyResults, study: Study, judge: JudgeSpec) -> It
 
 
 def _mean_reference_length(results: RemedyResults) -> float:
-    """Mean length, in characters, of the reference answers that come with the items. The mean is 0
-    if any item lacks a reference answer, or if the study compares the reference answers."""
+    """Mean number of characters of the items' reference answers. 0 if an item has none, or if the
+    reference answers are themselves compared in the study."""
     if REFERENCE in _most_compared_pair(results):
         return 0.0
     facts = results.filtered.store.item_facts(results.filtered.name).values()
@@ -158,9 +158,10 @@ def _build_pilot(
     repeats: int = 1,
     extra_tokens: tuple[float, float] = (0.0, 0.0),
 ) -> Pilot:
-    """Build a pilot. `study`: the study with the pilot's judges and prompts; `calls_each`: calls
-    per item; `extra_tokens`: additional (input, output) tokens of a call with the new prompt, which
-    half of the calls use."""
+    """Build a pilot for the remedy `kind`. `study`: the study, with the judges and prompts
+    of the pilot; `calls_each`: calls for each item; `repeats`: times that each call is
+    made. `extra_tokens`: additional (input, output) tokens of a call with a new prompt, as half
+    of the calls have."""
     items = min(PILOT_ITEMS, len(set(results.study.grid.items.tolist())))
     small = replace(
         study,
@@ -186,14 +187,15 @@ def _build_pilot(
 
 
 def _token_dollars(judge: JudgeSpec, tokens: tuple[float, float]) -> float:
-    """Dollars of input and output tokens; 0 if the judge has no price per token."""
+    """Price in dollars of a number of (input, output) tokens of this judge; 0 without a price
+    per token."""
     price = price_of(judge)
     return (tokens[0] * price.input + tokens[1] * price.output) / MILLION if price else 0.0
 
 
 def _choose_pilot_prompt(results: RemedyResults) -> tuple[str, ...]:
-    """The prompt of a pilot, as a tuple: the prompt shown if the study file names it, else the
-    first of the study file; a built-in prompt if the study file names none."""
+    """The prompt that a pilot uses, as a tuple with one name: the prompt shown; if the study file
+    does not name it, the first prompt of the study file, or a built-in one if it names none."""
     known = results.filtered.study.prompts
     return (results.prompt,) if results.prompt in known else known[:1] or ("brief-letters",)
 

@@ -1,4 +1,5 @@
-"""Remedies for verdicts on single answers: rules over stored verdicts, compared with labels."""
+"""Remedies for verdicts on single answers: rules that combine stored verdicts, such as those of
+several repeats, by their agreement with labels."""
 
 from dataclasses import replace
 from typing import Final
@@ -177,8 +178,8 @@ def _rules_not_computed_html(found: PointRemedies) -> Markup:
 
 
 def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
-    """HTML sentence with the observed pass rate and the true pass rate (estimated, unless all
-    answers have labels), or the reason why it is unknown; empty for scores."""
+    """HTML sentence on the observed pass rate and the true one, which is estimated from the labels
+    (by count, if all answers have one), or why it is unknown; empty for scores."""
     found = load_pass_fail(filtered).results.get(rater)
     if found is None:
         return EMPTY

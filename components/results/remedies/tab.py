@@ -83,7 +83,8 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the budget menu: the amount `wanted` in the page address, else the default."""
+    """State of the menu of budgets, with the dollar amount `wanted` selected if the menu has it,
+    else the first."""
     amounts = [amount for _, amount in panels.BUDGETS]
     return ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
@@ -99,8 +100,8 @@ def render_budget(filtered: FilteredStudy, budget: str) -> Content | None:
 
 
 def render_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
-    """Render price and agreement of each rule; `cost`: unit of the price, CALLS or DOLLARS (calls
-    are drawn if rules cannot be compared in dollars). None without a known better answer."""
+    """Render the chart of agreement against price of each rule. `cost`: unit of the price, CALLS
+    or DOLLARS; CALLS is used if dollars are unknown. None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
@@ -128,8 +129,8 @@ def render_risk_curve(filtered: FilteredStudy) -> Content | None:
 
 
 def certified_share_sentence(results: RemedyResults) -> str:
-    """Sentence on the share of comparisons that the judge may decide alone with a limited error, or
-    the reason why it is unknown."""
+    """Sentence on the share of comparisons that the judge may decide alone if its error rate on
+    these is to be limited, or why this share is unknown."""
     assert results.rater is not None
     got = certify_share_of_raters(results.study.grid, [results.rater])
     terms = (

@@ -52,8 +52,9 @@ FORMER_FAMILIES: Final[Mapping[str, str]] = {"Quality": "Agreement", "Win rates"
 def choice_or_default(
     wanted: str | None, known: Sequence[str], default: str | None = None
 ) -> str | None:
-    """The choice `wanted`, usually from the page address, if it is one of `known` (also under a
-    former text); else the default, else the first of `known`; None if there is none."""
+    """The choice `wanted` (usually from the page address) if it is in `known`, or its present
+    text if it was renamed; else `default`, if given; else the first of `known`; None if that
+    is empty."""
     for _ in RENAMED_CHOICES:  # a choice may have been renamed several times
         if wanted in known:
             break

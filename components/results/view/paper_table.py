@@ -15,7 +15,7 @@ EMPTY_CELL: Final = "–"
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """The texts of a table, without any markup."""
+    """A table for a paper: name, caption, column heads and cells, as plain texts."""
 
     name: str
     caption: str
@@ -24,8 +24,8 @@ class PaperTable:
 
 
 def describe_items_and_filters(filtered: FilteredStudy, labelled: bool = False) -> str:
-    """Text on the number of items (with `labelled`, of those with a labelled answer) and the
-    filters in use, without the counting rule, for captions."""
+    """Text for a caption, such as "120 items, coding only.": the number of items (with `labelled`,
+    of those with a label) and the filters in use, except the counting rule."""
     rows = filtered.frame
     if labelled:
         rows = rows[rows[GOLD_COLUMN].notna()] if GOLD_COLUMN in rows else rows[:0]
@@ -34,8 +34,8 @@ def describe_items_and_filters(filtered: FilteredStudy, labelled: bool = False) 
 
 
 def chosen_filters_text(filtered: FilteredStudy, names: Sequence[str]) -> str:
-    """Text on the values of the filters `names`, the models and the suspects, which begins with a
-    comma, to follow a number of items; "" if no filter is in use."""
+    """Text on the filters in use, to follow a number of items, such as ", coding only"; "" if none
+    is. It covers the filters in `names`, models, and injection suspects that are left out."""
     filters = [getattr(filtered.filter, name) for name in names]
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(filtered.filter.contestants)

@@ -24,7 +24,8 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value, choices and visibility of a control; choices or visibility None: unchanged."""
+    """Value, choices and visibility of a control. None for choices or visibility leaves them as
+    they are."""
 
     value: Any
     choices: Sequence[Any] | None = None
@@ -54,8 +55,8 @@ class Control:
         return first[1] if isinstance(first, tuple) else first
 
     def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
-        """State for a study, given the value `wanted` in the page address (None if the address has
-        none); None if the control stays unchanged."""
+        """State of the control when a study is opened. `wanted`: value in the page address, None
+        if it has none. The result is None if the control is left as it is."""
         if self.state:
             return self.state(filtered, wanted)
         if self.kind == "session":
@@ -65,7 +66,8 @@ class Control:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that a reader uploads and a panel draws; its content stays in the Gradio session."""
+    """A file that a reader can upload and a panel shows. Its content is stored only in the
+    reader's Gradio session."""
 
     control: str
     """Name of the control of kind "session" that receives the content."""
@@ -81,7 +83,8 @@ class Upload:
 
 @dataclass(frozen=True)
 class Body:
-    """One output of a panel: HTML or a chart."""
+    """Where one part of a panel's content is placed on the page, HTML or a chart; a panel has one
+    or several."""
 
     name: str
     elem_id: str | None = None
@@ -111,7 +114,8 @@ class ReportPanel:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: heading, controls, bodies and the text "How is this computed?"."""
+    """One panel of a view: its heading, controls, parts of content (`bodies`) and the text "How is
+    this computed?", and the functions that draw it on the page, in the report and as a table."""
 
     name: str
     renderer: Callable[..., Any]
@@ -167,9 +171,9 @@ class Panel:
         return self.applies is None or self.applies(filtered)
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Render the panel with these control values (by name); return output name -> content. The
-        output `visibility_output` is True, or False for a hidden panel, which has no other
-        output."""
+        """Draw the panel with the values in `controls` (by name); return output name ->
+        content. The output `visibility_output` is True. It is False, and the only output, if
+        the panel is hidden: if it does not fit the study, or has nothing to show."""
         drawn = None
         if self.fits(filtered):
             drawn = self.renderer(filtered, **{name: controls[name] for name in self.control_names})
@@ -186,9 +190,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class PanelGroup:
-    """Panels beside or below each other; with `visible`, shown or hidden as a whole. With `fold`,
-    the panels are behind this title until it is clicked, and the group is hidden if none has
-    content."""
+    """Panels beside each other (`row`) or below each other. `visible` tells whether a study has
+    the group at all. With `fold`, a title, the panels are hidden until the title is clicked;
+    such a group is left out if none of its panels has content."""
 
     panels: tuple[Panel | PanelGroup, ...]
     row: bool = True
@@ -234,8 +238,8 @@ class View:
         return {name: control.value_without_study for name, control in self.controls.items()}
 
     def initial_values(self, filtered: FilteredStudy) -> dict[str, Any]:
-        """Values of the controls for a study, if the page address names none; None for a value that
-        is kept in the session."""
+        """Name of a control -> its value when a study is opened without values in the page
+        address; None for a value that is stored in the session."""
         states = {name: one.initial_state(filtered, None) for name, one in self.controls.items()}
         return {name: state.value if state else None for name, state in states.items()}
 
@@ -252,8 +256,9 @@ class View:
         return [panel for panel in self.panels if panel.name not in hidden]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Render all panels, except in hidden groups, with these control values (by name); return
-        output name -> content, and name of a group with `visible` -> whether it is shown."""
+        """Draw all panels, except those of hidden groups, with the values in `controls` (by name).
+        Return output name -> content and, for each group that has `visible`, its name ->
+        whether it is shown."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         made: dict[str, Any] = {one.name: one.visible(filtered) for one in groups if one.visible}
         for panel in self.panels_of_shown_groups(filtered):
@@ -263,8 +268,8 @@ class View:
     def missing_panels(
         self, filtered: FilteredStudy, contents: Mapping[str, Any]
     ) -> list[tuple[str, str]]:
-        """Title and needed data of the panels that fit the study, have no content and name the data
-        they need; `contents` as returned by `render`."""
+        """(title, text on the data it needs) of each panel that would fit the study but has
+        nothing to show for lack of data. `contents`: result of `render`."""
         absent = [
             panel
             for panel in self.panels

@@ -14,7 +14,7 @@ FORMAT_ADVICE: Final = "Change the prompt's verdict format first, so that replie
 
 
 def unreadable_share(rows: pd.DataFrame) -> float:
-    """Share, among all calls, of the replies that came but hold no verdict in the prompt's format.
-    Another format mends neither failed calls nor refused, empty or truncated replies, so these are
-    not counted as unreadable."""
+    """Share of all calls whose reply holds a text but no verdict in the prompt's format, 0 to
+    1. Failed calls and refused, empty or truncated replies do not count, because another format
+    would not help there."""
     return float((rows["status"] == "unreadable").mean()) if len(rows) else 0.0

@@ -48,7 +48,7 @@ class UnusableReplies:
 
     @property
     def only_failed_calls(self) -> bool:
-        """Whether all calls failed, so that there is no reply at all."""
+        """Whether no call got a reply, because all failed."""
         return ERROR_STATUSES.issuperset(self.by_status)
 
     @property
@@ -59,8 +59,8 @@ class UnusableReplies:
 
     @property
     def sentence(self) -> str:
-        """Sentence with the number of replies by status; with the word "calls" instead of "replies"
-        if some calls ended in an error, without a reply."""
+        """Sentence with the number of replies by status. It speaks of "calls" if some calls
+        failed, and so have no reply."""
         if self.only_failed_calls:
             return f"No call got a reply: {count(self.total, 'call')} failed."
         noun = "calls" if self.by_status.get("error") else "replies"
@@ -105,10 +105,10 @@ def unusable_share(rows: pd.DataFrame) -> float:
 def put_format_advice_first_if_needed(
     filtered: FilteredStudy, rater: Rater | None, headline: tuple[str, str]
 ) -> tuple[str, str]:
-    """Return `headline` (headline and sentence below it, on remedies for `rater`) as it is or, if
-    many replies of this judge and prompt cannot be read, the advice to change the verdict format,
-    with the texts of `headline` in the sentence below it. If `rater` is None, the judge and prompt
-    with the most unreadable replies count."""
+    """Return a headline and the sentence below it. If many replies of `rater` cannot be read, the
+    headline is the advice to change the verdict format, and the two texts of `headline` move to
+    the sentence; otherwise they are unchanged. `rater`: judge and prompt; None means those with
+    the largest share of unreadable replies."""
     groups = filtered.measured_judge_rows.groupby(["judge", "prompt"], observed=True)
     shares: dict[Rater, float] = {
         (str(judge), str(prompt)): unreadable_share(rows) for (judge, prompt), rows in groups
@@ -127,8 +127,9 @@ def has_votes(filtered: FilteredStudy) -> bool:
 
 
 def explanation_html(filtered: FilteredStudy) -> Markup:
-    """HTML of an unusable reply and of the form of a verdict that its prompt requests, if known; if
-    no reply has text, of the reason for the latest unusable one. Empty if there is none."""
+    """HTML that explains unusable replies by an example: the verdict format that the prompt asks
+    for, if known, and the end of a reply without a verdict. If no unusable reply has text, the
+    reason of the latest one, such as an error of the call. Empty if no unusable reply is found."""
     example = _find_unusable_reply(filtered)
     if example is None:
         return EMPTY
@@ -164,10 +165,10 @@ def _shorten_to_end(text: str) -> str:
 def repair_steps(
     filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
 ) -> list[NextStep]:
-    """Actions for unusable replies: read them; if calls can be made again and the reader may run
-    the study (`may_run`), also change the prompt (if all calls failed, check the judge), and ask
-    again. The button that asks again presses Run or Retry if the page shows the Run tab (`on_run`);
-    otherwise it opens the Run tab."""
+    """Rows of next steps for unusable replies: read them; change the prompt (if all calls failed,
+    check the judge); ask again. Only the first, if no call can be made again or the reader
+    may not run the study (`may_run`). The button of the last step starts the calls if the page
+    shows the Run tab (`on_run`); otherwise it opens that tab."""
     store, name, failed = filtered.store, filtered.name, unusable.only_failed_calls
     read = NextStep(
         "See the failed calls" if failed else "Read the replies",

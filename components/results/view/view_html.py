@@ -62,8 +62,7 @@ def _panel_html(
 
 
 def _body_html_or_json(content: Any) -> Any:
-    """A panel's content as the template needs it: a chart's figure (a dict) as JSON text, HTML as
-    it is."""
+    """Content for the template: the figure of a chart (a dict) as JSON text; HTML unchanged."""
     return json.dumps(content, separators=(",", ":")) if isinstance(content, dict) else content
 
 

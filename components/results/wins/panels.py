@@ -45,22 +45,25 @@ NOTHING_YET_HTML: Final = empty_state(
 
 
 def study_win_rates(filtered: FilteredStudy) -> dict[str, Estimate]:
-    """Win rate of each model that has verdicts, highest first. The study or the filter sets the
-    counting rule: how the orders of a pair are combined, and whether unusable replies are ties."""
+    """Model -> win rate, the highest first, for models with verdicts. The counting rule of the
+    study or filter decides how the two orders of a pair are combined, and whether unusable
+    replies are ties."""
     return {who: rate for who, rate in win_rates.win_rate(filtered.outcomes).items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
-    """Win rate of random choices: 1/N, with N the most frequent number of options, at least 2; 0.5
-    for an empty frame."""
+    """Win rate of an answer if judges chose at random: 1/N, N being the most frequent number of
+    answers in a comparison (at least 2); 0.5 for an empty frame."""
     sizes = frame["options"].value_counts()
     return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table by model: win rate, wins, ties, losses; if verdicts are missing, a notice above it
-    and, where each order counts separately, the win rate if the model had lost all of them, and if
-    it had won all. A message without verdicts."""
+    """HTML table by model: win rate, wins, ties, losses; a message without verdicts.
+
+    If verdicts are missing, a notice stands above it. If each order counts separately, a column
+    then shows the win rates that the model would have if it had lost, and had won, all missing
+    verdicts."""
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
@@ -106,9 +109,9 @@ def _possible_range(bound: Estimate | None) -> tuple[float, float] | None:
 def _missing_verdicts_notice(
     filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
 ) -> Markup:
-    """HTML notice on missing verdicts: their number, and the win rate of the leading model (the
-    first in `rates`) if they were all lost or all won (`span`), or counted otherwise (as ties if
-    they are left out now, or the reverse). Empty if none is missing."""
+    """HTML notice with the number of missing verdicts and their possible effect on the win rate
+    of the first model in `rates`: its win rate if they counted as ties (if they do now, if left
+    out), and if all were lost or all won (`span`). Empty if none is missing."""
     rows = filtered.measured_judge_rows
     rows = row_selection.select_rows(rows, rows["options"] > 1)
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
@@ -207,9 +210,9 @@ def _contestant_matrix_html(
     cells: Mapping[tuple[str, str], Estimate | None],
     scale: scales.ColourScale,
 ) -> Markup:
-    """HTML matrix of `cells` by model (`names`) and by value of `column`, named `by` on the page; a
-    column of all (in `cells` ALL_CATEGORIES) comes first, unless `column` is "judge" or "prompt"
-    and has one value only."""
+    """HTML matrix of `cells`: a row for each model in `names`, a column for each value of the
+    frame's column `column`, which the page calls `by`. A first column pools all values; `cells`
+    has it under ALL_CATEGORIES. It is left out if there is only one judge or prompt."""
     sizes = row_selection.count_items_by(rows, column)
     columns = [heatmap.MatrixColumn(group, str(n)) for group, n in sizes.items() if group]
     total = len(columns) != 1 or column == "category"
@@ -226,8 +229,9 @@ def _contestant_matrix_html(
 
 @memoise_by_study
 def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """(model, category or ALL_CATEGORIES) -> win rate by judges, under the counting rule, minus win
-    rate by people, on the cases that both judged."""
+    """(model, category) -> win rate by judges minus win rate by people, on the comparisons that
+    both judged; the category ALL_CATEGORIES pools all. The judges' rate follows the counting
+    rule."""
     rows = Raters(filtered).rows
     votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
     return win_rate_gaps(stack_frames({"judges": filtered.outcomes, "people": votes}, "side"))

@@ -31,9 +31,9 @@ MIN_NARROWING: Final = 0.005
 
 @memoise_by_study
 def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
-    """Effect of more items, judges, prompts or repeats on the interval of the highest win rate;
-    None without win rates, or if too few items were judged by every judge with every prompt and
-    with the model in both positions."""
+    """How much more items, judges, prompts or repeats would narrow the interval of the highest
+    win rate. None without win rates, or if too few items were judged by every judge with every
+    prompt and with this model in both positions."""
     rates = study_win_rates(filtered)
     return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
@@ -72,9 +72,10 @@ def show_precision(filtered: FilteredStudy) -> Markup:
 
 
 def show_jury(filtered: FilteredStudy) -> Markup:
-    """HTML table of win rates by strict majority of judges, with the share of cases that have such
-    a majority and the effective votes (or the correlation of verdicts, if no better answer is
-    known); empty with fewer than MIN_JURY judges, or without pairs."""
+    """HTML table of the win rates if a strict majority of the judges decides each case. Below it,
+    the share of cases that have such a majority, and how many independent judges the jury is
+    worth (the correlation of their verdicts, if no better answer is known). Empty with fewer
+    than MIN_JURY judges, or without pairs."""
     got = _compute_jury_and_sentence(filtered)
     if got is None:
         return EMPTY
@@ -114,9 +115,9 @@ def _compute_jury_and_sentence(filtered: FilteredStudy) -> tuple[JuryResult, str
 
 
 def _effective_judges_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on how many independent judges the judges are worth, by their errors where the
-    better answers are known; else on the correlation of their verdicts; "" if that is unknown
-    too."""
+    """Sentence on how many independent judges these judges are worth, given how their errors
+    correlate. If the better answers are unknown, on the correlation of their verdicts; "" if
+    that is unknown."""
     votes = effective_judges(rows)
     if votes is not None and votes.value is not None:
         return (

@@ -36,14 +36,14 @@ class BodyPace(NamedTuple):
     """Lowest average speed after `first_seconds`."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds from the start of a request within which more than `received` bytes must have
+        """Seconds, from the start of a request, until more than `received` bytes must have
         arrived."""
         return self.first_seconds + received / self.bytes_per_second
 
 
 class AddressRate:
-    """Limit on how often one network address may do something: `burst` times at once, then
-    `per_second` times a second."""
+    """Limit on how often one network address may do something: up to `burst` times at once, and
+    after that `per_second` times a second."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class AddressRate:
         """Address -> requests that it had left, and the time of its last one."""
 
     def count_request_if_allowed(self, address: str) -> bool:
-        """Count a request if the address has one left; return whether it had."""
+        """Whether `address` may make a request now; if so, the request is counted."""
         now = self._clock()
         left, last = self._left.pop(address, (self._burst, now))
         left = min(self._burst, left + (now - last) * self._per_second)
@@ -81,7 +81,9 @@ class RequestLimits:
         pace: BodyPace | None = None,
         page_rate: AddressRate | None = None,
     ) -> None:
-        """`max_upload_bytes`: maximum size of one upload request, all its files together."""
+        """`max_upload_bytes`: maximum size of one upload, all its files together; it and
+        `page_rate` (how often an address may open the page) apply only with a `quota`, as in public
+        mode. `mcp`: also answer the routes for MCP. `pace`: the lowest speed of a request body."""
         self._pace, self._page_rate = pace or BodyPace(), page_rate or AddressRate()
         self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 
@@ -184,8 +186,8 @@ class _LimitedBody:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send the app's response. If the body was refused, stop the app so that the refusal can be
-        sent; drop the rest of a response already begun."""
+        """Send a part of the app's response. If the request's body was refused, send nothing more:
+        if the response has not begun, stop the app, so that the refusal can be sent instead."""
         if self._refusal is None:
             self.response_started = True
             await self._send(message)

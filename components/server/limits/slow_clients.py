@@ -20,8 +20,8 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether a network address is private (or no IP address), so that many visitors may share it
-    through a proxy."""
+    """Whether `address` may belong to a proxy that many visitors share: it is not a public IP
+    address."""
     try:
         return not ip_address(address).is_global
     except ValueError:
@@ -58,7 +58,8 @@ def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = 
 
 
 def _affordable_connections() -> int:
-    """Maximum connections, given the number of files that the process may open."""
+    """Maximum number of connections: that of ConnectionLimits, or fewer (at least 50) if the
+    process may not open enough files."""
     try:
         import resource  # not on Windows
     except ImportError:
@@ -72,10 +73,10 @@ def _affordable_connections() -> int:
 class BoundedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with `ConnectionLimits`.
 
-    If there are too many connections, those that have waited longest for a request are closed, and
-    not the newest, so that silent connections cannot keep visitors out. This happens
-    `burst_seconds` later, when the requests of connections that arrived together have been read.
-    """
+    If there are too many connections, the server closes those that have waited longest without a
+    request, not the newest, so that silent connections cannot keep visitors out. It waits
+    `burst_seconds` before it chooses them, so that the requests of connections that arrived
+    together are read first."""
 
     limits: ClassVar[ConnectionLimits]
     _head_timer: asyncio.TimerHandle | None = None

@@ -52,9 +52,9 @@ def list_temp_files(folder: Path) -> list[TempFile]:
 
 
 def delete_old_and_sum_files(folder: Path, max_bytes: int, now: float) -> int:
-    """Delete expired files and then, while more than `max_bytes` bytes (or MAX_FILES files) are
-    left, the oldest ones; files younger than IN_USE_SECONDS stay. Return the number of bytes
-    left."""
+    """Delete the oldest files of a folder, as long as they are expired, more than `max_bytes` bytes
+    are left, or more than MAX_FILES files are left; files younger than IN_USE_SECONDS always stay.
+    Return the number of bytes left. `now`: the present time, in seconds since 1970."""
     files = list_temp_files(folder)
     left, number = sum(one.bytes for one in files), len(files)
     for one in files:
@@ -79,9 +79,10 @@ class TempFileQuota:
         every: float = SWEEP_SECONDS,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Start the thread, which deletes old files every `every` seconds. `has_room` returns
-        whether the store can take further files at all. If the environment names no folder for
-        temporary files, a new one is made, so that no files of other programs are deleted."""
+        """Start the thread, which deletes old files every `every` seconds. `has_room`: function
+        that returns whether the store can take further files. If the environment variable for the
+        temporary folder is not set, a new folder is made, so that no files of other programs are
+        deleted."""
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
@@ -94,8 +95,8 @@ class TempFileQuota:
         self._thread.start()
 
     def reserve(self, size: int) -> bool:
-        """Reserve `size` bytes until the next clean-up; return False if they are not free, or the
-        store has no room for further files."""
+        """Count `size` bytes as used, until the next clean-up counts the real files; return False,
+        and count nothing, if they are not free or the store has no room for further files."""
         if size > self._free_bytes or not self._has_room_now:
             return False
         self._free_bytes -= size

@@ -120,8 +120,8 @@ def write_derived_files(board: Path, title: str, records: Iterable[StudyRecords]
 
 
 def verdicts_script(row: str, verdicts: str) -> str:
-    """The verdicts of a row, given as JSON, as a script: a page opened from a file may load nothing
-    else."""
+    """A JavaScript file that hands the verdicts of a row (JSON) to the page. It is a script because
+    a page opened from a file may load scripts, but no data."""
     return f"{_SCRIPT_START}{json.dumps(row)}, {verdicts});\n"
 
 
@@ -144,9 +144,10 @@ def readme_text(board: Json) -> str:
 
 
 def verify_board(board: Path, manifest: str = "") -> str:
-    """Compute everything again from the records; raise BoardError at the first difference. Return a
-    line with the numbers of verdicts, rows and numbers that are equal, and of replies read again.
-    `manifest` is the SHA-256 that the file manifest.json must have ("": not checked)."""
+    """Compute everything on a board again from its records, and compare; BoardError at the first
+    difference. Return a line that says how many verdicts, rows and numbers are equal, and how many
+    replies were read again. `manifest`: the SHA-256 that manifest.json must have; "" to skip
+    this."""
     if manifest and manifest != manifest_hash(board):
         raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")
     _check_manifest(board)
@@ -200,8 +201,9 @@ def _require_exact_files(board: Path, expected: Iterable[str]) -> None:
 
 
 def require_equal_boards(stored: Json, found: Json, file: str) -> None:
-    """Raise BoardError at the first value of the board `stored` that differs from the board
-    `found`, apart from rounding; the error names `file`, row and value."""
+    """Raise BoardError at the first value in which two boards differ by more than rounding:
+    `stored`, read from `file`, and `found`, computed from the records. The error names file, row
+    and value."""
     if len(stored["rows"]) != len(found["rows"]):
         raise BoardError(
             f"{file}: {len(stored['rows'])} rows; the records have {len(found['rows'])}"
@@ -227,7 +229,8 @@ def _require_equal_numbers(stored: Json, found: Json, row: str) -> None:
 
 
 def _is_equal_up_to_rounding(mine: Any, theirs: Any) -> bool:
-    """Whether two values are equal; the last decimal of a number may differ by rounding."""
+    """Whether two values are equal; two floats may differ by rounding, up to 0.0000015 (for values
+    above 1, up to this fraction of them)."""
     if isinstance(mine, float) and isinstance(theirs, float):
         return abs(mine - theirs) <= 1.5e-6 * max(1.0, abs(mine))
     return bool(mine == theirs)
@@ -238,8 +241,8 @@ def _raise_difference(where: str, stored: object, found: object) -> None:
 
 
 def require_equal_verdicts(board: Path, row: Json, verdicts: str) -> None:
-    """Raise BoardError if the verdicts of a row, as the page lists them, are not exactly
-    `verdicts`, those of the records; the error names the first that differs."""
+    """Raise BoardError if the file with the verdicts of a row, which the page lists, differs from
+    `verdicts`, computed from the records; the error names the first verdict that differs."""
     path = board / VERDICTS_FOLDER / f"{row['id']}.js"
     expected = verdicts_script(row["id"], verdicts)
     text = path.read_text(encoding="utf-8") if path.is_file() else ""

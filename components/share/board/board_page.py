@@ -42,9 +42,10 @@ def no_difference_text(board: Json) -> str:
 
 
 def board_headline(board: Json) -> tuple[str, str]:
-    """Headline and the sentence below it. The headline names the rows that may be first in the
-    largest set of items. If no row has a place (its range of ranks, see `add_places`), the headline
-    is the board's title, and the text below it the number of rows."""
+    """Headline of a board, and the sentence below it. The headline names the rows (judges with a
+    prompt) that may be the best; if the board has several sets of items, those of the largest set.
+    If the rows are not ranked, the headline is the board's title, and the sentence says how many
+    rows there are."""
     key, rows = _placed_rows_of_largest_set(board)
     others = len(board["sets"]) - 1
     if not rows:
@@ -74,8 +75,10 @@ def _possible_leaders_text(rows: list[Json], first: list[Json]) -> str:
 
 
 def _placed_rows_of_largest_set(board: Json) -> tuple[str, list[Json]]:
-    """Key of the first column that has places (ranges of ranks), and the rows with a place in the
-    set with the most items (among equals, with the most rows); ("", []) if no row has a place."""
+    """(key, rows): key of the first column in which rows have places (ranges of ranks), and the
+    rows with a place there. Places compare only rows on the same items, so these are the rows of
+    one set: that with the most items, among equals with the most rows. ("", []) if no row has a
+    place."""
     for column in board["columns"]:
         key = column["key"]
         placed = [row for row in board["rows"] if row["numbers"][key]["place"]]

@@ -1,6 +1,6 @@
-"""The rows of a board (a page that compares judges; one row for each judge with a prompt), computed
-from its records alone: facts, measures with intervals, places, and the verdicts behind the
-numbers."""
+"""The rows of a board, a page that compares judges: one row for each judge with a prompt, computed
+from the board's records alone. A row has facts, measures with intervals, places (ranges of ranks),
+and the verdicts behind the numbers."""
 
 import hashlib
 import json
@@ -49,8 +49,8 @@ FORMAT: Final = 1
 
 
 def compute_board(all_records: Iterable[StudyRecords], title: str) -> tuple[Json, dict[str, str]]:
-    """Compute a board from the records of its studies, read one at a time. Return all its numbers,
-    and row id -> the verdicts of the row, as JSON."""
+    """Compute a board from the records of its studies, which are read one at a time. Return its
+    numbers, as board.json stores them, and row id -> the verdicts of the row, as a JSON text."""
     rows: list[tuple[Json, str]] = []
     sets: dict[str, Json] = {}
     for records in all_records:
@@ -96,8 +96,8 @@ def describe_column(key: str) -> Json:
 
 
 def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
-    """Yield (row, its verdicts, its set of comparisons) for each judge and prompt that compares
-    answers; people get no rows."""
+    """Yield (row, its verdicts, the set of comparisons that it is about) for each judge with a
+    prompt that compares answers. People get no rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
     own, twins = (twin_rows.filter_rows_by_twins(frame, kind) for kind in ("without", "only"))
@@ -135,8 +135,9 @@ def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, J
 
 
 def _rightness_of_verdicts(frame: pd.DataFrame) -> np.ndarray:
-    """For each row 1 if its verdict is right, 0 if it is wrong, −1 if that is unknown or there is
-    no verdict; as the accuracy counts it."""
+    """For each row of the frame: 1 if its verdict is right, 0 if it is wrong (ties too), −1 if the
+    better answer is unknown or there is no verdict. The measure Accuracy counts verdicts in the
+    same way."""
     pick, answer = frame["pick"].to_numpy(), frame["known_answer"].to_numpy()
     found = np.where(answer >= 0, pick == answer, -1)
     if RIGHT_COLUMN in frame:  # of three options or more, several may be right
@@ -161,9 +162,10 @@ def _compute_ranker_numbers(rows: pd.DataFrame, study: RankedStudy) -> Json:
 
 
 def largest_twin_effect(effects: Sequence[TwinEffect]) -> Json:
-    """Effect of the twin family that moves verdicts most, minus its floor; the note names both. The
-    interval is adjusted for all families, so that it also holds for the largest. Without verdicts
-    on twins, the value is None."""
+    """The largest effect of a harmless change of an answer (a twin family) on the verdicts, after
+    subtracting the effect of a change that cannot matter (its floor); the note names both changes.
+    The interval is adjusted for all families, so it also holds for the largest. The value is None
+    without verdicts on twins and their floor."""
     moving = [
         one for one in effects_of_irrelevant_changes(effects) if one.adjusted.value is not None
     ]
@@ -201,9 +203,9 @@ def _item_hash(item: Mapping[str, Any]) -> str:
 def _describe_judged_set(
     judgements: Sequence[Judgement], content: Mapping[str, str], source: str
 ) -> Json:
-    """Hash, source, items, comparisons and models of the set of comparisons that a judge was given,
-    without twins. Equal sets have equal hashes; only rows of the same set are ranked against each
-    other."""
+    """Facts on the comparisons that a judge was given, without those that show twins (changed
+    copies of answers): hash, source, number of items and comparisons, models. Equal sets of
+    comparisons have equal hashes; only rows with the same set are ranked against each other."""
     asked = {
         (one.ask.item, tuple(sorted(one.ask.shown)))
         for one in judgements
@@ -224,7 +226,7 @@ def _row_description(
     records: StudyRecords, judge: str, prompt: str, judgements: Sequence[Judgement]
 ) -> Json:
     """Facts on a row of the board besides its measures: study, judge, prompt, models, hashes,
-    numbers of verdicts, cost, date, and the runner's name. `judgements` are those of the row."""
+    numbers of verdicts, cost, date, and who ran the study. `judgements`: those of the row."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
     text = next((one for one in records.prompts if one.name == prompt), None)
     imported = records.is_imported(judge)
@@ -260,8 +262,9 @@ def _row_description(
 
 
 def _requested_model(records: StudyRecords, judge: str) -> str:
-    """The model that the requests named, or the text that identifies weights or a simulated judge;
-    it is part of the key of every call. "" for imported verdicts."""
+    """The model that the requests to a judge named; for a judge that is not called at an address,
+    the text that identifies its weights or its simulation. It is part of the key of every call. ""
+    for imported verdicts."""
     spec = next((one for one in records.study.judges if one.name == judge), None)
     if spec is None or records.is_imported(judge):
         return ""
@@ -269,8 +272,8 @@ def _requested_model(records: StudyRecords, judge: str) -> str:
 
 
 def _cannot_be_read_again(judgement: Judgement) -> bool:
-    """Whether a record lacks the source of its verdict: the probabilities of the labels, or the
-    reply of an extraction judge."""
+    """Whether the verdict of a record cannot be read from its reply again: it was read by an
+    extraction judge (another model), or from token probabilities that were not stored."""
     return judgement.status == "extracted" or (
         judgement.rule == "probabilities" and not judgement.top_logprobs
     )
@@ -281,10 +284,12 @@ def _mean_per_comparison(total: float | None, comparisons: int, scale: int) -> f
 
 
 def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right: Any) -> Json:
-    """Models of a row of the board, and its verdicts, each as a list of seven values: line of the
-    record file; item; models as shown (indices); position chosen (−1: tie, None: no verdict); right
-    (1), wrong (0) or unknown (−1); whether the comparison flips; whether the call is a noise-floor
-    repeat."""
+    """The models of a row of the board, and its verdicts. Each verdict is a list of seven values:
+    line in the record file; item; models as shown (indices of the models); position chosen, from 0
+    (−1: tie, None: no verdict); right (1), wrong (0) or unknown (−1); 1 if the comparison flips; 1
+    if the call was repeated only to measure the noise floor.
+
+    `places`: index of each judgement in the records; `right`: rightness of each record."""
     flips = _flipped_comparisons(judgements)
     models = sorted({name for one in judgements for name in one.ask.shown})
     code = {name: place for place, name in enumerate(models)}
@@ -306,8 +311,9 @@ def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right:
 
 
 def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, frozenset[str]]]:
-    """Comparisons that flip: all their orders have a verdict, and these differ. Repeats of an order
-    count by their most frequent choice (a tie if several are), noise-floor repeats do not count."""
+    """The comparisons, as (item, models), that flip: each of their orders has a verdict, and the
+    verdicts differ. If an order was repeated, its most frequent choice counts, or a tie if several
+    are equally frequent; calls repeated only for the noise floor do not count."""
     chosen: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
     planned = {(one.ask.item, frozenset(one.ask.shown)): one.ask.orders for one in judgements}
     for one in judgements:
@@ -326,13 +332,13 @@ def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, froz
 
 
 def add_places(rows: Sequence[Json]) -> None:
-    """Add to each number of the rows, all on the same comparisons, its range of places: `place` is
-    [best, worst], or None without an interval or in a column of UNPLACED.
+    """Set the range of places of each number of the rows, which must all be on the same
+    comparisons: `place` becomes [best, worst], or None if the number has no interval or its column
+    is in UNPLACED.
 
-    A row is surely better than another if its whole interval is better. The best place of a row is
-    one more than the number of rows that are surely better, its worst place the number of rows with
-    an interval minus those that are surely worse.
-    """
+    A row is surely better than another if its whole interval is better. Its best place is one more
+    than the number of rows that are surely better. Its worst place is the number of rows with an
+    interval minus those that are surely worse."""
     for key in COLUMNS:
         merits = [_merit_interval(key, row["numbers"][key]) for row in rows]
         known = [one for one in merits if one is not None]
@@ -346,8 +352,8 @@ def add_places(rows: Sequence[Json]) -> None:
 
 
 def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
-    """The interval of a number as an interval of merit, in which higher is better. For a measure
-    without a better direction, the merit is minus the distance from its neutral value (the value
+    """The interval of a number on a scale where higher is better: unchanged if high is good,
+    negated if low is good. Otherwise it is minus the distance from the neutral value (the value
     without an effect). None without an interval, or if the neutral value is unknown."""
     low, high = number["low"], number["high"]
     if number["value"] is None or low is None or high is None:

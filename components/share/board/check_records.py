@@ -1,10 +1,13 @@
-"""Checks of the records of one study: no call twice, none missing, one model for each judge; every
-key fits the study file, prompts and items; every reply, read again, gives the stored verdict (if
-the record has the source of the verdict); items of the probe set are those that come with Evenhand.
+"""Checks of the records of one study:
 
-The key of a call is a hash of its whole request. A changed prompt, another text of an item, or
-verdicts of another judge are therefore found even if all file hashes were written anew.
-"""
+- no call occurs twice, none is missing, and each judge is one model;
+- the key of each call, a hash of its whole request, fits the study file, the prompts and the items;
+- each reply, read again, gives the stored verdict, if the record has what the verdict was read
+  from;
+- items of the built-in probe set are those that come with Evenhand.
+
+Because of the keys, a changed prompt, another text of an item, or verdicts of another judge are
+found even if somebody has written all file hashes anew."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,9 +46,9 @@ whether it is a noise-floor repeat."""
 
 
 def check_study(records: StudyRecords) -> int:
-    """Check the records of one study and return the number of replies that were read again; raise
-    BoardError at the first fault, with the file and, where one line is at fault, the line. Imported
-    verdicts have no replies; those of an extraction judge are not part of the records."""
+    """Check the records of one study, and return how many replies were read again; BoardError at
+    the first fault, which names the file and, if one line is at fault, the line. Imported verdicts,
+    which have no reply, and verdicts read by an extraction judge are not read again."""
     where = f"{RECORDS}/{records.name}/{JUDGEMENTS_FILE}"
     check_record_structure(records)
     if records.identities:  # imported verdicts have no requests
@@ -118,7 +121,7 @@ def check_record_structure(records: StudyRecords) -> None:
 
 
 def _require_all_orders(judgements: Sequence[Judgement], where: str) -> None:
-    """Raise BoardError if a comparison lacks a record in one of the orders planned for it."""
+    """Raise BoardError if a comparison has records, but not in all the orders planned for it."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
     for one in judgements:
@@ -139,8 +142,8 @@ def _require_all_orders(judgements: Sequence[Judgement], where: str) -> None:
 
 
 def _planned_asks(records: StudyRecords) -> dict[AskPlace, PlannedAsk]:
-    """All calls of the study by the values that identify them (AskPlace); judges with imported
-    verdicts have none."""
+    """All planned calls of the study: AskPlace (the values that identify a call) -> call. Judges
+    whose verdicts were imported have none."""
     judges = tuple(one for one in records.study.judges if not records.is_imported(one.name))
     if not judges:
         return {}
@@ -197,9 +200,9 @@ def _require_equal_items(
 
 
 def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
-    """Name the parts of the records that may have been changed: prompts, judges or items of which
-    no key fits; also an item, if all keys that do not fit are of this item. Without any, "single
-    records were exchanged"."""
+    """Text that names what may have been changed in the records, given that some keys do not fit:
+    each prompt, judge or item of which no key fits, or the item if all keys that do not fit belong
+    to one item. If none explains it: "single records were exchanged"."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
@@ -233,11 +236,11 @@ def _should_have_verdict(judgement: Judgement) -> bool:
 def _check_verdict(
     records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
 ) -> bool:
-    """Read a reply again and return True; BoardError if the verdict differs from the stored one.
+    """Read a reply again; BoardError if this gives another verdict than the stored one. Return
+    whether it could be read again.
 
-    A verdict by token probabilities that were not stored cannot be read again. Then its choice is
-    compared with the stored label probabilities, and False is returned.
-    """
+    A verdict that was read from token probabilities cannot be read again if these were not stored.
+    Then it is only checked against the stored probabilities of the labels."""
     by_probabilities = bool(planned.call.parameters.get("logprobs"))
     if by_probabilities and not judgement.top_logprobs:
         _require_most_probable_choice(judgement, planned, where)
@@ -256,9 +259,9 @@ def _check_verdict(
 
 
 def _require_most_probable_choice(judgement: Judgement, planned: PlannedAsk, where: str) -> None:
-    """Raise BoardError if another label has a higher stored probability than the choice. The
-    embedded judge always replies the most probable token: its choice must also be the label at the
-    end of the reply."""
+    """Raise BoardError if the stored probability of another label is higher than that of the chosen
+    one. The embedded judge always answers with its most probable token, so for this judge the label
+    at the end of the reply must also be the chosen one."""
     likely = judgement.verdict.label_probabilities if judgement.verdict else ()
     pick = judgement.verdict.pick if judgement.verdict else None
     if not isinstance(pick, int):

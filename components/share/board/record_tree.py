@@ -76,11 +76,13 @@ class StudyRecords:
 
     @property
     def plan(self) -> Plan:
-        """The plan of the study, by which the key of each call can be computed again."""
+        """The plan of the study (all its calls), from which the key of each call can be computed
+        again."""
         return Plan(self.study, self.items, self.prompts, Path())
 
     def is_imported(self, judge: str) -> bool:
-        """Whether the verdicts of a judge have no requests: they were imported, or are votes."""
+        """Whether no calls were made for the verdicts of this judge: they were imported, or are
+        people's votes."""
         return judge not in self.identities
 
 
@@ -114,10 +116,10 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
 def records_of_file(
     path: Path, identities: Mapping[str, str] | None = None, by: str = ""
 ) -> StudyRecords:
-    """Read a study file, and the judgements exported beside it: `x.yaml` and `x.jsonl` or
-    `x.jsonl.gz`. `identities` (judge -> text that identifies it) are needed for judges whose
-    weights are not on this machine; `by` names the person or group who ran the study. BoardError if
-    judgements or weights are missing, no judge gave a verdict, or judges see images."""
+    """Read a study file `x.yaml`, and the judgements exported beside it as `x.jsonl` or
+    `x.jsonl.gz`. `identities`: judge -> text that identifies it, needed for judges whose weights
+    are not on this machine. `by`: the person or group who ran the study. BoardError if judgements
+    or weights are missing, no judge gave a verdict, or judges see images."""
     study = load_study(path)
     logs = [path.with_suffix(ending) for ending in (".jsonl", ".jsonl.gz")]
     log = next((one for one in logs if one.is_file()), None)
@@ -156,8 +158,9 @@ def _find_judge_identity(judge: str, study: Study) -> str:
 def _replace_salted_keys(
     plan: Plan, judgements: list[Judgement], identities: Mapping[str, str]
 ) -> list[Judgement]:
-    """Replace the keys of calls, into which a visitor's own salt was hashed, by the keys of the
-    same calls without salt, which everybody can compute again."""
+    """Replace the keys of the judgements' calls by keys that everybody can compute again. On a
+    public page, a secret text of the visitor (a salt) is hashed into each key; the new keys are
+    those of the same calls without it."""
     salted = asks_of(plan, identities)
     plain = asks_of(replace(plan, salt=""), identities)
     known = {
@@ -201,8 +204,8 @@ def _make_study_records(
 
 
 def prompt_names_or_paths(prompts: Iterable[prompt_files.Prompt]) -> tuple[str, ...]:
-    """Prompts as the study file in the tree names them: by a built-in name, or a file of the
-    tree."""
+    """How the board's study file names the prompts: a built-in prompt by its name, any other by the
+    path of its file in the record tree."""
     listed = tuple(prompts)
     return tuple(dict.fromkeys(map(_prompt_name_or_path, listed, _prompt_paths(listed))))
 
@@ -214,7 +217,8 @@ def _prompt_name_or_path(prompt: prompt_files.Prompt, file: str) -> str:
 
 
 def _prompt_paths(prompts: Iterable[prompt_files.Prompt]) -> list[str]:
-    """File of each prompt in the tree; a number is added to a name that is taken already."""
+    """Path of the file of each prompt in the record tree; if two prompts would get the same path, a
+    number is added."""
     found: list[str] = []
     for prompt in prompts:
         name, number = folder_name(prompt.name), 1
@@ -233,8 +237,8 @@ def _weights_file_name(weights: str) -> str:
 
 
 def folder_name(study: str) -> str:
-    """Name of the folder of a study, or of the file of a prompt: its name in lower case, with a
-    hyphen for all but a–z and 0–9; at most 60 characters."""
+    """Name of the folder for a study, or of the file for a prompt: the given name in lower case,
+    with a hyphen for each run of other characters than a–z and 0–9; at most 60 characters."""
     return re.sub(r"[^a-z0-9]+", "-", study.lower()).strip("-")[:60] or "study"
 
 

@@ -101,8 +101,9 @@ def _build_caption_form(tab: CollectTab) -> None:
 
 
 def answer_fields_html(typed: Sequence[tuple[str, str]], names: Sequence[str] = ()) -> Markup:
-    """HTML of the ANSWER_BOXES fields for answers: first the pairs (model, answer) `typed` so far,
-    then empty answers of the other models `names` of the data."""
+    """HTML of ANSWER_BOXES pairs of fields for a model and its answer. The first show the pairs
+    `typed` so far, the next the other models `names` of the data with an empty answer, the rest are
+    empty."""
     known = [name for name, _ in typed if name]
     rows = [*((name, answer) for name, answer in typed if name or answer)]
     rows += [(name, "") for name in names if name not in known]

@@ -1,4 +1,5 @@
-"""Save new items and image captions as a new version of the study's data."""
+"""Save new items and image captions. Data files are never changed: each save writes a new version
+of the data, which the study file then names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,8 @@ class CollectTarget:
 
     @property
     def categories(self) -> list[str]:
-        """Categories in the data, then further ones in the paper of the study's protocol."""
+        """Categories of the items in the data, then those that the paper of the study's preset uses
+        and the data lack."""
         own = sorted({item.category for item in self.items if item.category})
         known = {_normalise_category(name) for name in own}
         return own + [
@@ -91,7 +93,8 @@ def caption_item_choices(target: CollectTarget) -> list[tuple[str, str]]:
 
 
 def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]]:
-    """All versions of the data as (file name, source), oldest first; empty if there is only one."""
+    """(file name, data source) of each saved version of the data, oldest first; empty if there is
+    only one."""
     found = list_versions(target.source, folder) if target.source else []
     sources = found if target.source in found else [target.source, *found]
     if len(sources) < 2:
@@ -100,8 +103,8 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def set_data_version(text: str, folder: Path, source: str) -> str:
-    """Text of the study file with the version `source` of its data; unchanged if there is no such
-    version."""
+    """The study file `text`, changed to use the version `source` of its data; unchanged if there is
+    no such version."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_version(text, source) if source in known else text
 
@@ -114,9 +117,9 @@ def image_choices(item: Item | None) -> list[str]:
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The present caption of the image `image` (a choice of `image_choices`), or of all images if
-    the item has one caption for them; for "all images", the captions of the images with their
-    numbers. "" if there is none."""
+    """The present caption of what `image` (a choice of `image_choices`) names; "" if there is none.
+    If the item has one caption for all its images, that is returned for every choice. For "all
+    images" of an item with a caption for each, these are joined, with the images' numbers."""
     if item is None:
         return ""
     if isinstance(item.context, str):
@@ -145,9 +148,9 @@ def save_item(
     text: str, folder: Path, new: NewItem, fresh: bool, answers: Sequence[tuple[str, str]] = ()
 ) -> JobResult:
     """Add the item `new`, with its `answers` (pairs of model and answer), to the data of the study
-    file `text`, which are saved as a new version; with `fresh`, save the item alone as new data.
-    The study file in the result uses the saved data; after an error it is unchanged, and the notice
-    is the reason."""
+    file `text`, and save them as a new version. With `fresh`, save the item alone, as new data. The
+    result has the study file changed to use the saved data; after an error, the unchanged study
+    file and a notice with the reason."""
     target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -165,9 +168,10 @@ def save_item(
 def save_caption(
     text: str, folder: Path, item: str | None, caption: str, image: str, by: str
 ) -> JobResult:
-    """Save a caption in a new version of the data of the study file `text`. `item`: id of the item;
-    `image`: a choice of `image_choices`; `by`: name of the author. The study file in the result
-    uses this version; after an error it is unchanged, and the notice is the reason."""
+    """Save a caption of an image in a new version of the data of the study file `text`. `item`: id
+    of the item; `image`: a choice of `image_choices`; `by`: name of the author. The result has the
+    study file changed to use the new version; after an error, the unchanged study file and a notice
+    with the reason."""
     target = load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -190,8 +194,9 @@ def save_caption(
 
 
 def _with_data_version(text: str, source: str) -> str:
-    """Text of the study file with the version `source` of its data. The settings that describe the
-    former file (format, files, join, mapping, split) are removed; those of the slice stay."""
+    """The study file `text`, changed to use the version `source` of its data. Settings that
+    describe the former file (format, files, join, mapping, split) are removed; those that choose
+    items, such as filters and sample, stay."""
     for key in _FILE_KEYS:
         text = put_value(text, key.path, None)
     return put_value(text, DATA.source.path, source)

@@ -39,8 +39,8 @@ def judge_name(judge: Mapping[str, Any]) -> str:
 
 
 def judge_test_key(judge: Mapping[str, Any]) -> str:
-    """Key under which the form keeps the result of a judge's test call. It contains the entry: a
-    changed judge has not been tested."""
+    """Key under which the form keeps the result of a judge's test call. It contains all settings of
+    the judge, so a changed judge counts as not tested."""
     return f"@test {json.dumps(judge, sort_keys=True, default=str)}"
 
 
@@ -68,7 +68,8 @@ def provider_of(judge: Mapping[str, Any]) -> str:
 
 
 def is_named_after_model(judge: Mapping[str, Any]) -> bool:
-    """Whether the judge has no name or its model's name; another model then also renames it."""
+    """Whether the judge has no name, or that of its model; if so, choosing another model also
+    changes its name."""
     return (judge.get(_NAME) or "") in ("", judge.get(_MODEL))
 
 
@@ -81,15 +82,15 @@ def judge_key_variable(judge: Mapping[str, Any]) -> str:
 
 
 def simulation_default(key: StudyKey) -> float:
-    """Value of a simulation setting that the study file lacks: 1 for the probabilities of a right
-    verdict, 0 for every bias."""
+    """Value of a setting of a simulated judge that the study file does not set: 1 for the
+    probability of a right verdict (accuracy, sensitivity, specificity), 0 for every bias."""
     return float(key in (SIMULATION.accuracy, SIMULATION.sensitivity, SIMULATION.specificity))
 
 
 def needs_typed_key(judge: Mapping[str, Any]) -> bool:
-    """Whether a key must be typed: the provider requires one, and no environment variable has it
-    (in public mode: the judge names no variable). Typed keys are only in the browser and are not
-    considered."""
+    """Whether the user must type an API key for this judge: its provider requires a key, and no
+    environment variable holds one (in public mode: the judge names no variable). Keys already typed
+    are not known here, since only the browser has them."""
     if judge_kind(judge) != ENDPOINT:
         return False
     url, variable = judge_address(judge), judge_key_variable(judge)
@@ -107,9 +108,9 @@ def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") ->
 
 
 def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings of a new judge, with a name that none of `judges` has (without a name for
-    OTHER_ADDRESS). `template`: a provider ("openai"), OTHER_ADDRESS, "embedded", or a key of
-    SIMULATED_JUDGES ("first"); a ValueError for any other."""
+    """Settings of a new judge, with a name that none of `judges` has. `template`: a provider
+    ("openai"), "embedded", a key of SIMULATED_JUDGES ("first"), or OTHER_ADDRESS, whose judge gets
+    no name and no address. ValueError for any other template."""
     if template in SIMULATED_JUDGES:
         name, settings = SIMULATED_JUDGES[template]
         return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}
@@ -134,10 +135,13 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """Settings of the judge after a change of the field `key` to the typed value `raw`. An empty
-    value, or one that equals the default, removes the key; an empty temperature is stored as null.
-    Another kind of judge resets the settings, a new model may rename the judge, a new host removes
-    the price. A ValueError for an unknown field or kind, or a value that cannot be parsed."""
+    """Settings of the judge after its field `key` was changed to the typed value `raw`; ValueError
+    for an unknown field or kind, or a value that cannot be parsed.
+
+    An empty value, or one that equals the default, removes the key; but an empty temperature is
+    stored as null, so that none is sent. Another kind of judge resets the other settings, a new
+    model renames a judge that is named after its model, and an address at another host removes the
+    price."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}
@@ -163,8 +167,8 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
 
 
 def _without_price_of_other_host(judge: dict[str, Any], url: str) -> dict[str, Any]:
-    """The judge without its price if `url` is at another host than its present address; else
-    unchanged."""
+    """The judge without its price, if `url` is at another host than the judge's present address (a
+    price holds for one provider); else the judge unchanged."""
     before = origin_of(judge_address(judge))
     if not before or before == origin_of(url):
         return judge

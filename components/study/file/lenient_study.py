@@ -137,8 +137,9 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def differing_preset_value(self, *path: str) -> str | None:
-        """The value of the preset (or the default, if the preset has none) as text, if the file has
-        another value; else None. None also without a preset."""
+        """What the preset sets for a key (or the default, if it sets nothing), as text, if the
+        study file has another value; None if the file has the same value or none, or if no preset
+        is chosen."""
         if self.preset is None or self.value_in_file(*path) is None:
             return None
         base = self.default_value(*path)
@@ -161,7 +162,8 @@ def as_list(value: Any) -> list[Any]:
 
 
 def normalise_value(value: Any) -> Any:
-    """Convert tuples to lists and integers to floats, so that equal values compare equal."""
+    """The value with tuples as lists and integers as floats, also inside lists and mappings, so
+    that values that mean the same compare equal."""
     if isinstance(value, (list, tuple)):
         return [normalise_value(part) for part in value]
     if isinstance(value, Mapping):

@@ -41,9 +41,10 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 
 
 def put_value(text: str, path: KeyPath, value: Any) -> str:
-    """Return the file's text with one value changed. None removes the key, and also the block that
-    contains the key if nothing else is in it. A ValueError if the file cannot be parsed, or a key
-    of `path` contains no block."""
+    """The study file `text` with the value at `path` changed; all other lines stay as they are
+    where possible. The value None removes the key, and also the block around it if nothing else is
+    in it. ValueError if the file cannot be parsed, or if a key of `path` has a value that is not a
+    block."""
     wanted = _copy_with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text
@@ -121,8 +122,9 @@ def _copy_with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[
 
 
 def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
-    """Return the file's text with the lines of the entry at `path` replaced or inserted; with the
-    value None, removed. ValueError if the entry is not in a block of lines."""
+    """The file's text with the lines of the entry at `path` replaced, or inserted if there is no
+    such entry; with the value None, removed. ValueError if the entry is not in a block that is
+    written line by line."""
     root = yaml.compose(text, yaml.SafeLoader)
     block = _find_block(root, path)
     lines = text.splitlines()
@@ -141,8 +143,8 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
 
 
 def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
-    """Return the YAML block to which the last key of the path belongs; ValueError if there is none,
-    or if it is in flow style ({a: 1})."""
+    """The YAML block in which the last key of `path` stands or would stand; ValueError if there is
+    none, or if it is written in one line ({a: 1})."""
     node = root
     for key in path[:-1]:
         inner = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -166,8 +168,8 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """Index of the entry after which a new key is inserted, in the order of the documented keys;
-    None: before all entries."""
+    """Where a new key goes, in the order of the documentation: index of the entry that it follows,
+    or None if it comes before all entries. `entries`: (key, first line, last line) of each."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
     rank = {key.name: index for index, key in enumerate(block)}
     own = rank.get(path[-1], len(rank))

@@ -55,10 +55,11 @@ def setting_row(
     preset: str | None = None,
     mono: bool = False,
 ) -> Markup:
-    """HTML row of a setting: label, control and hint. `field`: the judge to which the key belongs,
-    "judge." with its index or "extraction"; empty for a key of the study. `options`: value -> text,
-    instead of those of the key. `hint`: text below the control; None: that of the key. `preset`:
-    see `LenientStudy.differing_preset_value`. `mono`: monospace text."""
+    """HTML row of a setting: label, control and hint. `field`: if the key belongs to a judge,
+    "judge." with the judge's index or "extraction", else "". `options`: value -> text, in place of
+    the key's own options. `hint`: text below the control, None for the key's own. `preset`: text of
+    the preset's value, if the study file differs (see `LenientStudy.differing_preset_value`).
+    `mono`: monospace text."""
     rule, to = key.rule, f"{field}.{key}" if field else str(key)
     offered = list((options or rule.options).items())
     text = "" if value is None else f"{value:g}" if isinstance(value, float) else value
@@ -186,8 +187,9 @@ def protocol_form(
 
 
 def repeats_text(noise: float, single: bool) -> str:
-    """Text on calls repeated for the noise floor, to follow "each call is". `single`: a call has
-    one answer, so no order of answers is named."""
+    """Words that complete "each call is …", on calls repeated to measure how often verdicts change
+    by chance. `noise`: probability of a repeat; `single`: whether each call shows one answer, so
+    that "in the same order" is left out."""
     order = "" if single else " in the same order"
     return f"repeated{order}" + (
         "" if noise >= 1 else f" with a probability of {percent_text(noise)}"
@@ -195,8 +197,9 @@ def repeats_text(noise: float, single: bool) -> str:
 
 
 def _twins_row(study: LenientStudy) -> Markup:
-    """HTML row that chooses which twins are made: none, quick or full. If the study file describes
-    them in a block, the row offers to keep the block."""
+    """HTML row that chooses which twins (copies of answers with one change, to test the judge) are
+    made: none, quick or full. If the study file describes them in a block of its own, the row also
+    offers to keep it."""
     offered = {"": "none", "quick": f"quick: {QUICK_ITEMS} items", "full": "full"}
     if isinstance(study.value(*STUDY.twins), Mapping):
         offered, value = {"block": "as in the study file", **offered}, "block"
@@ -206,8 +209,8 @@ def _twins_row(study: LenientStudy) -> Markup:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """Rule for combining both orders -> its text in the menu; if the study file names a remedy as
-    the rule, also that remedy."""
+    """Menu of the rules for combining both orders: value -> text. If the study file uses a remedy
+    (a rule that decides from several stored verdicts) for this, that remedy is in the menu too."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | (

@@ -111,7 +111,8 @@ def _price_text(judge: Mapping[str, Any]) -> str:
 
 
 def test_result_html(check: JudgeCheck) -> Markup:
-    """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
+    """HTML result of a judge's test call: status, duration, the rule that read the verdict, the
+    reply's end or the error, and the probabilities of the labels if they are known."""
     end, read, verdict = run_progress.reply_ending(check.reply, 220), check.read, check.read.verdict
     text = f"{check.seconds:.1f} s"
     text += f", parsed by the rule {read.rule}" if read.rule and read.status == "ok" else ""
@@ -146,10 +147,13 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """HTML drawer of the judge that is opened in the form; empty while no judge is open. `tested`
-    holds three kinds of results: of a judge's test call (under `judge_test_key(judge)`), the
-    models at an address (`model_list_key(address)`), and this machine's model servers
-    (LOCAL_SERVERS). `numbers`: forecast of each judge's calls; None without a plan."""
+    """HTML drawer with the settings of the judge that is open in the form; empty while none is
+    open.
+
+    `tested` maps keys to three kinds of results: `judge_test_key(judge)` to the result of a
+    judge's test call, `model_list_key(address)` to the models at an address, and LOCAL_SERVERS
+    to the model servers found on this machine. `numbers`: forecast of each judge's calls; None
+    without a plan."""
     index = int(state.judge) if state.judge.isdigit() else -1
     if state.panel != "judge" or not 0 <= index < len(study.judges):
         return controls.form_part(seen=state.last_change)
@@ -180,8 +184,8 @@ def model_list_key(address: str) -> str:
 def _list_local_models(
     judge: Mapping[str, Any], index: int, servers: Sequence[LocalServer] | None
 ) -> list[tuple[str, str, list[Any]]] | None:
-    """Title, name of the list and models of each server on this machine; None before a search.
-    `index`: number, from 0, of the judge for which a model is chosen."""
+    """For each model server found on this machine: title, name of its list, and its models, each
+    with the click that chooses it for the judge number `index` (from 0). None before a search."""
     if servers is None:
         return None
     current = judge.get(JUDGE.model.name)

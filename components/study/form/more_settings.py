@@ -33,8 +33,9 @@ DESCRIBE_PROMPTS: Final = (
 
 
 def study_question(study: LenientStudy, *, single_answers: bool = False) -> str:
-    """The question that the study answers, worded for its numbers of judges and prompts and for
-    comparisons or single answers."""
+    """The question that the study answers, such as "Which judge is even-handed on the probe set?".
+    Its words depend on how many judges and prompts there are, and on whether comparisons or single
+    answers are judged."""
     where = original_name(study.source)
     if study.source == "probe":
         where = "the probe set"
@@ -52,8 +53,8 @@ def study_question(study: LenientStudy, *, single_answers: bool = False) -> str:
 
 
 def consent_notices(study: Study) -> Markup:
-    """HTML notice and button for each pair of environment variable and host to which the study
-    would send the variable's key without the user's consent; empty in public mode."""
+    """HTML notices that ask for consent to send a key: one for each pair of environment variable
+    and host that the study uses and the user has not allowed. Empty in public mode."""
     if settings.is_public():
         return EMPTY
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]

@@ -144,8 +144,9 @@ class PromptPreview:
 
 
 def current_prompt(study: LenientStudy, state: FormState) -> LibraryPrompt | None:
-    """The prompt shown in the drawer: the selected one, else the first of the study that is in the
-    library, else the first file that can be loaded; None if there is none."""
+    """The prompt shown in the drawer: the selected one, else the first of the study's prompts that
+    is among the built-in and saved ones, else the first of them that can be read from its file;
+    None if there is none."""
     offered, names = available_prompts(study.folder), (state.prompt, *study.prompts)
     for name in names:
         if one := find_prompt(name, offered, study.folder):
@@ -193,9 +194,9 @@ def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:
 def preview_messages(
     preview: StudyPreview, prompt: Prompt | None, item: Item | None
 ) -> PromptPreview:
-    """Messages for an item with answers of the study's models, as they would be sent to the study's
-    first judge; with images if the study shows them and any of its judges has vision. Empty without
-    a prompt or an item."""
+    """Messages that the study's first judge would get for an item, with answers of the study's
+    models. Images are included if the study shows them and any of its judges has vision. No
+    messages without a prompt or an item."""
     if prompt is None or item is None:
         return PromptPreview((), ())
     names = _item_contestants(preview, item)
@@ -244,9 +245,9 @@ def template_and_preview(
 
 
 def sent_messages_html(preview: StudyPreview, state: FormState, prompt: Prompt) -> Markup:
-    """HTML of the messages as sent to a judge that differ from their template: text of the template
-    in grey, text inserted from the item in black; of the other messages only their number. A notice
-    if there is no item with answers, or if the prompt cannot be rendered."""
+    """HTML of the messages as a judge gets them: words of the template in grey, texts inserted from
+    the item in black. Messages equal to their template are not shown, only counted. A notice if
+    there is no item with answers, or if the prompt cannot be filled in."""
     if not preview.items:
         return notice_html(
             "warn", "No item for a preview.", preview.data_error or "The slice is empty."
@@ -270,8 +271,9 @@ def sent_messages_html(preview: StudyPreview, state: FormState, prompt: Prompt) 
 
 
 def _split_by_template(text: str, template: str) -> list[tuple[str, bool]]:
-    """Parts of a sent message, and whether each is text of the template; one part if the template's
-    text cannot be located."""
+    """Parts of a sent message, each with True if it comes from the template and False if it was
+    inserted. If the template's text is not found in the message, the whole message as one inserted
+    part."""
     parts: list[tuple[str, bool]] = []
     at = 0
     for words, variable in split_template(template):

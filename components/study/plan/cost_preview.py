@@ -36,8 +36,9 @@ PRD data (Peer Rank and Discussion): −.04 to .30, depending on the judge."""
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """Forecast, by judge, of the calls of a plan that have no stored reply. `sampled_asks`: number
-    of calls from which tokens were estimated; 0 if all were counted."""
+    """Forecast of a plan's calls, by judge. Tokens, dollars and seconds count only calls without a
+    stored reply. `sampled_asks`: number of calls from which they were estimated; 0 if all calls
+    were counted."""
 
     asks: int
     """Number of all calls of the plan, with or without a stored reply."""
@@ -76,8 +77,9 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the calls without a stored reply take (`total_run_seconds`); None if
-        unknown."""
+        """Seconds that the calls without a stored reply take, all judges together
+        (`total_run_seconds`). Judges whose time is unknown are left out; None if it is unknown for
+        all."""
         times = {
             name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
         }
@@ -88,7 +90,8 @@ class ForecastByJudge:
 
 
 def count_asks_and_noise_repeats(plan: Plan) -> tuple[int, int]:
-    """Number of all calls of a plan, and number of noise-floor repeats among them."""
+    """Number of all calls of a plan; and number of those that are repeated only to measure how
+    often verdicts change by chance (noise-floor repeats)."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         presentation_lister_for(prompt): {} for prompt in plan.prompts
@@ -108,8 +111,8 @@ def count_asks_and_noise_repeats(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Forecast calls, tokens, dollars and seconds of each judge's calls that have no reply in the
-    store; without a store, of all calls."""
+    """Forecast of the calls, tokens, dollars and seconds that each judge still needs: of its calls
+    without a reply in the store or, if `store` is None, of all its calls."""
     asks, noise = count_asks_and_noise_repeats(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
@@ -140,8 +143,8 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
 
 
 def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """Number of calls with a stored reply, of the `asks` calls of a plan; None without a store, or
-    if the stored study has another plan."""
+    """How many of the plan's calls have a stored reply, as the store's own counts say; None without
+    a store, or if the stored study has another plan. `asks`: number of all calls of the plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -199,9 +202,10 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_first_share_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Key figure: the smallest first-position share above 50 %, of one judge with one prompt, that
-    is detected with 80 % power. Verdicts on one item are assumed to have the correlation
-    ASSUMED_CORRELATION. A dash if even 100 % is not detected."""
+    """Key figure: the smallest first-position share (share of verdicts for the answer shown first)
+    above 50 % that is detected with 80 % power, for one judge with one prompt. The verdicts on one
+    item are assumed to have the correlation ASSUMED_CORRELATION. A dash if even 100 % is not
+    detected."""
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
@@ -279,8 +283,8 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """Plan with one item and two of its answers (all, if a prompt shows all) without twins, for
-    each judge and prompt, to try a study cheaply."""
+    """Plan of a cheap trial of a study: each judge and prompt gets one item, with two of its
+    answers (all, if a prompt shows all at once), without twins and repeats."""
     item, models = _choose_trial(plan)
     kept = plan.study.pairing == "baseline" and plan.study.baseline in models
     study = replace(
@@ -296,8 +300,9 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _choose_trial(plan: Plan) -> tuple[Item, tuple[str, ...]]:
-    """Item and models of a trial: those of the study's first comparison, if possible on an item
-    that no prompt skips; two models with an answer if the prompts judge single answers."""
+    """Item and models for a trial: those of the study's first comparison, if possible on an item
+    that no prompt skips. If the prompts judge single answers: the item of the first call, and two
+    models that have an answer to it."""
     items = sorted(
         plan.items, key=lambda i: any(skip_reason(p, i, plan.prompts) for p in plan.prompts)
     )

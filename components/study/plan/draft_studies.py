@@ -20,8 +20,9 @@ MAX_NAME = 120
 
 
 def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
-    """Save a study file as a study without calls, under a free name; return (name, study file). If
-    the file is not valid, nothing is saved and the name is ""."""
+    """Save a study file as a study without calls. Its name is `name`, else that in the file, with a
+    number if the name is taken. Return (name in the store, study file with this name); if the file
+    is not valid, nothing is saved and the name is ""."""
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
         free = find_free_study_name(store, store.name_to_save_under(wanted))
@@ -39,8 +40,9 @@ def is_without_calls(store: Store, name: str) -> bool:
 
 
 def save_draft_changes(store: Store, name: str, text: str) -> None:
-    """Save changes of the form in a study without calls that the visitor owns, if the file is
-    valid; for a study with calls, Run saves them."""
+    """Save what was changed in the form, if the study has no calls yet, the visitor owns it, and
+    the file is valid; otherwise do nothing. Changes of a study with calls are saved when Run is
+    pressed."""
     if not name or not is_without_calls(store, name) or not store.owns(name):
         return
     try:
@@ -51,7 +53,8 @@ def save_draft_changes(store: Store, name: str, text: str) -> None:
 
 
 def is_renamable(store: Store, engine: Engine, name: str) -> bool:
-    """Whether a new name in the form renames the study; if not, Run saves a copy with that name."""
+    """Whether the study is renamed when its name is changed in the form; if not, Run saves a copy
+    with the new name."""
     line = next((line for line in store.studies() if line.name == name), None)
     runs = map(engine.latest_run, (name, *derived_studies(store, name)))
     return (

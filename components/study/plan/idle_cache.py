@@ -51,8 +51,8 @@ class IdleCache:
                 self._values.drop_study(key)
 
     def _schedule_deletion(self) -> None:
-        """Start a timer that deletes idle values, and starts again until no value is left; do
-        nothing if a timer is already running."""
+        """Start a timer that deletes idle values, and that is started again as long as values are
+        left; do nothing if a timer is already running."""
         with self._lock:
             if not self._is_waiting:
                 self._is_waiting = True

@@ -53,15 +53,17 @@ def check_data_source(spec: DataSpec, folder: Path) -> None:
 
 
 def _has_symbolic_link(folder: Path, name: str) -> bool:
-    """Whether a symbolic link lies on the way from `folder` to a file, or inside a named folder."""
+    """Whether the file or folder `name` is reached from `folder` over a symbolic link, or is a
+    folder that contains one."""
     path = folder / name
     on_the_way = path.resolve() != folder.resolve() / name
     return on_the_way or any(inner.is_symlink() for inner in path.glob("**/*"))
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """In public mode, raise an error for prompt files, endpoints and key variables of the server,
-    too many models, judges or prompts, long time limits, and many attempts."""
+    """In public mode, raise an error if a study uses prompt files, addresses or key variables of
+    the server, has too many models, judges or prompts, or has judges with long time limits or many
+    attempts."""
     if not is_public():
         return
     for name in study.prompts:
@@ -105,8 +107,8 @@ def _key_refusal_reason(study: Study, judge: JudgeSpec) -> str:
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError, with an estimate of the calls, for a study with more calls than a public
-    page accepts."""
+    """On a public page, raise PlanError if the study needs more calls than the page accepts; the
+    error states about how many it needs."""
     most = current_access().asks
     if most is None:
         return
@@ -126,8 +128,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
 def _count_calls_per_judge(
     study: Study, items: Sequence[Item], prompt: Prompt, enough: int
 ) -> float:
-    """Number of calls of one judge with one prompt; if there are `enough` or more, an estimate from
-    the first `enough` calls."""
+    """Number of calls of one judge with one prompt. Counting stops at `enough` calls; the number is
+    then extrapolated from the items counted so far."""
     seen = [s.item.id for s in islice(presentation_lister_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)

@@ -1,9 +1,8 @@
-"""Load the data of a study file, select the slice and build the plan; if a step fails, keep its
-error.
+"""Load the data of a study file, select the slice (the items that the study uses) and build the
+plan. A step that fails leaves its error in the result, and the others are still done.
 
-Loaded records are cached until their files change, or half an hour (on a public page, a minute)
-passes without use.
-"""
+Loaded records are cached until their files change, or until they are not used for half an hour (on
+a public page, a minute)."""
 
 import time
 from dataclasses import dataclass, replace
@@ -122,8 +121,8 @@ def plan_from_text(text: str, folder: Path) -> Plan:
 
 
 def _load_records_to_judge(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; StudyError if they are shards of verdicts without answers to
-    judge."""
+    """Load all records of a source; StudyError if they can only be imported, not judged: stored
+    verdicts (shards) without answers."""
     found = load_records(spec, folder)
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(

@@ -17,9 +17,10 @@ from studies.spec.keys import DATA, JUDGE
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One reason why a study cannot be run: step, short text, sentence, and a button that helps. A
-    click on the button applies the form change `action`, presses another button (CSS selector
-    `press`), or shows a part of the page (CSS selector `goto`)."""
+    """One reason why a study cannot be run. `step`: number of the step in the form; `text`: short
+    form for the steps; `sentence`: long form. `button`: label of a button that helps; a click on it
+    applies the form change `action`, presses another button (CSS selector `press`), or shows a part
+    of the page (CSS selector `goto`)."""
 
     step: int
     text: str
@@ -37,8 +38,8 @@ class Blocker:
 
 
 def find_blockers_besides_keys(preview: StudyPreview) -> list[Blocker]:
-    """The reasons why the study cannot be run, in the order of the steps, without missing keys
-    (`key_blockers`); empty if there are none."""
+    """The reasons why the study cannot be run, in the order of the steps; empty if there are none.
+    Missing API keys are not among them: see `key_blockers`."""
     study = preview.lenient_study
     if study.parse_error:
         return [
@@ -167,17 +168,17 @@ def endpoint_blockers(judge: Mapping[str, Any], index: str) -> list[Blocker]:
 
 @dataclass(frozen=True, slots=True)
 class FulfilledRequirement:
-    """One condition that is met; `key_of`: judge whose typed key meets it. Only the browser has
-    typed keys, so it shows such a condition once the key is typed."""
+    """One condition of a run that is met. `key_of`: name of a judge whose key must be typed; the
+    condition is then met only once the key is typed, which only the browser knows."""
 
     text: str
     key_of: str = ""
 
 
 def fulfilled_requirements(preview: StudyPreview) -> list[FulfilledRequirement]:
-    """The conditions of a run that the study meets, in the order of the steps. For each judge whose
-    key must be typed also that it has a key, which the browser shows once the key is typed. Prompts
-    fit the data if there is a plan."""
+    """The conditions of a run that the study meets, in the order of the steps, such as "2 judges
+    set up". For each judge whose key must be typed, "… has a key" is also listed; the browser shows
+    it only once the key is typed."""
     study, prompts = preview.lenient_study, preview.lenient_study.prompts
     if study.parse_error:
         return []

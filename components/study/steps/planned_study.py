@@ -89,8 +89,8 @@ class PlannedStudy:
         return assumed_components(self.size, ASSUMED_CORRELATION)
 
     def width(self, **changes: Any) -> PlannedWidth:
-        """Expected width of the interval, if `changes` (such as `items=200`) replace sizes of the
-        plan."""
+        """Expected width of the interval of the planned measure. `changes`: other sizes than the
+        plan's, such as `items=200`."""
         return planned_width(self.verdict_variance_components, replace(self.size, **changes))
 
     @cached_property
@@ -124,9 +124,10 @@ def _count_available_questions(preview: StudyPreview) -> int:
 
 def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
     """Precision measured on the stored verdicts of a study, and the number of stored replies.
-    (None, 0) if there is no such study, or if it has too few or too many replies; also if no
-    variance was measured that further items would reduce, since equal verdicts on a few items do
-    not show that all are equal."""
+
+    (None, 0) if there is no such study, if it has too few or too many replies, or if the verdicts
+    show no variance that further items would reduce: equal verdicts on a few items do not prove
+    that all would be equal."""
     if not name or not any(line.name == name for line in store.studies()):
         return None, 0
     stored = count_stored_replies(store.counts(name))

@@ -37,9 +37,9 @@ _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width, from 0 to 1, of the 95 % interval of a share with the value `at`, measured on
-    this number of questions with `per_question` comparisons each; 1 without questions. The
-    comparisons on one question are assumed to have the correlation ASSUMED_CORRELATION."""
+    """Half the width, from 0 to 1, of the 95 % interval of a share whose value is `at`, if it is
+    measured on this number of questions with `per_question` comparisons each; 1 without questions.
+    The comparisons on one question are assumed to have the correlation ASSUMED_CORRELATION."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)
@@ -47,9 +47,9 @@ def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
 
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Text on how precisely the position bias is expected to be known: the widest interval of the
-    share of flips or, with one order, of the first-position share; "" if single answers are
-    judged."""
+    """Text on how precisely the position bias is expected to be known: "share of flips expected to
+    be known to ± 5 points or better" or, if answers are shown in one order only, the same for the
+    first-position share. "" if single answers are judged."""
     if plan.judges_single_answers:
         return ""
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
@@ -96,7 +96,8 @@ def _plan_basis_text(planned: PlannedStudy) -> str:
 
 
 def _selectable_question_counts(planned: PlannedStudy) -> list[int]:
-    """Numbers of questions to choose from; empty if no other number is possible."""
+    """Numbers of questions that the user can choose, the present and the highest possible one
+    included; empty if there is no choice."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
         return []
@@ -135,8 +136,9 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
 
 
 def _detectable_preference_kpi(comparisons: float) -> Kpi:
-    """Key figure: the smallest preference for one position, among the flips, that this number of
-    comparisons can detect."""
+    """Key figure: the smallest preference for one position that can be detected among the flips of
+    this number of comparisons, as a ratio such as "60 : 40". The share of flips is assumed to be
+    ASSUMED_FLIPS."""
     flips = ASSUMED_FLIPS * comparisons
     found = detectable_share(flips)
     label = "Preference for a position"

@@ -40,8 +40,9 @@ _SOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PurchaseOption:
-    """One way to narrow the interval: text, additional calls, width of the interval afterwards, and
-    the change of the form made by its button Add (None: no button)."""
+    """One way to narrow the interval of the planned measure. `calls`: number of additional calls;
+    `width`: width of the interval afterwards; `change`: change of the form that its button Add
+    makes, None for no button."""
 
     facet: str
     """Source of variance that the option reduces, such as ITEM or JUDGE."""
@@ -55,9 +56,10 @@ class PurchaseOption:
 
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
-    """List the additions that can be made: further questions (without a button if the data have no
-    more), a judge, a prompt of the library that fits the study, and a repeat. If pairs are judged
-    in both orders and the data have enough questions, also twice the questions in one order."""
+    """The additions that can be made to the plan: more questions (without a button if the data have
+    no more), a judge, a prompt of the library that fits the study, a repeat of each call. If pairs
+    are judged in both orders and the data have enough questions, also: twice the questions, in one
+    order."""
     plan, asks, assumed = planned.plan, planned.numbers.asks, planned.measured is None
     now, judges, prompts = len(plan.items), planned.size.judges, len(plan.prompts)
     repeats, left = plan.study.repeats, planned.available - now
@@ -99,9 +101,10 @@ def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[Purchas
 def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
-    """A prompt of the library that the study could add; None if there is none. It has the protocol
-    of the study's first prompt, is usable for all `items`, and needs no token probabilities. Among
-    several, it is the one most like the first prompt in name and verdict format."""
+    """A prompt of the library that could be added to the study; None if there is none. It has the
+    protocol of the study's first prompt, can be used for all `items`, and needs no token
+    probabilities. If several fit, the one most like the first prompt, by name and verdict
+    format."""
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
     def dissimilarity(entry: LibraryPrompt) -> tuple[bool, bool]:
@@ -154,9 +157,9 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
 
 
 def best_option(options: Sequence[PurchaseOption], half_width: float) -> PurchaseOption | None:
-    """The option that narrows the interval most per additional call, compared with its present
-    `half_width`; None if there is none. Options with an assumed width, or without additional calls,
-    are left out."""
+    """The option that narrows the interval most for each additional call; None if no option is
+    known to narrow it. `half_width`: half the width of the interval now. Options whose width is
+    only assumed, and those without additional calls, do not count."""
     known = [
         one
         for one in options

@@ -47,8 +47,8 @@ def steps_html(
     blockers: list[Blocker],
     tested: Mapping[str, Any],
 ) -> Markup:
-    """HTML of the steps. A step may contain two texts, one of them on a missing key: the browser
-    shows that one until all keys are typed. Only the browser has the typed keys. `tested`: see
+    """HTML of the three steps. A step may have two texts: the browser shows the one about a missing
+    key until the key is typed, since typed keys are known only in the browser. `tested`: see
     `judges.judge_drawer`."""
     missing = key_blockers(preview.lenient_study)
     usual = study_steps(preview, numbers, blockers, tested)
@@ -63,9 +63,9 @@ def study_steps(
     blockers: list[Blocker],
     tested: Mapping[str, Any],
 ) -> list[Step]:
-    """The three steps of the form. Step 1 or 2 has a warning if it has a blocker; step 2 also if
-    the test call of a judge failed, unless all replies of this judge are stored. The text of step 3
-    is "not possible yet" if there is any blocker or no forecast."""
+    """The three steps of the form: data, judge and prompt, run. Step 1 or 2 gets a warning if one
+    of the `blockers` is in it; step 2 also if a judge's test call failed, unless all replies of
+    this judge are stored. Step 3 says "not possible yet" if there is any blocker or no forecast."""
     last = "not possible yet"
     if numbers is not None and not blockers:
         last = f"{_format_new_calls(numbers)}, {dollars(numbers.dollars)}"
@@ -147,9 +147,10 @@ def blocked_strip(blockers: Sequence[Blocker], met: Sequence[FulfilledRequiremen
 
 
 def _reasons_html(blockers: Sequence[Blocker], met: Sequence[FulfilledRequirement]) -> Markup:
-    """HTML of all reasons: a sentence for each, with its button or key field, then a list of the
-    reasons and the conditions that are met. The browser shows only the first sentence, and leaves
-    out reasons that no longer apply; a single reason is not listed."""
+    """HTML of the reasons why a study cannot be run: a sentence for each, with its button or key
+    field; then, if there are several, a list of all reasons; then the conditions that are met. The
+    browser leaves out reasons that no longer apply (such as a typed key), and shows only the first
+    sentence that is left."""
     hosts = [origin_of(blocker.key_url) or "this address" for blocker in blockers]
     return html.reasons(list(zip(blockers, hosts, strict=True)), met)
 

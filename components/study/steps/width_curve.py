@@ -54,9 +54,9 @@ def _width_curve_svg(planned: PlannedStudy, canvas: Canvas) -> Markup:
 def _size_mark_svg(
     planned: PlannedStudy, canvas: Canvas, x: Scale, y: Scale, questions: int, times: int
 ) -> Sequence[Markup]:
-    """SVG of a point on the curve at `questions`, which is `times` the planned number, and of its
-    label: half-width in points and, if `times` is above 1 and the canvas wide, the additional
-    cost."""
+    """SVG of a point on the curve at `questions` (`times` the planned number), with a label:
+    half-width in points and, for a higher number than planned, what the additional calls cost; a
+    narrow canvas leaves the cost out."""
     half = planned.width(items=questions).half
     place, height = x(questions), y(half)
     kind = "d" if times == 1 else "q"

@@ -64,9 +64,10 @@ class CongestionWindow:
         return limit
 
     def _test_last_decrease(self, share: float) -> float | None:
-        """Test whether the last decrease of the limit was useful, by `share`, the share of failures
-        since then. If this share has hardly fallen and is below OVERLOAD_SHARE, return the limit
-        before the decrease; else None."""
+        """Test whether lowering the limit helped. `share` is the share of calls that failed since
+        then. If it is hardly lower than before, and below OVERLOAD_SHARE, return the limit
+        before the decrease, to be restored; else None. Also update the estimated share of
+        failures that do not depend on the load."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8
@@ -86,12 +87,11 @@ class CongestionWindow:
 
 
 def _max_share_if_decrease_helped(share: float) -> float:
-    """Return the highest share of failures after a decrease of the limit at which the decrease
-    counts as useful.
+    """Return a threshold: lowering the limit on calls in flight counts as useful if the share of
+    failed calls is at most this value afterwards.
 
-    It is midway between `share`, observed before the decrease, and the share expected after it if
-    every failure was caused by load.
-    """
+    It is midway between `share`, the share of failures before, and the share expected afterwards
+    if every failure was caused by load."""
     expected = max(0.0, 1 - (1 - share) / DECREASE_FACTOR)
     return (share + expected) / 2
 
@@ -124,9 +124,9 @@ class RefusalWindow:
 
 
 def _min_refusals_for_rate_limit(share: float) -> int:
-    """Return how many refusals among the latest REFUSAL_WINDOW calls show that there is a rate
-    limit: the smallest k such that k or more refusals have a probability below CHANCE, if each call
-    is refused with probability `share`. At least MANY_REFUSALS, at most MAX_MANY_REFUSALS."""
+    """Return the number of refusals, among the latest REFUSAL_WINDOW calls, that shows a rate
+    limit. It is the smallest number reached by chance with a probability below CHANCE if each
+    call is refused with probability `share`; at least MANY_REFUSALS, at most MAX_MANY_REFUSALS."""
     tail, count = 0.0, REFUSAL_WINDOW + 1
     while count > MANY_REFUSALS and tail < CHANCE:
         count -= 1
@@ -162,8 +162,9 @@ class TrialCalls:
         self._in_flight = started
 
     def record_trial_call_end(self, started: float, *, accepted: bool) -> bool:
-        """If the call that started at `started` is the trial call in flight, record its end and
-        return whether enough trial calls were accepted; else return False."""
+        """Record the end of a trial call. Return True if enough trial calls were accepted now, so
+        that all other calls may start again. False otherwise, also if the call that started at
+        `started` is not the trial call in flight."""
         if not self.active or started != self._in_flight:
             return False
         self._in_flight = None

@@ -27,7 +27,8 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """Interface of the attempts at one ask, as far as `race_with_hedge` uses it."""
+    """Interface that `race_with_hedge` needs: the attempts at one call, of which a second series
+    may be started while the first is slow."""
 
     attempt: int | None
 
@@ -46,12 +47,12 @@ Background = Callable[["asyncio.Task[Any]"], None]
 async def race_with_hedge(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
-    """Run the attempts `first`; if they become slow and `budget` allows it, also a second attempt
-    at the same ask. Return the one of the two that is answered first, and its outcome.
+    """Wait for the attempts `first` at a call; if they become slow and `budget` allows it, also
+    start a second attempt, made by `make_second`. Return the one that is answered first, and its
+    outcome.
 
-    The task of the other attempt is passed to `background` and continues, because it is billed too;
-    it is cancelled if it was not sent yet.
-    """
+    The other one is billed too, so its task is passed to `background`, where it continues; if
+    its request was not sent yet, it is cancelled."""
     one = asyncio.create_task(first.run())
     await _wait_until_slow_or_done(one, first.slow_event)
     if one.done() or not budget.count_hedge_if_allowed():

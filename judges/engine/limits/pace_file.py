@@ -21,10 +21,10 @@ LOCK_SECONDS: Final = 0.0005
 
 
 class RateRecord:
-    """The measured rate limit of one endpoint with one API key, stored as one record of the shared
-    file. A hash of `endpoint`, a text that identifies both, determines the record's place in the
-    file. If another endpoint's record, changed in the last ten minutes, is there already, no values
-    are shared."""
+    """The measured rate limit of one endpoint with one API key, at a fixed place in a file that
+    several processes share. `endpoint` is a text that identifies endpoint and key; its hash
+    determines the place. If two endpoints have the same place, only the one that used it in the
+    last ten minutes shares its values."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()
@@ -40,7 +40,8 @@ class RateRecord:
 
     @property
     def change_count(self) -> int:
-        """Number of times the endpoint's values were stored; 0 if no process has stored any."""
+        """Number of times that any process has stored values for this endpoint; 0 if none has, or
+        if another endpoint has since used the place in the file."""
         tag, changes = _HEAD.unpack_from(self._map, self._at)
         return int(changes) if tag == self._tag else 0
 

@@ -40,8 +40,9 @@ class PacedStarts:
                     self._load_shared_values(now)
 
     def reserve_next_start(self, now: float) -> float:
-        """Return the start time reserved for this process's next call, and reserve one if there is
-        none; 0 without a rate limit."""
+        """Return the time at which this process may start its next call; the time is reserved, so
+        that no other process uses it. A second call returns the same time until it is used or
+        becomes invalid. 0 if there is no rate limit."""
         if self.estimate.rate is None:
             return 0.0
         if not self._is_reserved():
@@ -60,8 +61,9 @@ class PacedStarts:
         return self._reserved_after == self._refusals
 
     def _reserve_start(self, now: float, gap: float) -> None:
-        """Reserve the next free start time for this process; the one after it is then `gap` seconds
-        later. If the last start time reserved was this process's own, the new one replaces it."""
+        """Reserve the next free start time for this process; the next free time is then `gap`
+        seconds later. If this process's earlier reservation was the latest of all processes, its
+        time is free again and may be given out a second time."""
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)
@@ -69,8 +71,9 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use up the reserved start time. If no process has reserved a later one, the next free
-        start time is 1/rate seconds from now."""
+        """Record that a call starts at `now`, which uses up the reserved start time. If that was
+        the latest time reserved by any process, the next free start time is 1/rate seconds from
+        now."""
         self.estimate.start_measuring(now)
         if self.estimate.rate is not None:
             with self._change_shared_values(now):

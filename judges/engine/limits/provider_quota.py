@@ -1,5 +1,4 @@
-"""Token bucket that follows the number of requests left, as a provider reports it in reply
-headers."""
+"""Estimate of how many more requests a provider accepts now, from its reply headers."""
 
 import math
 from bisect import bisect_right

@@ -99,15 +99,14 @@ class RateEstimate:
             self._remove_limit()
 
     def record_refusal(self, now: float, guessed_rate: float, *, wait: float = 0.0) -> None:
-        """Lower the rate after a refusal; `wait` is the number of seconds for which calls then wait
-        (cool-down), `guessed_rate` the rate assumed while no rate was measured.
+        """Lower the rate after a refused call. `wait`: seconds for which all calls are now held
+        back. `guessed_rate`: calls per second to assume if no rate was measured yet.
 
-        The first refusal sets the rate to at most 85 % of `guessed_rate`. Later refusals set it to
-        97 % of the measured limit or, if too few calls were accepted to measure a limit, to at most
-        85 % of the current rate. If the limit is doubtful, a much higher rate is tried instead;
-        during such a trial refusals are only counted, until they outnumber the accepted calls and
-        end it.
-        """
+        The first refusal sets the rate to at most 85 % of `guessed_rate`. A later one sets it to
+        97 % of the measured limit; if too few calls were accepted to measure a limit, to at most
+        85 % of the current rate. If calls are often refused even at a much lower rate, the limit
+        is in doubt, and a much higher rate is tried instead. During such a trial refusals are
+        only counted; the trial ends when they outnumber the accepted calls."""
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
             self._refused += 1
@@ -142,8 +141,8 @@ class RateEstimate:
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
     def _refusals_may_have_other_cause(self) -> bool:
-        """Whether many calls are refused although the rate is less than half of the rate before it
-        was limited, so that the refusals may have another cause."""
+        """Whether the refusals may have another cause than the rate of calls: many calls are
+        refused, although the rate is less than half of the rate before the first refusal."""
         assert self.rate is not None
         calls = self._accepted + self._refused
         often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)
@@ -166,12 +165,11 @@ class RateEstimate:
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured_rate(self) -> None:
-        """Set the assumed limit between the lowest and the highest value that fit the refusals, and
-        the rate to 97 % of it.
+        """Estimate the provider's limit from the measured calls, and set the rate to 97 % of it.
 
-        Lowest: accepted calls divided by the whole time. Highest, about: accepted calls divided by
-        the time outside cool-downs (waits after a refusal).
-        """
+        The limit lies between two values: accepted calls divided by the whole time, and (about)
+        accepted calls divided by the time in which calls were not held back after a refusal. A
+        value between the two is used."""
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
         idle_share = self._idle_seconds / self._measured_seconds

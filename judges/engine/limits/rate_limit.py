@@ -21,17 +21,17 @@ refusal makes them wait again, even if refusals are rare."""
 class EndpointLimiter:
     """Limits the calls to one endpoint; shared by all workers and runs that call this endpoint.
 
-    The limit on calls in flight, once reached, doubles after as many successful calls as the limit
-    itself, up to `ceiling`. After the first congestion it doubles only up to the highest limit at
-    which calls succeeded, then grows by 1; each congestion multiplies it by 0.7. Congestion means
-    that the share of failed calls grows with the load; failures at a constant share count as
-    transient faults.
+    Calls in flight: while the limit is in use, it doubles each time that as many calls have
+    succeeded as the limit allows at once, up to `ceiling`. If failures grow with the load
+    (congestion), it is multiplied by 0.7. From then on it doubles only up to the highest limit
+    at which calls succeeded, and then grows by 1. Failures at a constant share do not count as
+    congestion.
 
-    After a first refusal (HTTP 429) all calls wait, except trial calls, made one at a time. The
-    wait ends early if four trial calls are accepted; if one is refused, no call starts before the
-    end of the wait. Later refusals that are rare delay only the refused call. Frequent refusals
-    mean a rate limit: each then makes all calls wait, and the calls per second are limited.
-    """
+    Refused calls (HTTP 429): after the first one all calls wait, except trial calls, made one at
+    a time. The wait ends early if four trial calls are accepted; if one is refused, no call
+    starts before the end of the wait. Rare later refusals delay only the refused call. Frequent
+    refusals mean a rate limit: each then makes all calls wait, and the calls per second are
+    limited."""
 
     def __init__(
         self,
@@ -70,19 +70,20 @@ class EndpointLimiter:
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def is_before_cooldown(self, started: float) -> bool:
-        """Whether a cool-down began at or after `started`, the start time of a call, and has not
-        ended."""
+        """Whether all calls are on hold now because of a refusal that came at or after the time
+        `started`. A call with this start time that was not sent yet must then wait too."""
         return self.cooldown_left > 0 and started <= self._pace.cooldown_start
 
     @property
     def makes_all_calls_wait(self) -> bool:
-        """Whether a rate limit makes all calls wait; a refused call then needs no extra wait."""
+        """Whether all calls are on hold now because of a rate limit; the retry of a refused call
+        then needs no wait of its own."""
         return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
     def throttled_rate(self) -> float | None:
-        """The limit in calls per second if calls wait although more may be in flight; None if no
-        call waits for this reason, or there is no such limit."""
+        """The limit in calls per second, if it is the reason why calls wait now; None if no call
+        waits, if calls wait because too many are in flight, or if no such limit is known."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
@@ -140,13 +141,13 @@ class EndpointLimiter:
         quota: RequestQuota | None = None,
         uncounted: bool = False,
     ) -> None:
-        """End a call and adapt the limits to its outcome.
+        """Record the end of a call that `acquire` let start at `started`, and adapt the limits.
 
-        `neutral`: the call does not count as a success. `congested`: it failed, possibly because of
-        the load. `limited`: the endpoint refused it by its rate limit (429). `wait`: seconds that
-        the endpoint demands before the next call. `quota`: requests left, from the headers of the
-        reply. `uncounted`: `stop_counting_slow_call` was called for this call.
-        """
+        `neutral`: the call does not count as a success. `congested`: it failed, possibly because
+        of the load. `limited`: the endpoint refused it by its rate limit (429). `wait`: seconds
+        that the endpoint demands before the next call. `quota`: requests left, from the headers
+        of the reply. `uncounted`: the call was slow and is no longer counted as in flight
+        (`stop_counting_slow_call`)."""
         self.in_flight -= not uncounted
         self.uncounted -= uncounted
         if quota is not None:
@@ -214,10 +215,12 @@ class EndpointLimiter:
         self.limit = min(limit, float(self.ceiling))
 
     def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
-        """Make all calls wait after a refusal, if it is the first in QUIET_SECONDS, belongs to the
-        burst that began the present wait, comes during trial calls, or refusals are frequent; other
-        refusals are ignored. A refusal by a rate limit also changes the estimated rate, if refusals
-        are frequent or a higher rate is being tried."""
+        """Decide whether a refusal makes all calls wait, for `wait` seconds (None: a time that
+        doubles with each refusal). It does if it is the first in QUIET_SECONDS, if refusals are
+        frequent, if it comes during trial calls, or if the call was sent before the present wait
+        began. Other refusals are ignored. If the endpoint refused by its rate limit (`limited`),
+        the estimated rate is adapted too, when refusals are frequent or a higher rate is being
+        tried."""
         now = self._clock()
         estimate = self.rate_estimate
         if limited and estimate.probing:

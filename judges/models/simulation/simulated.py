@@ -129,8 +129,8 @@ def _write_reply(
 
 
 def _write_rubric_reply(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
-    """Write a reply to a rubric: for each criterion a line with the drawn level, and the
-    probabilities of all levels."""
+    """Write the reply of a simulated judge to a rubric: for each criterion a line with a score
+    drawn at random, and the log-probabilities of all possible scores."""
     names = list(scores.option_names_in_reply(call).values())
     tokens = []
     for place, criterion in enumerate(parse_arrangement(call.inputs.labels).criteria):
@@ -149,8 +149,10 @@ def _write_rubric_reply(call: JudgeCall, usage: Usage, rng: random.Random) -> Ju
 
 
 def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeReply:
-    """Write the verdict for a logit (positive: first slot) with its label probabilities, or, if
-    replies are read as text, with its margin."""
+    """Write the reply of a simulated judge that prefers the answer shown first by `logit`
+    (negative: the second). If the judge is read by label probabilities, the reply has these;
+    otherwise its text states the better answer and, in a five-level format, whether it is much
+    better."""
     format, labels = call.prompt.format, call.inputs.labels
     label = labels[0 if logit > 0 else 1]
     if call.judge.read == "probabilities":
@@ -165,8 +167,9 @@ def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeRep
 
 
 def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
-    """Draw the margin of the picked answer: 1 for better, 2 for much better; always 1 unless the
-    prompt's format has five levels."""
+    """Return by how much the picked answer is better: 1 better, 2 much better. 2 is drawn with
+    probability `much_rate`; if this is not set, the known preferences decide. Always 1 unless
+    the prompt's format has five levels."""
     if call.prompt.verdict not in _FIVE_LEVEL_FORMATS:
         return 1
     settings, shown = call.judge.simulation, call.inputs.shown

@@ -39,8 +39,9 @@ def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) 
 
 
 def draw_slot_by_bias(settings: Mapping[str, Any], slots: int, rng: random.Random) -> int | None:
-    """With probability `first_bias`, return the first slot or, if the judge has `slot_weights`, a
-    slot drawn with these weights; otherwise None. A slot without a weight is never drawn."""
+    """With probability `first_bias`, return the index of a position that is chosen without regard
+    to the content: the first or, if the judge has `slot_weights`, one drawn with these weights
+    (a position without a weight is never drawn). Otherwise return None."""
     if rng.random() >= float_setting(settings, "first_bias"):
         return None
     weights = settings.get("slot_weights")
@@ -84,9 +85,10 @@ def option_names_in_reply(call: JudgeCall) -> dict[str, str]:
 def draw_option_name(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, criterion: int | None = None
 ) -> str:
-    """Draw an option and return its name in a reply. With probability `first_bias` only its place
-    among the options decides (`draw_slot_by_bias`), otherwise the answer's label or quality.
-    `criterion` is the index of the criterion in a rubric."""
+    """Draw a verdict on one answer from the options offered; return the name that it has in a
+    reply. With probability `first_bias` the option is chosen by its place only
+    (`draw_slot_by_bias`), otherwise by the known label or quality of the answer. `criterion` is
+    the index of the criterion in a rubric."""
     offered = parse_arrangement(call.inputs.labels).options
     if (biased := draw_slot_by_bias(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
@@ -114,9 +116,10 @@ def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Ra
 def _draw_option(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, raised: float = 0.0
 ) -> str:
-    """Draw an option of the scale: the one of the answer's label (without a label, of its quality),
-    `severity` steps lower, `raised` steps higher, and moved by noise with a standard deviation of
-    `score_noise` steps; the result is rounded and stays on the scale."""
+    """Draw an option of the scale. It starts at the option of the answer's known label (without
+    one, of its quality), goes `severity` steps down and `raised` steps up, and is moved by noise
+    with a standard deviation of `score_noise` steps. The result is rounded and stays on the
+    scale."""
     options = call.prompt.options
     values = list(option_values(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
@@ -204,7 +207,8 @@ def has_graded_replies(settings: Mapping[str, Any]) -> bool:
 
 
 def draw_logit(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> float:
-    """Draw the logit for the answer shown first; if positive, the judge prefers this answer."""
+    """Draw how strongly the simulated judge prefers the answer shown first, as a logit (log-odds);
+    a negative number prefers the second answer."""
     winner = true_winner(inputs, str(settings.get("seed", 0)))
     side = 0.0 if winner == "tie" else 1.0 if winner == inputs.shown[0] else -1.0
     logit = side * float_setting(settings, "graded_signal") + float_setting(

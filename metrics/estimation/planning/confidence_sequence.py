@@ -35,7 +35,8 @@ def confidence_sequence(wins: float, n: int) -> Estimate:
     mixture = float(betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5))
 
     def log_e_value_over_threshold(p: float) -> float:
-        """Log of (e-value against p / its threshold); negative inside the bounds."""
+        """Return log(e-value against the share p / E_VALUE_THRESHOLD); negative if p is inside the
+        bounds."""
         return mixture - _log_likelihood(p, wins, n) - math.log(E_VALUE_THRESHOLD)
 
     edge = 1e-12

@@ -53,12 +53,13 @@ def item_correlation(successes: ArrayLike, items: ArrayLike) -> float | None:
 def battles_needed(
     share: float, power: float = 0.8, alpha: float = 0.05, deff: float = 1.0, tie_rate: float = 0.0
 ) -> int | None:
-    """Number of battles needed to distinguish the win share `share` (of the battles that are no
-    tie) from ½ with probability `power`; None for a share of exactly ½, or if all battles are ties.
+    """Number of battles (verdicts on two answers) needed to distinguish the win share `share` (of
+    the battles that are no tie) from ½ with probability `power` at the significance level `alpha`.
+    None for a share of exactly ½, or if all battles are ties.
 
     Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. This
-    is multiplied by the design effect `deff` and divided by the share of decisive battles.
-    """
+    is multiplied by the design effect `deff` and divided by the share of decisive battles, 1 −
+    `tie_rate`."""
     if share == 0.5 or tie_rate >= 1:
         return None
     half = _normal_quantile(1 - alpha / 2) / 2 + _normal_quantile(power) * math.sqrt(
@@ -68,9 +69,9 @@ def battles_needed(
 
 
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """Smallest win share above ½ that n independent decisive battles distinguish from ½ with
-    probability `power`. The inverse of `battles_needed`; None if even a share of 1 needs more
-    battles."""
+    """Smallest win share above ½ that n independent verdicts without a tie distinguish from ½ with
+    probability `power` at the significance level `alpha`. The inverse of `battles_needed`; None if
+    even a share of 1 needs more verdicts."""
 
     def battles_needed_minus_n(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2

@@ -70,11 +70,11 @@ class VarianceComponents:
 
 
 def count_interaction_as_noise(components: VarianceComponents) -> VarianceComponents:
-    """Return the components with the whole interaction of all facets counted as noise of the
-    replies.
+    """Return the components with the interaction of all facets (items, judges, prompts, orders)
+    counted as noise between repeats, and no longer as an effect.
 
-    Without measured repeats this is the upper limit of the noise, and so of the gain from repeats.
-    """
+    Without measured repeats the two cannot be separated; this is then the upper limit of the noise,
+    and so of the gain from repeats."""
     finest = max(components.effects, key=len, default=frozenset({ITEM}))
     noise = components.effects.get(finest, 0.0)
     assumed = {**components.effects, finest: 0.0}
@@ -83,7 +83,8 @@ def count_interaction_as_noise(components: VarianceComponents) -> VarianceCompon
 
 
 def effect_name(effect: Effect) -> str:
-    """Name of an effect: its facets joined by ×, the item first."""
+    """Name of an effect (a set of facets, such as item and judge): the facets joined by ×, the item
+    first."""
     return " × ".join(sorted(effect, key=_facet_rank))
 
 

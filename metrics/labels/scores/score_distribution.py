@@ -29,7 +29,8 @@ _ARRANGEMENT: Final = ("options", "criteria")
 
 @dataclass(frozen=True, slots=True)
 class ArrangementScores:
-    """Scores in one arrangement: their mean, and the share of each value."""
+    """Scores in one arrangement (the order in which the prompt lists options and criteria): their
+    mean, and the share of each value."""
 
     options: str
     criteria: str
@@ -45,7 +46,8 @@ class ArrangementScores:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedScores:
-    """Expected scores of verdicts with probabilities of the options."""
+    """Score expected from the probabilities of the options (mean over the verdicts that have them),
+    and how much a verdict's score varies under these probabilities."""
 
     mean: Estimate
     spread: Estimate
@@ -54,7 +56,8 @@ class ExpectedScores:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDistribution:
-    """Scores of one judge with one prompt, by arrangement."""
+    """Scores of one judge with one prompt, in all and by arrangement (the order in which the prompt
+    lists options and criteria)."""
 
     values: tuple[float, ...]
     """All values that were given, in ascending order; empty above MAX_VALUES."""
@@ -79,7 +82,8 @@ class PointRepeats:
 
 
 def score_distributions(frame: pd.DataFrame) -> dict[Rater, ScoreDistribution]:
-    """Return the distribution of scores for each judge and prompt, without noise-floor repeats."""
+    """Return the distribution of scores for each judge and prompt. Calls repeated only to measure
+    noise are left out."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = point_table(frame), chosen_options(frame)
@@ -177,8 +181,8 @@ def _expected_values_as_json(distribution: ScoreDistribution) -> dict[str, Any]:
 
 
 def point_repeats(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
-    """Estimate the variation between repeats (noise-floor calls included) for each judge and prompt
-    that has repeats; empty without repeats."""
+    """Estimate the variation between repeats for each judge and prompt that has repeats; empty
+    without repeats. Calls repeated only to measure noise are included."""
     if not (frame["options"] == 1).any():
         return {}
     found = {}

@@ -63,8 +63,8 @@ class AlignmentInputs:
     results: tuple[LookResult, ...] = ()
 
     def split_of(self, kind: LabelKind) -> LabelSplit:
-        """Return the split of the items with labels of one kind; the whole split if no comparison
-        on the hold-out has verdicts of this kind."""
+        """Return the split of the items that have labels of one kind. If no stored look (comparison
+        of candidates on the hold-out) has verdicts of this kind, return the split of all items."""
         return (
             self.split.select_items(self.labels[kind].items) if kind in self.labels else self.split
         )

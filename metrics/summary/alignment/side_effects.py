@@ -36,8 +36,9 @@ NO_SPREAD: Final = 1e-9
 
 
 def _pair_length_tally(grouped: GroupedFrame) -> MeasureTally:
-    """Tally of verdicts for the longer answer minus comparisons whose known better answer is the
-    longer one."""
+    """Tally of the excess of the longer answer, over decisive verdicts on answers of different
+    length with a known better one: +1 if the verdict wrongly prefers the longer answer, −1 if it
+    wrongly prefers the shorter one, 0 if it is right."""
     rows = row_selection.select_pairs(grouped.comparable_picks)
     if "length_0" not in rows:
         return build_tally(rows, 0, 0)
@@ -50,8 +51,9 @@ def _pair_length_tally(grouped: GroupedFrame) -> MeasureTally:
 
 
 def _answer_length_tally(grouped: GroupedFrame) -> MeasureTally:
-    """Sums for the mean verdict on answers longer than the median minus that on the others, at
-    equal labels; if none is longer, those of the median length are the long ones."""
+    """Sums behind the length effect on single answers: the mean verdict, as a fraction of the
+    scale, on answers longer than the median minus that on the others, at equal labels. If no answer
+    is longer than the median, answers of the median length count as long."""
     rows = verdicts_on_labelled_answers(grouped)
     if "length_0" not in rows or not len(rows):
         return _length_tally(rows.iloc[:0], *[np.zeros(0)] * 3)

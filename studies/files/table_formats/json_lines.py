@@ -22,12 +22,12 @@ commas."""
 
 
 def count_values_within_limits(content: bytes, where: str, limits: ReadLimits) -> int:
-    """Count the values of a JSON text without parsing it; in a short text this is an upper bound.
+    """Return the number of values in a JSON text, without parsing it. For a text with few
+    brackets and commas, the result is only an upper bound, which is faster to compute.
 
-    SourceError is raised if there are too many values, if one list or object has more entries than
-    a file may have rows, or if lists and objects are nested too deeply. `where` (file and line)
-    begins every error message.
-    """
+    SourceError is raised if there are too many values, if one list or object has more entries
+    than a file may have rows, or if lists and objects are nested too deeply. `where` (file and
+    line) begins every error message."""
     openings = _count_openings(content)
     if openings <= limits.depth and (bound := content.count(b",") + openings) <= limits.columns:
         return bound
@@ -47,9 +47,9 @@ def count_values_within_limits(content: bytes, where: str, limits: ReadLimits) -
 
 
 def _count_openings(content: bytes) -> int:
-    """Count opening brackets. With the commas they are an upper bound of the number of values in
-    lists and objects, exact if strings contain none of these characters and no list or object is
-    empty."""
+    """Return the number of opening brackets, [ and {. Added to the number of commas, it is an
+    upper bound of the number of values in lists and objects. The sum is exact if no list or
+    object is empty and no string contains a bracket or comma."""
     return content.count(b"[") + content.count(b"{")
 
 
@@ -88,8 +88,9 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Parse a JSON text whose values were counted; SourceError if it is invalid, or has a key twice
-    in one object or half a character. `where` (file and line) begins every error message."""
+    """Parse a JSON text whose values were counted before. SourceError if it is invalid, if an
+    object has a key twice, or if a string contains half of a surrogate pair, which is no
+    character. `where` (file and line) begins every error message."""
     try:
         value = _DECODER.decode(text)
     except ValueError as error:
@@ -100,8 +101,9 @@ def parse_json(text: str, where: str) -> Any:
 
 
 def parse_cell_if_json(value: Any, brackets: str = "[{") -> Any:
-    """Parse a cell that starts with one of `brackets` as JSON; return any other cell, and a text
-    that is no JSON, unchanged. SourceError if it has too many values or is nested too deeply."""
+    """Parse the text of a cell as JSON if it begins with one of the characters `brackets`. Any
+    other cell, and a text that is not valid JSON, is returned unchanged. SourceError if the
+    text has too many values or is nested too deeply."""
     if not isinstance(value, str) or not value.lstrip().startswith(tuple(brackets)):
         return value
     try:

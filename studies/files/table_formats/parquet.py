@@ -82,8 +82,9 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Check the footer (`metadata`) of a Parquet file of which only some rows are read. SourceError
-    if it has too many columns, or if a single column of a row group is too large."""
+    """Check a Parquet file of which only some rows will be read, by its footer (`metadata`).
+    SourceError if it has too many columns, or if a single column of one row group has too
+    many values or bytes."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
@@ -102,13 +103,12 @@ def read_bounded_batches(
     *,
     whole: bool = False,
 ) -> Iterator[Any]:
-    """Yield an open Parquet file in batches of `rows` rows; raise SourceError when their total size
-    exceeds the limit. `metadata` is the footer of the file; `columns` are those to read (None:
-    all).
+    """Yield the content of an open Parquet file in batches of up to `rows` rows; SourceError as
+    soon as the batches read so far are larger than the limit. `metadata` is the footer of the
+    file, `name` its name for the message; `columns` are those to read (None: all).
 
-    With `whole` (all rows will be read), the error is raised early, when the size extrapolated from
-    the rows read so far to the whole file exceeds four times the limit.
-    """
+    `whole` states that all rows will be read. The error is then raised earlier: when the size
+    of the whole file, estimated from the rows read so far, is above four times the limit."""
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
@@ -159,7 +159,8 @@ class _SizeMeter:
 
 
 def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
-    """Yield the batches without the first `yielded` rows, which were yielded before."""
+    """Yield the batches of `stream` without its first `yielded` rows, which the caller has
+    already yielded."""
     for batch in stream:
         if batch.num_rows > yielded:
             yield batch.slice(yielded)
@@ -184,14 +185,16 @@ def column_paths(metadata: Any) -> list[str]:
 
 
 def _text_columns(metadata: Any, *, nested: bool) -> list[str]:
-    """Return the paths of text columns; with `nested`, also of those inside lists and structs."""
+    """Return the paths of the text columns at the top level; with `nested`, also those of texts
+    inside lists and structs."""
     columns = map(metadata.schema.column, range(metadata.num_columns))
     paths = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     return [path for path in paths if nested or "." not in path]
 
 
 def unpacked_size(column: Any) -> int:
-    """Return the size of a column in bytes after dictionary codes are replaced by their texts."""
+    """Return the size in bytes of an Arrow column as it would be if each dictionary code were
+    replaced by its text."""
     import pyarrow.compute as compute
     import pyarrow.types as types
 

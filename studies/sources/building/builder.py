@@ -44,8 +44,8 @@ class ItemDraft:
     labels: list[domain.AnswerLabel] = field(default_factory=list)
 
     def finish(self, shared_questions: Mapping[str, str]) -> Item:
-        """Return the finished item; `shared_questions` maps items with a common question to the id
-        of the first of them."""
+        """Return the finished item. `shared_questions` maps the id of each item that shares its
+        question with others to the id of the first of them."""
         facts = dict(self.facts)
         if self.id in shared_questions and QUESTION_META not in facts.get("meta", {}):
             facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared_questions[self.id]}
@@ -54,11 +54,11 @@ class ItemDraft:
         return Item(self.id, self.instruction, self.responses, **facts)
 
     def _vote_limited_to_compared_answers(self, index: int) -> Preference:
-        """Return the vote `human[index]`. A vote of unknown order becomes a ranking if it compared
-        only some of the item's answers, or if the item has no texts.
+        """Return the vote number `index` of the item, so that it counts only for the answers
+        that it compared. A vote of unknown order becomes a ranking of these answers,
+        unless they are all answers of an item with texts.
 
-        Otherwise its pick would count as a win over all answers of the item.
-        """
+        As a pick, such a vote would count as a win over all answers of the item."""
         vote, names = self.human[index], self.compared.get(index, ())
         answers = {*self.responses, *(name for one in self.compared.values() for name in one)}
         if vote.shown is not None or not names or (self.responses and answers <= set(names)):
@@ -142,18 +142,19 @@ class SourceBuilder:
         return variant
 
     def add_preference(self, item: str, judge: str, picked: str | None, **facts: Any) -> None:
-        """Add a preference by a person or by the design of the data; `picked` is a contestant,
-        "tie", or None for a ranking. `facts` are the order `shown`, the `margin` and the `ranks`; a
-        tie has the margin 0, any other choice 1 by default."""
+        """Add a preference to an item. `judge` is the person's name, or BY_DESIGN if the
+        data states which answer is better. `picked` is a contestant, "tie", or None for
+        a ranking. `facts` are the order `shown`, the `margin` and the `ranks`; the margin
+        is by default 0 for a tie, else 1."""
         facts = {"shown": None, "margin": 0 if picked == "tie" else 1} | facts
         self._drafts[item].human.append(Preference(judge, picked=picked, **facts))
 
     def add_better_answer(
         self, item: str, names: Sequence[str], pick: Pick, source: str = BY_DESIGN
     ) -> None:
-        """Add to an item which of the answers of the contestants `names` is better: `pick` is its
-        index or "tie". `source` is the origin of this choice: BY_DESIGN, or a name for people.
-        Nothing is added if `pick` is None, or if the item has a choice of `source` among these
+        """Add to an item which of the answers of the contestants `names` is better: `pick` is an
+        index of `names`, or "tie". `source` states who says so: BY_DESIGN, or a name for the
+        people. Nothing is added if `pick` is None, or if `source` has already decided among these
         answers."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         votes = enumerate(draft.human)
@@ -175,10 +176,9 @@ class SourceBuilder:
         return self._ready + [draft.finish(shared) for draft in self._drafts.values()]
 
     def _shared_questions(self) -> dict[str, str]:
-        """Return, for items that share a question, item id -> id of the first of these items.
+        """Return item id -> id of the first item with the same question, for items that share one.
 
-        Variants of an item (`q1`, `q1~2`) share a question if their instructions are equal.
-        """
+        Variants of an item (`q1`, `q1~2`) share a question if their instructions are equal."""
         shared: dict[str, str] = {}
         for variants in self._variants.values():
             asked: dict[str, list[str]] = defaultdict(list)
@@ -193,7 +193,8 @@ class SourceBuilder:
 
     def note_self_comparison(self, names: Sequence[str], where: str) -> bool:
         """Return whether a row compares a model with itself; `names` are its two models. The caller
-        leaves such rows out; a note gives their number and the place `where` of the first."""
+        then leaves the row out. A note of the import states how many such rows there are, and the
+        place `where` of the first."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
@@ -269,9 +270,9 @@ class SourceBuilder:
     def add_verdict_or_vote(
         self, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick, **facts: Any
     ) -> None:
-        """Add a verdict. If the judge's name stands for a person, it is added as a person's vote,
-        of which only order, pick, margin, reply, scores and time are kept. The arguments are those
-        of `add_verdict`."""
+        """Add a judge's verdict or, if the judge's name stands for a person, a person's vote. Of a
+        vote only order, pick, margin, reply, scores and time are kept. The arguments are those of
+        `add_verdict`."""
         if judge.startswith(HUMAN_PREFIX) or PERSON_NAME.match(judge):
             kept = {name: facts[name] for name in _VOTE_FACTS if name in facts}
             self.add_person_verdict(item, judge.removeprefix(HUMAN_PREFIX), shown, pick, **kept)
@@ -293,12 +294,11 @@ class SourceBuilder:
     def reread_verdicts(
         self, read: Callable[[str, int], recorded_verdict.VerdictReading]
     ) -> RereadCounts:
-        """Replace the judges' verdicts by those that `read`, called with a reply and the number of
-        answers it judges, finds in their replies; return counts.
+        """Replace the judges' verdicts by those read from their replies; return counts. `read` is
+        called with a reply and the number of answers it judges, and returns the verdict.
 
         A reply without a readable verdict is unusable, even if the file records a verdict for it.
-        Votes, and verdicts without a reply, stay as they are.
-        """
+        Votes, and verdicts without a reply, stay as they are."""
         counts = RereadCounts()
         for index, one in enumerate(self._judgements):
             if not recorded_verdict.has_judge_reply(one):
@@ -319,8 +319,8 @@ class SourceBuilder:
         return counts
 
     def judgements(self) -> list[Judgement]:
-        """Return all judgements; `Ask.orders` is the number of orders in which the file has the
-        comparison, 0 if it does not record the order."""
+        """Return all judgements. Their `Ask.orders` is set to the number of orders in which
+        the file has the comparison, or 0 if the file does not record the order."""
         return self._recorded + [self._set_order_count(judgement) for judgement in self._judgements]
 
     def _set_order_count(self, judgement: Judgement) -> Judgement:

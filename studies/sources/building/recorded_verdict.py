@@ -21,8 +21,8 @@ POSITION_METRICS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class VerdictReading:
-    """Verdict read from a reply (slot 0 is the answer with the first label), or the reason why none
-    was read."""
+    """Result of reading a reply: the verdict or, if none was found, the `reason`. Slot 0 of the
+    verdict is the answer with the first label, such as A. `rule` names the rule that found it."""
 
     verdict: Verdict | None
     rule: str
@@ -41,8 +41,8 @@ class RereadCounts:
 
 
 def failure_status(usable: bool, reply: object) -> Status | None:
-    """Return the status of a verdict that cannot be used: "unreadable" with a reply, "error"
-    without; None for a usable one."""
+    """Return None for a `usable` verdict; else "unreadable" if there is a reply, or "error" if
+    there is none."""
     return None if usable else "unreadable" if reply else "error"
 
 
@@ -51,8 +51,9 @@ def has_judge_reply(judgement: Judgement) -> bool:
 
 
 def reorder_verdict(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
-    """Convert a verdict on answers in the file's order (`listed`) to the ask's order; None if it
-    has neither a pick nor a score of each answer."""
+    """Convert a verdict from the order in which the file lists the answers (`listed`) to the order
+    in `ask.shown`. None without a verdict, or if it has neither a pick nor a score for each
+    answer."""
     if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
         return None
     if listed == ask.shown:
@@ -64,9 +65,9 @@ def reorder_verdict(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) 
 def sort_by_name(
     names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
 ) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """Return the contestants sorted by name, for verdicts of unknown order, with pick and scores in
-    this order: ("b", "a"), 0, (5, 3) -> ("a", "b"), 1, (3, 5). A pick that is "tie" or None is
-    unchanged."""
+    """Return (names, pick, scores) with the contestants sorted by name, for verdicts of unknown
+    order: ("b", "a"), 0, (5, 3) -> ("a", "b"), 1, (3, 5). A pick that is "tie" or None is
+    unchanged, and so are scores that are not one for each contestant."""
     order = sorted(range(len(names)), key=lambda k: names[k])
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores

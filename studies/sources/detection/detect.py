@@ -86,15 +86,16 @@ def _mapping_example_text(mapping: dict[str, str]) -> str:
 
 
 def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
-    """Return a sentence on the texts that the guessed mapping `guess` (column -> field) would read
-    from the first rows; "" without a guess or without rows."""
+    """Return a sentence that shows which texts of the first rows the guessed mapping `guess`
+    (column -> field) would read; "" without a guess or without rows."""
     if not guess or not table.rows:
         return ""
     return f"This would read {describe_guess(guess, table.rows)}. "
 
 
 def replace_keys_by_options(message: str) -> str:
-    """Replace study-file keys in a message by the options of the import command."""
+    """Return a message in which keys of a study file, such as `data.mapping`, are replaced by the
+    options of the import command, such as `--mapping`."""
     message = _EXAMPLE.sub(lambda found: f"options: {_mapping_as_options(found[1])}", message)
     message = message.replace("data.source: ", "").replace("data.join", "data.join of a study file")
     return _OPTION_KEY.sub(r"--\1", message)

@@ -105,9 +105,11 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
 
 
 def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guess (column -> field) with the two columns of answers read as the answers shown
-    first and second, if the table has winners, no model names, and two answers to a question in
-    both orders; else {}."""
+    """Return the guess (column -> field) for a table that shows pairs of answers in both orders:
+    its two columns of answers then contain the answers shown first and second.
+
+    Such a table has winners, no names of models, and at least one question whose two answers
+    occur in both orders. For any other table return {}."""
     columns = {field: column for column, field in guess.items()}
     fields = columns.keys()
     sides = next((s for s in _SIDE_FIELDS if {f"response_{side}" for side in s} <= fields), None)
@@ -130,8 +132,8 @@ def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
 
 
 def find_unused_winner_column(columns: Sequence[str], mapping: Mapping[str, str]) -> str:
-    """Return a column that is not in the mapping and whose name is that of a column of winners,
-    such as `winner`; "" without one. A column that is already used as winners gives "" too."""
+    """Return a column whose name, such as `winner`, says that it contains winners, but which the
+    mapping does not use; "" if there is none, or if another column is mapped to winners."""
     fields = ("gold", "human", "winner")
     if set(fields) & set(mapping.values()):
         return ""
@@ -148,9 +150,9 @@ def _has_labels(column: str, rows: Rows) -> bool:
 def _add_question_guess(
     guess: dict[str, str], columns: Sequence[str], rows: Rows
 ) -> dict[str, str]:
-    """Return the guess (column -> field), with the first column of sentences mapped to the question
-    if no column is mapped to it yet and at least two other columns are answers. Columns such as
-    `gpt4_response` are not taken for the question."""
+    """Return the guess (column -> field), with a column for the question added if it has none:
+    the first column that contains sentences. It is added only if at least two other columns
+    are answers; columns such as `gpt4_response` are not taken for it."""
     if "instruction" in guess.values():
         return guess
     free = [
@@ -165,8 +167,9 @@ def _add_question_guess(
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Return column -> field, from the column names. Each field has a list of known names, best
-    first; it gets the column with the earliest of these names that no other field has taken."""
+    """Return a guess (column -> field) from the names of the columns alone. Each field has a list
+    of known column names, best first, and gets the first of these columns that exists and that
+    no other field has taken."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -182,13 +185,12 @@ _NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge",
 
 
 def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, str]:
-    """Return the guess (column -> field), corrected for columns that were taken as names but
+    """Return the guess (column -> field), corrected for columns that should contain names but
     contain long texts.
 
-    A column of model names, such as `first`, becomes one of answers (`response_first`), and
-    `person` becomes the question, each unless another column has this field; otherwise the column
-    is dropped from the guess.
-    """
+    A column taken for model names, such as `first`, becomes one of answers
+    (`response_first`), and `person` becomes the question. If another column has that field
+    already, the column is dropped from the guess."""
     corrected: dict[str, str] = {}
     for column, field in guess.items():
         if field not in _NAME_FIELDS or not _has_long_texts(column, rows):
@@ -202,8 +204,9 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
 
 
 def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
-    """Return the guess (column -> field), with columns such as `a` and `b` taken for answers if no
-    column has answers or a verdict on them, since model names alone contain no comparison."""
+    """Return the guess (column -> field). If no column has answers or a verdict, columns taken
+    for the names of two models, such as `a` and `b`, become their answers, because names
+    alone contain no comparison."""
     about = ("winner", "reply", "gold", "human", "response", "score")
     if any(field.startswith(about) for field in guess.values()):
         return guess

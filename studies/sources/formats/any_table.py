@@ -115,15 +115,15 @@ def read_any_table(source: OpenedSource) -> SourceBuilder:
 
 
 def _has_answers_without_models(fields: Mapping[str, str]) -> bool:
-    """Whether the answers are mapped in the order shown and no column names their models. `fields`:
-    field -> column."""
+    """Whether the mapping `fields` (field -> column) has the answers shown first and second, but
+    no column that names their models."""
     texts = {f"response_{side}" for side in _SIDES[0]}
     return texts <= fields.keys() and not {*_SIDES[0], *_SIDES[1], "swap"} & fields.keys()
 
 
 def _check_fields_used(fields: Mapping[str, str], *used: str) -> None:
-    """Raise StudyError if the mapping has answers or scores in a field other than `used`, which
-    would be ignored. `fields`: field -> column."""
+    """Raise StudyError if a column is mapped to a field of answers or scores that is not one of
+    `used`, and so would be ignored. `fields`: field -> column."""
     for field, column in fields.items():
         kind = field.partition(".")[0].partition("_")[0]
         if kind in (*_OF_SIDES, "responses") and field not in used:
@@ -305,8 +305,9 @@ def _read_answer_rows(
 
 
 def _needs_reply_reading(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether the mapping `fields` (field -> column) has replies but neither winners nor scores, so
-    that the verdicts must be read from the replies. `sides` are the fields of the two models."""
+    """Whether the verdicts must be read from the judge's replies: the mapping `fields` (field ->
+    column) has replies, but neither winners nor scores. `sides` are the fields of the two
+    models."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
     return "reply" in fields and not stated & fields.keys()
 
@@ -352,10 +353,12 @@ def _read_comparison_rows(
 
 
 def _is_swapped(line: MappedCells, names: Sides) -> bool:
-    """Whether the answers of a row were shown in the other order than `names`, by the cell mapped
-    to `swap`. The cell states it by true, false or a word such as "ba", or names the model shown
-    first (`name` or `name_first`). If the column is called `name_first`, true means that this model
-    was first. SourceError for any other text."""
+    """Whether the answers of a row were shown in the other order than `names`, by the cell that
+    is mapped to the field `swap`.
+
+    The cell contains true, false or a word such as "ba", or the name of the model shown first
+    (`gpt4` or `gpt4_first`). If the column itself is called `gpt4_first`, true means that this
+    model was shown first; otherwise true means swapped. SourceError for any other text."""
     text, places = line.plain_text("swap").strip(), {"a": 0, "b": 1}
     places |= {name.casefold(): place for place, name in enumerate(names)}
     word, column = text.casefold(), line.fields["swap"].casefold()
@@ -393,8 +396,9 @@ def _add_comparison(
     scores: Sequence[float],
     known: bool,
 ) -> None:
-    """Add the verdict of a row that compares the answers `names`, in the order shown if `known`;
-    the row calls them `words`, and `scores` are those of both answers, or empty."""
+    """Add the verdict of a row that compares the answers of the contestants `names`, which is the
+    order shown if `known`. `words` are the names that the row uses for the two; `scores` has
+    the scores of both, or is empty."""
     winner, by = line.plain_text("winner").strip(), _judge_and_prompt(line)
     pick = _row_pick(line, winner, words, scores)
     much_better = winner.casefold() in MUCH_BETTER and winner not in words
@@ -411,9 +415,9 @@ def _add_better_answers(
     names: Sequence[str],
     words: Sequence[str] = (),
 ) -> None:
-    """Add the better answer of a row, from the fields `gold` (known by design) and `human` (a vote,
-    whose voter is named like its column). A field that is empty or not mapped adds nothing. The row
-    calls the answers `words`, by default `names`."""
+    """Add the known better answer of a row, from the fields `gold` (known by design) and `human`
+    (a person's vote; the voter gets the name of the column). An empty or unmapped field adds
+    nothing. `words` are the names that the row uses for the contestants `names`, if others."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]
@@ -422,9 +426,9 @@ def _add_better_answers(
 
 
 def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
-    """Return the pick of a winner: an index of `names` or "tie"; None for an empty text. The winner
-    is given in the field `field`, as a contestant's name or a word such as "first"; SourceError for
-    an unknown word."""
+    """Convert a text that names the winner to a pick: an index of `names`, "tie", or None for an
+    empty text. The text is a contestant's name or a word such as "first"; SourceError for any
+    other. `where` and `field` are used in the message."""
     if not text:
         return None
     if text in names:

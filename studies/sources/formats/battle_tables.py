@@ -33,8 +33,9 @@ def _winner_values_of_first_rows(table: SourceTable) -> set[str]:
 
 
 def _find_column_of_votes(table: SourceTable, words: Collection[str], *models: str) -> str:
-    """Return the column with the answer that people prefer; "" if none has such a name, or if one
-    of its texts is neither one of `words` nor in the columns `models` of its row."""
+    """Return the column that states which answer people prefer, found by its name. Return "" if
+    there is none, or if any of its cells contains neither one of `words` nor the name of a
+    model of the row; the columns `models` have these names."""
     by_name = {name.casefold().strip(): name for name in reversed(table.columns)}
     found = next((by_name[name] for name in PEOPLE_COLUMNS if name in by_name), "")
     for row in table.rows if found else ():
@@ -110,12 +111,11 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
 
 
 def _item_id_and_meta(line: RowCells, question: str) -> tuple[str, dict[str, str]]:
-    """Return the id and the meta of an item.
+    """Return the id and the meta (further facts) of the item of a row.
 
-    The id is that in the row (from turn 2 on followed by `-turn-N`), else a hash of the question,
-    else the number of the prompt or of the row. For a turn of a conversation, the meta has the
-    number of the turn and the id that all turns share.
-    """
+    The id is the one in the row, followed by `-turn-N` from turn 2 on; without one, a hash of
+    the question or, without a question, the number of the prompt or of the row. For a turn of
+    a conversation, the meta has the number of the turn and the id that all turns share."""
     id, turn = line.text(*_ITEM_COLUMNS), line.text("turn")
     meta = {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
     if not id and not question:
@@ -139,8 +139,9 @@ def _judge_name(line: RowCells) -> str:
 
 
 def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
-    """Return the question and both answers of a row; "" for a text that is missing. They are taken
-    from the conversations, up to the turn given in the row, else from plain columns."""
+    """Return the question and both answers of a row; "" for a text that is missing. They are
+    taken from the row's two conversations, up to its `turn`; if one has none, from columns of
+    plain text."""
     turns = [cells.parse_conversation(line.row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):
         turn = line.text("turn")
@@ -322,7 +323,8 @@ def _selected_slot(line: RowCells) -> Pick:
 
 
 def _battle_verdicts_and_replies(row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the verdicts of a battle, and the replies that they were read from."""
+    """Return the one or two verdicts of a battle, and the judge's replies that they were read
+    from."""
     results, replies = (
         cells.parse_texts(row.get(name)) for name in (_RESULT, "auto_evaluation_cot")
     )
@@ -332,9 +334,9 @@ def _battle_verdicts_and_replies(row: Mapping[str, Any]) -> tuple[list[str], lis
 def _add_battle(
     builder: SourceBuilder, line: RowCells, item: str, names: tuple[str, str], meaning: str
 ) -> None:
-    """Add the verdicts of a battle; the second was given on the answers in the other order.
-    `meaning` is the result of `_meaning_of_second_verdict`; without one, only the first is
-    added."""
+    """Add the one or two verdicts of a battle; the second is on the answers in the other order.
+    `meaning` is the result of `_meaning_of_second_verdict`; if it is "", the second verdict is
+    left out."""
     with_reference = line.text("evaluated_with_reference").casefold() == "true"
     prompt = "visit-reference-backed" if with_reference else "visit-reference-free"
     judge = line.text("engine") or "recorded"
@@ -352,13 +354,13 @@ def _add_battle(
 
 
 def _meaning_of_second_verdict(table: SourceTable) -> str:
-    """Return the meaning of A and B in the second verdict: "as shown" (positions) or "models".
+    """Return what A and B mean in the second verdicts of a table, which were given on the
+    swapped answers: "as shown" (the positions there), "models" (the models, as in the first
+    verdict), or "" if it is unknown.
 
-    The replies to the second call name the winner by position. If most verdicts are the same letter
-    as in their reply, the letters mean positions; if most differ, or a verdict is a model's name,
-    they mean models. If there are as many of both, or no replies to compare with, the result is ""
-    (unknown).
-    """
+    The judge's reply names the winner by position. If most verdicts have the same letter as
+    the reply, they mean positions. If most differ, or if a verdict is the name of a model,
+    they mean models. If both are equally frequent or there are no replies, it is unknown."""
     same = named = 0
     for row in table.rows:
         results, replies = _battle_verdicts_and_replies(row)

@@ -43,8 +43,8 @@ def _why_matches_mt_bench_folder(folder: Path) -> str:
 
 
 def _file_role(path: Path) -> str:
-    """Return the role of a file of FastChat by the names of the file and its folder: "question",
-    "answer" or "verdict"; "" if it has none of these roles."""
+    """Return what a file of FastChat contains, judged by its name and that of its folder:
+    "question", "answer" or "verdict"; "" for any other file."""
     name = path.name.casefold()
     if name.startswith("question"):
         return "question"
@@ -133,8 +133,8 @@ def _question_turns(line: RowCells) -> list[str]:
 def _add_question(
     builder: SourceBuilder, id: str, turn: int, line: RowCells, answers: Answers
 ) -> str:
-    """Add a question up to one of its turns (from 1), with the answers that have this turn, as an
-    item; return the item's id. `line` is the question's row."""
+    """Add as an item a conversation up to turn number `turn` (from 1), with those models'
+    answers that have this turn; return the item's id. `line` is the row of the question."""
     questions, reference = _question_turns(line)[:turn], line.row.get("reference")
     references = reference[turn - 1 : turn] if isinstance(reference, list) else []
     given = {
@@ -153,8 +153,8 @@ def _add_question(
 
 
 def _turn_meta(question: str, turn: int) -> dict[str, str]:
-    """Return an item's meta: the turn, and the question id that all turns of a conversation share;
-    intervals count them as one item."""
+    """Return an item's meta: the turn, and the question id that all turns of a conversation
+    share, because intervals count items of one question as one."""
     return {"turn": str(turn), domain.QUESTION_META: _item_id(question, 1)}
 
 
@@ -190,8 +190,8 @@ def _add_single_judgement(builder: SourceBuilder, line: RowCells, item: str) -> 
 
 
 def _reply_time_and_status(line: RowCells, column: str, usable: bool) -> dict[str, Any]:
-    """Return reply, time and status of a verdict. The status is None if the verdict is `usable`;
-    else "unreadable" if the cell `column` has a reply, or "error"."""
+    """Return a dictionary with reply, time and status of a verdict. The status is None for a
+    `usable` verdict, else "unreadable" if the cell `column` has a reply, and "error" if not."""
     reply = line.text(column)
     reply = "" if reply.strip() == _FAILED_REPLY else reply
     return {"reply": reply, "time": line.time, "status": failure_status(usable, reply)}
@@ -323,14 +323,15 @@ def _why_matches_vicuna_folder(folder: Path) -> str:
 
 
 def _vicuna_files(folder: Path) -> list[Path]:
-    """List the JSON-lines files (at most 200) of a folder and its subfolders. Empty if no path
-    contains the word "review", because every folder of Vicuna's has one."""
+    """List at most 200 JSON-lines files of a folder and its subfolders; empty if none of them has
+    the word "review" in its path, because then the folder is not one of Vicuna's."""
     found = list(islice((path for path in folder.glob("**/*.jsonl") if path.is_file()), 200))
     return sorted(found) if any("review" in str(path.relative_to(folder)) for path in found) else []
 
 
 def _vicuna_role(table: SourceTable) -> str:
-    """Return the role of a file by its columns: "review", "answer", "question" or ""."""
+    """Return what a file of Vicuna contains, judged by its columns: "review", "answer",
+    "question", or "" for any other file."""
     if table.has_columns("review_id", "answer1_id", "answer2_id"):
         return "review"
     if table.has_columns("answer_id", "model_id", "text"):

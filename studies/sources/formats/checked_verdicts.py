@@ -128,9 +128,9 @@ def read_checked_verdicts(source: OpenedSource) -> SourceBuilder:
 
 
 def make_label_reader(table: SourceTable, column: str) -> Callable[[RowCells], Any]:
-    """Return a function that reads the label of a row from a column: "pass" or "fail", a number on
-    a scale, or None for an empty cell; always None without a column. SourceError if a word in the
-    column is unclear."""
+    """Return a function that reads the label of a row from the column: "pass" or "fail" (or, if
+    the column has numbers, a number), None for an empty cell. If `column` is "", the function
+    always returns None. SourceError if it is unclear whether a word means pass or fail."""
     pass_fail = bool(column) and _is_pass_fail(table, column, column)
 
     def read_label(line: RowCells) -> Any:
@@ -153,9 +153,8 @@ def _word_to_score(word: str, pass_fail: bool) -> float | None:
 
 
 def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
-    """Whether the columns of verdicts and labels contain pass/fail words, or only 0 and 1, instead
-    of numbers on a scale; SourceError if one has words and the other a scale, or if a word is
-    unclear."""
+    """Whether the two columns contain words for pass and fail, or only 0 and 1, not numbers on a
+    scale. SourceError if one has words and the other a scale, or if a word is unclear."""
     kinds = {}
     for column in (verdicts, labels):
         skipped = {"", *(_UNUSABLE_WORDS if column == verdicts else ())}
@@ -176,8 +175,8 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
 
 
 def _kind_of_words(words: Set[str]) -> str:
-    """Return the type of a column's values: "binary" (only 0 and 1, or no value), "words"
-    (pass/fail words), "numbers" or "unclear"."""
+    """Return what the values of a column are: "binary" (nothing but 0 and 1), "words" (words for
+    pass and fail), "numbers", or "unclear"."""
     if words <= {"0", "1"}:
         return "binary"
     if words <= PASS_WORDS | FAIL_WORDS:

@@ -98,15 +98,16 @@ def read_creation_mmbench(source: OpenedSource) -> SourceBuilder:
 
 
 def _model_in_column_name(column: str) -> str:
-    """Return the model that a column names after "prediction" and a separator (`:`, `_`, `-` or a
-    space); "prediction" for a column of this name, "" for any other."""
+    """Return the name of a model in a column name such as `prediction_gpt4` or `prediction:gpt4`;
+    "prediction" for the column `prediction`, "" for any other."""
     rest = column.removeprefix("prediction")
     model = rest.lstrip(":_ -")
     return column if column == "prediction" else model if column != rest != model else ""
 
 
 def _prediction_column(table: SourceTable, contestant: str) -> str:
-    """Return the column with a contestant's answers: `prediction`, else that of `answer_column`."""
+    """Return the column with a contestant's answers: `prediction` if the table has it, else the
+    one that `answer_column` finds."""
     return "prediction" if table.has_columns("prediction") else answer_column(table, contestant)
 
 
@@ -117,9 +118,9 @@ def _add_item(
     images: Mapping[str, Any],
     text_only: bool,
 ) -> None:
-    """Add the item of a row; `answers`: contestant -> text, `images`: `index` of a row -> its cell
-    `image`. With `text_only`, a description replaces the images; SourceError if the row has
-    none."""
+    """Add the item of a row. `answers`: contestant -> text; `images`: `index` of a row -> its
+    cell `image`. With `text_only`, a description takes the place of the images; SourceError
+    if the row has no description."""
     task, where, number = line.text("task_name"), line.where, line.text("index").strip()
     description = _first_filled_text(line, *_DESCRIPTIONS)
     if text_only and not description:
@@ -175,10 +176,10 @@ def description_note(description: str) -> str:
 
 
 def parse_criteria(value: Any, where: str) -> dict[str, str]:
-    """Parse a cell of criteria, a dict or a Python dict literal, to texts under "subjective" and
-    "factuality"; SourceError for an unreadable literal. A key that contains "subjective" is the
-    former, any other key the latter. A plain text is a subjective criterion, an empty cell gives
-    {}."""
+    """Parse a cell of criteria, given as a dict or as the Python text of one, to texts under the
+    keys "subjective" and "factuality". A key whose name contains "subjective" is taken for the
+    first, any other for the second. A plain text is a subjective criterion, an empty cell
+    gives {}. SourceError, which names the place `where`, for an unreadable dict."""
     found = value if isinstance(value, Mapping) else _parse_literal(text_of(value).strip(), where)
     if isinstance(found, str):
         return {"subjective": found} if found else {}
@@ -191,8 +192,8 @@ def parse_criteria(value: Any, where: str) -> dict[str, str]:
 
 
 def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
-    """Parse a dict literal of plain values; SourceError if it is too large, too deep or no dict. A
-    text that does not begin with a brace is returned unchanged."""
+    """Parse the Python text of a dict. A text that does not begin with a brace is returned
+    unchanged. SourceError if the text is too long, nested too deeply, or no valid dict."""
     if not text.startswith("{"):
         return text
     if len(text) > MAX_LITERAL_CHARS or _bracket_depth(text) > MAX_LITERAL_DEPTH:

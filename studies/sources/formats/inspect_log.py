@@ -90,9 +90,10 @@ def _task_name(path: Path, source: OpenedSource) -> str:
 
 
 def _open_log(path: Path, source: OpenedSource) -> Iterator[tuple[RowCells, Samples]]:
-    """Yield one pair: the description of an evaluation, and an iterator over its samples, which can
-    be used until this generator is resumed. SourceError if an `.eval` file has no header; both are
-    empty for a JSON file without `eval` and `samples`."""
+    """Yield exactly one pair: the description of the evaluation (its key `eval`), and an iterator
+    over its samples. The iterator works only until this generator is resumed, which closes
+    the file. Both are empty for a JSON file without `eval` and `samples`. SourceError if an
+    `.eval` file has no header."""
     if path.suffix != LOG_SUFFIX:
         table = source.table if source.table is not None else read_table(path)
         content = table.json_object or {}
@@ -143,8 +144,8 @@ def _load_json(content: bytes) -> Any:
 
 
 def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) -> None:
-    """Add a sample and its scores to `log`; `header` describes the evaluation. `prefix` begins the
-    item's id; it is empty if all logs have the same task."""
+    """Add a sample and its scores to `log`; `header` describes the evaluation. `prefix` is put
+    before the item's id, to tell tasks apart; it is empty if all logs have the same task."""
     model, scores = header.text("model") or "model", sample.row.get("scores") or {}
     target = sample.row.get("target")
     item = log.add_item(
@@ -168,9 +169,9 @@ def _add_sample(log: ScoreLog, header: RowCells, sample: RowCells, prefix: str) 
 
 
 def _judge_and_prompt_of_scorer(header: RowCells, scorer: str) -> tuple[str, str]:
-    """Return (judge, prompt) of a scorer: (grader model, scorer's name), or (scorer's name,
-    "scorer") if the scorer has no grader. The grader of `model_graded_qa` and `model_graded_fact`
-    is the evaluated model if the log names no other."""
+    """Return the judge and prompt under which the scores of a scorer are stored: the model that
+    grades and the scorer's name or, if no model grades, the scorer's name and "scorer". If the
+    log names no grader for `model_graded_qa` or `model_graded_fact`, it is the evaluated model."""
     for one in header.row.get("scorers") or ():
         options = one.get("options") or {}
         if one.get("name") == scorer and (model := _model_name(options.get("model"))):

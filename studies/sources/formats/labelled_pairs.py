@@ -21,7 +21,8 @@ _PANDA_WORDS: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie"
 
 
 def _people_and_judge_columns(table: SourceTable) -> tuple[list[str], list[str]]:
-    """Return the columns of people and those of judges."""
+    """Return two lists of columns: those with annotations by people, and those with results of
+    judges."""
     people = [name for name in table.columns if name.startswith("annotator")]
     return people, [name for name in table.columns if name.casefold().endswith("_result")]
 
@@ -223,9 +224,10 @@ def read_llmbar(source: OpenedSource) -> SourceBuilder:
 
 
 def _judge_prompt_subset_from_path(path: Path) -> tuple[str, str, str]:
-    """Return judge, prompt and subset from <subset>/[evaluators/]<judge>/<prompt>/result.json. For
-    any other or uploaded file, the judge is the file's name without its ending (UNNAMED_JUDGE for
-    "result"), the prompt "llmbar", the subset ""."""
+    """Return (judge, prompt, subset) as named by the folders of a path such as
+    <subset>/[evaluators/]<judge>/<prompt>/result.json. For an uploaded file and any other path,
+    the judge is the file's name without its ending (UNNAMED_JUDGE for "result"), the prompt is
+    "llmbar" and the subset ""."""
     prompt, judge, above = path.parent, path.parent.parent, path.parent.parent.parent
     if path.name == _RESULT_FILE and prompt.name and judge.name and prompt.name != UPLOADS_FOLDER:
         subset = above.parent if above.name == _EVALUATORS else above
@@ -237,9 +239,9 @@ def _judge_prompt_subset_from_path(path: Path) -> tuple[str, str, str]:
 def _add_llmbar_rows(
     builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
 ) -> None:
-    """Add the items of one of LLMBar's files, with `subset` as their category and the label as the
-    better answer. The last of an item's results is added as the verdict of the judge with the
-    prompt."""
+    """Add the items of one of LLMBar's files, with the category `subset`; the label states the
+    better answer. An item's last result is added as the verdicts (one for each order) of the
+    judge `judge` with the prompt `prompt`."""
     for line in cells_of(table):
         answers, question = {name: line.text(name) for name in _OUTPUTS}, line.require_text("input")
         id = id_from_text("llmbar", question, *answers.values())

@@ -69,9 +69,9 @@ def parse_judgements(table: SourceTable) -> list[Judgement]:
 def _parse_rows(
     table: SourceTable, kind: str, advice: str, parse: Callable[[Row], Judgement]
 ) -> list[Judgement]:
-    """Return the judgements that `parse` makes of the rows of one of Evenhand's exports. A row that
-    it cannot parse is a SourceError, which states the row's place, the `kind` of row expected
-    ("judgement" or "vote") and the `advice`."""
+    """Return the judgements in the rows of one of Evenhand's exports, each converted by `parse`.
+    SourceError for a row that it cannot convert: the message names the row, the `kind` of row
+    expected ("judgement" or "vote") and ends with the text `advice`."""
     found = []
     for index, row in enumerate(table.rows):
         try:
@@ -85,9 +85,9 @@ def _parse_rows(
 def _builder_of_judgements_and_items(
     source: OpenedSource, all_judgements: Sequence[Judgement]
 ) -> SourceBuilder:
-    """Return a builder with exported judgements, each once, and their items; notes state missing
-    texts and skipped duplicates. An item that no file describes has no texts. SourceError if
-    `data.files` has another key than ITEMS_KEY."""
+    """Return a builder that contains exported judgements, without duplicates, and their items;
+    an item that is in no file gets no texts. Notes state missing texts and duplicates.
+    SourceError if `data.files` has another key than ITEMS_KEY."""
     files = source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
         raise SourceError(
@@ -229,8 +229,8 @@ def _parse_flat_row(row: Row) -> Judgement:
 def _make_judgement(
     cell: dict[str, str], shown: Names, labels: Names, verdict: Verdict | None, **facts: Any
 ) -> Judgement:
-    """Return the judgement of a row with columns that the flat table and the votes share. `cell`:
-    column -> text."""
+    """Return the judgement of a row, from those columns that the flat table of judgements and
+    the table of votes both have. `cell`: column -> text; `facts` are further fields."""
     ask = Ask(
         *(cell.get("key", ""), cell["item"], cell["judge"], cell["prompt"], shown, labels),
         repeat=int(cell["repeat"] or 0),
@@ -258,9 +258,9 @@ def _flat_verdict(cell: Mapping[str, str], shown: int) -> Verdict:
 
 
 def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the judgements with `Ask.orders` set to the number of orders (for one answer:
-    arrangements) in which the file has the comparison. Used for older files, which lack this
-    number."""
+    """Return the judgements with `Ask.orders` set: the number of orders in which the file has the
+    comparison or, for one answer, of arrangements of the options. It is used for older files,
+    which lack this number."""
     seen: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
     asks = [one.ask for one in judgements]
     keys = [(ask.judge, ask.prompt, ask.item, frozenset(ask.shown)) for ask in asks]
@@ -276,8 +276,8 @@ def _set_order_counts(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def vote_row(judgement: Judgement) -> dict[str, object]:
-    """Convert a vote to a row of the exported table of votes. `detail` is the reason why the person
-    was shown the comparison, if known; `labels` is empty for the usual slot labels (A, B)."""
+    """Convert a vote to a row of the exported table of votes (column -> value). The cell `labels`
+    is empty if the answers had the usual labels (A, B)."""
     ask, verdict = judgement.ask, judgement.verdict
     pick = None if verdict is None else verdict.pick
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""

@@ -81,9 +81,9 @@ def _add_instruction_item(builder: SourceBuilder, line: RowCells, texts: Mapping
 
 
 def _pick_from_preference(preference: float | None, where: str) -> Pick:
-    """Convert AlpacaEval's preference to a pick; None for None. From 1 to below 1.5 it is the first
-    answer (0), from above 1.5 to 2 the second (1), at 1.5 or 0 a tie; SourceError for any other
-    number."""
+    """Convert AlpacaEval's preference to a pick: below 1.5 the first answer (0), above 1.5 the
+    second (1), exactly 1.5 or 0 a tie; None for None. SourceError for any other number that is
+    not from 1 to 2."""
     if preference is None:
         return None
     if preference in _TIE_PREFERENCES:
@@ -155,8 +155,8 @@ def read_comparator(source: OpenedSource) -> SourceBuilder:
 def _add_example(
     builder: SourceBuilder, line: RowCells, names: tuple[str, ...], rater: tuple[str, str]
 ) -> None:
-    """Add an example with its ratings. `rater` is the judge and prompt of a rating that names
-    none."""
+    """Add an example of LLM Comparator, and its ratings as verdicts. `names` are the two models.
+    A rating that names no judge or prompt gets those in `rater` (judge, prompt)."""
     question, *texts = (
         _join_text(line.row.get(name)) for name in ("input_text", "output_text_a", "output_text_b")
     )

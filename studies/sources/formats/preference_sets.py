@@ -219,8 +219,8 @@ def _answer_texts(value: Any) -> list[str]:
 
 
 def _question_text(line: RowCells) -> str:
-    """Return the question of a row, or the conversation before the last turn of `chosen`; "" if the
-    row has neither."""
+    """Return the question of a row or, if no column has it, the conversation in `chosen` without
+    its last turn; "" if the row has neither."""
     if turns := parse_conversation(line.row.get("prompt")):
         return _join_conversation(turns, line.where)
     if question := line.text("prompt", "instruction", "question"):
@@ -232,8 +232,9 @@ def _question_text(line: RowCells) -> str:
 def _split_transcripts(
     chosen: str, rejected: list[str], where: str
 ) -> tuple[str, list[str], list[str]]:
-    """Return the question (the common beginning of the transcripts), and the last answers of the
-    chosen and of the rejected ones; SourceError if they do not begin alike."""
+    """Split transcripts that end with an answer. Return the question (the text before the last
+    answer), a list with the chosen answer, and the rejected answers; SourceError if the
+    transcripts do not all have the same text before the answer."""
     start, marker, end = chosen.rpartition(_ANSWER_MARKER)
     others = [text.rpartition(_ANSWER_MARKER) for text in rejected]
     if not marker or any(other[0] != start for other in others):

@@ -28,13 +28,14 @@ MODEL: Final = "model"
 
 
 def rows_of_export(table: SourceTable) -> Sequence[Row]:
-    """Return the rows of an export: those in its list `data`, else the rows of the file itself."""
+    """Return the rows of a tool's export: if the file is an object with a list `data`, the
+    objects in this list; else the rows of the file."""
     data = (table.json_object or {}).get("data")
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
 def cells_of_export(table: SourceTable) -> Iterator[RowCells]:
-    """Yield the cells of each row of an export."""
+    """Yield the cells of each row of a tool's export, as found by `rows_of_export`."""
     return map(RowCells, rows_of_export(table))
 
 
@@ -56,7 +57,8 @@ def score_or_label(line: RowCells, score: str = "score", label: str = "label") -
 
 
 def plain_text(value: Any) -> str:
-    """Return a value as text; an object becomes paragraphs "key: value", or its only value."""
+    """Return a value as text. An object with one key becomes the text of its value, any other
+    object a paragraph "key: value" for each key."""
     if isinstance(value, dict):
         if len(value) == 1:
             return plain_text(next(iter(value.values())))
@@ -88,10 +90,11 @@ class ScoreLog:
         error: str = "",
         person: bool = False,
     ) -> None:
-        """Add the score of an answer; with `error`, add a failed call instead. A value that is no
-        score is an unusable reply if there is a `reply`, else nothing is added; notes count missing
-        scores and unknown labels. `person`: whether `judge` is the name of a person, whose score
-        labels the verdicts of judges with the same `prompt`."""
+        """Add the score `value` of an answer or, if `error` is given, a failed call.
+
+        A `value` that is no score becomes an unusable reply if there is a `reply`; otherwise
+        nothing is added, and a note of the import counts it. `person` states that `judge` is the
+        name of a person, whose scores are known answers for judges with the same `prompt`."""
         score = None if error else parse_score(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
@@ -107,9 +110,9 @@ class ScoreLog:
         )
 
     def finish(self, left_out: int = 0, kind: str = "") -> SourceBuilder:
-        """Add notes on pass/fail words, missing scores, unknown labels and left-out scores; return
-        the builder. `left_out` is the number of scores that a rule gave, not a model, and `kind`
-        their name in the note."""
+        """Add the notes of the import, on pass/fail words, missing scores and unknown labels;
+        return the builder. `left_out` is the number of scores that the reader left out
+        because no model gave them, `kind` the name of these scores in the note."""
         notes = self.builder.notes
         if left_out:
             notes.append(f"{left_out:,} {kind} without a model as judge were left out")

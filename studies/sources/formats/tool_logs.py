@@ -96,9 +96,9 @@ def read_promptfoo(source: OpenedSource) -> SourceBuilder:
 def _add_select_best_verdict(
     builder: SourceBuilder, at: tuple[str, str, str], answers: Sequence[tuple[str, RowCells]]
 ) -> None:
-    """Add the verdict of `select-best` on a test's answers; it is unusable unless exactly one
-    answer was chosen. With fewer than two answers, nothing is added. `at`: item, judge and
-    prompt."""
+    """Add the verdict of promptfoo's `select-best` on the answers of a test. It is unusable
+    unless exactly one answer was chosen; with fewer than two answers nothing is added. `at` is
+    (item, judge, prompt), `answers` has (contestant, its result)."""
     if len(answers) < 2:
         return
     best = [slot for slot, (_, part) in enumerate(answers) if part.row.get("pass") is True]
@@ -116,9 +116,10 @@ def _question_from_variables(variables: Mapping[str, Any]) -> str:
 
 
 def _name_contestants(rows: Sequence[Row], *, several_files: bool) -> list[str]:
-    """Return the contestant of each row: its provider, and the start of its prompt if there are
-    several prompts. Prompts that start alike, and in a single file also columns (`promptIdx`) of
-    the same provider and prompt, are numbered: they are different contestants."""
+    """Return the name of the contestant of each row: its provider and, if the rows have several
+    prompts, the start of its prompt. Different contestants that would get the same name are
+    numbered. In a single file, two columns (`promptIdx`) with the same provider and prompt
+    are different contestants."""
     places = ["" if several_files else text_of(row.get("promptIdx")) for row in rows]
     asked = [*zip(map(_provider_and_prompt, rows), places, strict=True)]
     several = len({prompt for (_, prompt), _ in asked}) > 1
@@ -252,8 +253,8 @@ _PARTS: Final = ("annotator_kind", "label", "score", "explanation", "error")
 
 
 def _list_evaluation_names(table: SourceTable, pattern: re.Pattern[str]) -> list[str]:
-    """Return the names of evaluations, each once, that the first group of `pattern` finds in the
-    columns of a table."""
+    """Return the names of evaluations that occur in column names, each once. The first group of
+    `pattern` matches the name in such a column name."""
     matches = map(pattern.fullmatch, table.columns)
     return list(dict.fromkeys(match[1] for match in matches if match))
 
@@ -328,8 +329,8 @@ def _add_phoenix_run(
 
 
 def _add_phoenix_annotation(log: ScoreLog, line: RowCells) -> None:
-    """Add one annotation of a span, unless code made it; the file does not contain the text of the
-    span."""
+    """Add one annotation of a span (a recorded call), unless it was made by code. The file does
+    not contain the texts of the span, so its item has none."""
     kind, name = line.text("annotator_kind").upper(), line.text("name")
     result = line.cells_of_object("result")
     if kind == "CODE":
@@ -341,7 +342,8 @@ def _add_phoenix_annotation(log: ScoreLog, line: RowCells) -> None:
 
 
 def _add_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
-    """Add a span of Phoenix as an item, with the scores of the evaluations `names`."""
+    """Add a span of Phoenix (a recorded call of a model) as an item, with its scores in the
+    evaluations `names`."""
     model = line.text("attributes.llm.model_name") or MODEL
     answers = {model: line.text("attributes.output.value")}
     item = log.add_item(line.text("context.span_id"), line.text("attributes.input.value"), answers)

@@ -93,8 +93,8 @@ def read_visit_bench(source: OpenedSource) -> SourceBuilder:
 
 
 def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]) -> None:
-    """Add the item of a row with `answers` (contestant -> text). Its reference is added if people
-    found it correct, and their check of the reference if there is one."""
+    """Add the item of a row; `answers`: contestant -> text. The reference is added only if people
+    found it correct. Their check is added as well, if they checked it."""
     instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
     images, caption = (
@@ -122,8 +122,8 @@ def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]
 
 
 def _reference_fault(line: RowCells) -> str | None:
-    """Return the part of a reference that people found wrong in the verification form: "caption" or
-    "answer"; None without a fault."""
+    """Return what people found wrong with a reference: "caption" if it was the caption from which
+    it was made, else "answer"; None if they found no fault."""
     if _parse_flag(line, "human_ratings_problem_in_caption"):
         return "caption"
     return "answer" if _parse_flag(line, "human_ratings_problem_in_gpt4") else None

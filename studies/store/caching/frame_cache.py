@@ -32,9 +32,11 @@ _METADATA_KEY: Final = b"evenhand"
 def read_cached_frame(
     store: Path, study: str, accepts: Callable[[tuple[str, int]], bool]
 ) -> pd.DataFrame | None:
-    """Return the cached frame of a study, or None. `accepts` returns whether the version of the
-    study (see `Store.version`) from which the frame was made can be used. A frame made by other
-    code than the present is not returned. `store`: path of the store."""
+    """Return the frame of a study from the disk cache; None if there is none that can be used.
+
+    A frame can be used if it was made by the present code and if `accepts` returns True for
+    the version of the study (see `Store.version`) that it was made from. `store`: path of the
+    store."""
     path = _cache_path(store, study)
     if not path.is_file():
         return None  # without cached frames pyarrow is not needed
@@ -78,9 +80,11 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
 def read_cached_value(
     store: Path, study: str, name: str, accepts: Callable[[tuple[str, int]], bool]
 ) -> Any:
-    """Return the cached value `name` of a study, or None. `accepts` returns whether the version of
-    the study from which the value was computed can be used. A value computed by other code than the
-    present is not returned. `store`: path of the store."""
+    """Return the value `name` of a study from the disk cache; None if there is none that can be
+    used.
+
+    A value can be used if it was computed by the present code and if `accepts` returns True
+    for the version of the study that it was computed from. `store`: path of the store."""
     try:
         code, stamp, last, value = _read_cached_values(store, study)[name]
         return value if code == _code_fingerprint() and accepts((stamp, last)) else None
@@ -136,16 +140,16 @@ def register_cache_producer(module: ModuleType) -> None:
 
 
 def precompute_code_fingerprint() -> None:
-    """Compute the fingerprint of the code, which takes a quarter of a second, before it is
-    needed."""
+    """Compute and keep the fingerprint of the code before it is needed, because this takes a
+    quarter of a second."""
     with contextlib.suppress(CodeMissing):  # it is raised again where the cache is used
         _code_fingerprint()
 
 
 @lru_cache(maxsize=1)
 def _code_fingerprint() -> str:
-    """Return the fingerprint of the registered modules, all their imports, and the version of
-    pandas; CodeMissing if no module is registered or a source cannot be read."""
+    """Return a hash of the code of the registered modules and all they import, and of the version
+    of pandas; CodeMissing if no module is registered or a source cannot be read."""
     if not _MAKERS:
         raise CodeMissing(
             "no module has registered as the maker of frames; import studies.store.store"

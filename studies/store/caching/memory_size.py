@@ -28,8 +28,8 @@ _SCALARS: Final = (int, float, complex, bool)
 
 @dataclasses.dataclass(slots=True)
 class MemorySize:
-    """Size of a value in bytes: `buffers` maps the address of each of its array buffers to the
-    buffer's size, `small` is the size of all its other objects."""
+    """Size of a value in bytes. `buffers` maps the memory address of each array buffer to its
+    size, so that a shared buffer can be counted once; `small` is the size of all the rest."""
 
     small: float = 0.0
     buffers: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -67,8 +67,9 @@ class _SizeCounter:
         """Measured objects, referenced so that Python does not give their ids to other objects."""
 
     def add(self, value: Any, weight: float, depth: int) -> None:
-        """Add the size of a value and of the objects it refers to; `weight` is the number of
-        similar objects it stands for, `depth` the level of nesting (at most MAX_DEPTH)."""
+        """Add the size of a value and of the objects it refers to, unless it was added before.
+        `weight` is the number of similar objects that it stands for as a sample. `depth` is its
+        level of nesting; the parts of an object at level MAX_DEPTH are not counted."""
         if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
             return
         if isinstance(value, self._scalars):
@@ -95,7 +96,8 @@ class _SizeCounter:
             self._add_sample(array.ravel(), array.size, weight, depth + 1)
 
     def _add_parts(self, value: Any, weight: float, depth: int) -> None:
-        """Add the size of a frame, container or other object: its own, and that of its parts."""
+        """Add the size of a frame, container or other object itself, and the sizes of its parts.
+        `weight` and `depth` are as in `add`."""
         if self._pandas and isinstance(value, self._pandas.DataFrame):
             for column in range(value.shape[1]):
                 self.add(value.iloc[:, column], weight, depth)

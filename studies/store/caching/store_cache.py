@@ -67,8 +67,9 @@ class StoreCache:
         return len(self._entries)
 
     def compute_once(self, key: CacheKey, version: Hashable, work: Callable[[], Value]) -> Value:
-        """Return the value of a key in this version; if it is not cached, it is computed by `work`
-        and cached. Simultaneous requests for a key wait for one computation."""
+        """Return the value of a key in this version. If it is not in the cache, compute it by
+        calling `work`, and cache it. If several threads ask for it at once, one computes
+        it and the others wait."""
         with self._lock_key(key):
             entry = self._find_entry(key, version)
             if entry is None:
@@ -82,7 +83,8 @@ class StoreCache:
         return entry.value if entry else None
 
     def drop_study(self, study: Hashable) -> None:
-        """Delete all values whose key begins with the name of a study."""
+        """Delete all values of a study: those whose key has the study's name as its first
+        element."""
         with self._lock:
             for key in [key for key in self._entries if key[0] == study]:
                 self._remove_entry(key)
@@ -112,7 +114,8 @@ class StoreCache:
             return entry
 
     def _put_entry(self, key: CacheKey, entry: _CacheEntry) -> _CacheEntry:
-        """Store an entry, drop the least recently used ones above the limit; return the entry."""
+        """Store an entry and return it; if the cache is then too large, drop the least recently
+        used entries."""
         with self._lock:
             if key in self._entries:
                 self._remove_entry(key)
@@ -150,8 +153,8 @@ class StoreCache:
         self._used.discard(key)
 
     def _add_to_total_bytes(self, size: MemorySize, sign: int) -> None:
-        """Add the size of an entry to the total (`sign` 1), or subtract it (-1); a buffer counts
-        once, however many entries refer to it."""
+        """Add the size of an entry to the total (`sign` 1), or subtract it (-1). A buffer to which
+        several entries refer counts once in the total."""
         self._bytes += sign * int(size.small)
         for address, held in size.buffers.items():
             known = self._buffers.setdefault(address, [held, 0])

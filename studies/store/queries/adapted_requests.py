@@ -24,8 +24,8 @@ REFUSABLE_SETS: Final = tuple(
 
 
 def key_without_parameters(key: str, parameters: Collection[str]) -> str:
-    """Return the key of a planned call that is sent without these parameters; `key` itself if there
-    are none."""
+    """Return the key under which a planned call is stored if it is sent without these parameters.
+    Without any, this is the planned `key` itself."""
     if not parameters:
         return key
     names = ",".join(sorted(parameters))
@@ -45,9 +45,9 @@ def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def rekey_adapted_call(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
-    """Replace a key, in plans and attempts, by the key of the same call without the parameters
-    `without`, and delete an error stored under the old key; return the new key. If `without` is
-    empty, the planned key is restored."""
+    """Replace the key of a call, in all plans and attempts, by its key when sent without the
+    parameters `without` (if empty: its planned key); return the new key. An error stored under
+    the old key is deleted. `key` can be the planned or an adapted key."""
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])
     adapted = key_without_parameters(planned, without)
@@ -90,8 +90,9 @@ def _store_adapted_request(
 
 
 def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
-    """In a plan that was just saved, replace the key of each live ask without a judgement by its
-    adapted key, if that key has a judgement; return the keys of all live asks of the plan."""
+    """Prepare a plan that was just saved: if a call has no judgement under its planned key, but
+    one under its adapted key, it gets the adapted key. Return the keys of all calls in the
+    plan."""
     connection.execute(
         "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
         "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "

@@ -10,8 +10,8 @@ from studies.store.store_file import StoreFile
 
 
 def read_label_split_text(store: StoreFile, study: str) -> str | None:
-    """Return, as JSON, the stored split of a study's labelled items into learn and hold-out, with
-    the comparisons of prompts made on the hold-out; None if the items were not split."""
+    """Return the stored division of a study's labelled items into learn and hold-out, with the
+    comparisons of prompts made on the hold-out, as a JSON text; None if nothing is stored."""
     row = store.read(f"SELECT json FROM alignments WHERE study={STUDY_ID}", (study,)).fetchone()
     return None if row is None else str(row[0])
 

@@ -14,8 +14,8 @@ _SCOPES: Final[dict[AllowanceScope, str]] = {
 def allowance_spent_or_reserved(
     connection: sqlite3.Connection, scope: AllowanceScope, day: str, visitor: str, run: str
 ) -> float:
-    """Return the dollars spent or reserved in a scope: by a run, by a visitor on a day, or by all
-    visitors on a day."""
+    """Return the dollars of this Space's API key that are spent or reserved. `scope` states by
+    whom: by the run `run`, by `visitor` on `day`, or by all visitors on `day`."""
     row = connection.execute(
         "SELECT COALESCE(sum(COALESCE(spent, reserved)), 0.0) FROM allowance "
         f"WHERE {_SCOPES[scope]}",

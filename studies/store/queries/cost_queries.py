@@ -14,8 +14,9 @@ _ROWS_PER_BATCH: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
-    """Totals of one judge's calls: replies (a failed call has none), tokens, dollars (None without
-    prices), seconds; a call that does not report one of these adds nothing to it."""
+    """Totals of one judge's calls: number of replies (a failed call has none), tokens, dollars
+    (None if no call has a price) and seconds. A call that does not report one of these adds
+    nothing to it."""
 
     judge: str
     replies: int
@@ -27,8 +28,8 @@ class JudgeCost:
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
-    """Number of unusable replies of one judge with one status, and the beginning of one of their
-    error messages or texts as an example."""
+    """Number (`n`) of unusable replies of one judge with one status. `example` is the beginning
+    of one of their error messages or, without a message, of the reply."""
 
     status: str
     judge: str
@@ -61,9 +62,9 @@ def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
 
 
 def first_and_last_reply_times(store: StoreFile, study: str) -> tuple[float | None, float | None]:
-    """Return the times (seconds since 1970) of the first and the last reply of judges other than
-    people; times after the year 5000 are invalid and left out. If no reply has a recorded time, the
-    first is None and the last None or 0."""
+    """Return the times of the first and the last judgement, in seconds since 1970, of judges
+    other than people. Times after the year 5000 count as invalid and are left out. If no time
+    is recorded, the first is None and the last None or 0."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND substr(p.judge, 1, ?) != ? AND j.time < 1e11",
@@ -86,8 +87,9 @@ def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
 
 
 def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
-    """Return an array with one row per judgement with known tokens or cost: sequence number (seq),
-    prompt tokens, completion tokens, dollars; NaN where unknown."""
+    """Return an array with one row for each judgement whose tokens or cost are known. Its columns
+    are the sequence number (`seq` in the frame), prompt tokens, completion tokens and dollars;
+    NaN where unknown."""
     cursor = store.read(
         "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
         f"JOIN judgements j USING(key) WHERE p.study={STUDY_ID} AND "

@@ -27,16 +27,16 @@ class ItemQueries(StoreFile):
         return parse_stored_item(json.loads(row[0])) if row else None
 
     def item_facts(self, study: str) -> FactsByItem:
-        """Return item -> its facts: category, answer lengths, preferences and others, no texts.
+        """Return item -> facts that a frame needs, such as category, lengths of the answers and
+        preferences, but no texts.
 
-        Cached until the study is saved again; callers share the result and must not change it.
-        """
+        Cached until the study is saved again; callers share the result and must not change it."""
         saved = self.version(study)[0]
         return self.memoised(study, ("item facts",), lambda: self._read_item_facts(study), saved)
 
     def _read_item_facts(self, study: str) -> FactsByItem:
-        """Read the facts (category, answer lengths, …) of each item; find the injection suspects of
-        items stored without them."""
+        """Read the facts of each item, such as its category and the lengths of its answers. For
+        items stored without a list of suspected prompt injections, make this list now."""
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
         # One row: Python's global lock is released and awaited at each row, which takes seconds
         # while other threads compute.
@@ -57,7 +57,8 @@ class ItemQueries(StoreFile):
 
 
 def _parse_item_facts(facts_json: str, item_json: str | None) -> dict[str, Any]:
-    """Parse the facts of an item; if the whole item is given, find its injection suspects too."""
+    """Parse the facts of an item from JSON. If the JSON of the whole item is given too, search it
+    for suspected prompt injections and add these as `suspects`."""
     facts: dict[str, Any] = json.loads(facts_json)
     if item_json is not None:
         facts["suspects"] = list_suspect_places(parse_stored_item(json.loads(item_json)))

@@ -10,10 +10,12 @@ from studies.texts.twin_families import TWIN_SIGN
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Totals and median time of one judge's replies to one prompt or all prompts; a value is None
-    if no reply reports it. Of the replies, `timed` counts those with a time, `unusable` those
-    without a verdict, `repeats` those to calls repeated in the same order, `twins` those on twins
-    of answers; `failed` counts calls without a reply."""
+    """Tokens, dollars and seconds of one judge's replies, to one prompt or to all
+    prompts. A value is None if no reply reports it.
+
+    `timed` is the number of replies with a recorded time, `unusable` of those without a
+    verdict, `repeats` of those to noise-floor repeats, `twins` of those that show a twin (a
+    changed copy of an answer). `failed` is the number of calls without a reply."""
 
     replies: int
     prompt_tokens: int | None
@@ -31,9 +33,9 @@ class JudgeSpending:
 
 
 def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
-    """Sum tokens and dollars, and compute the median seconds, over all replies of a judge (to one
-    prompt, if `prompt` is given), readable or not, repeats included; dollars also of failed calls.
-    """
+    """Sum up tokens, dollars and times of all replies of a judge, readable or not, repeats
+    included. With `prompt`, only replies to this prompt count. Failed calls count only for the
+    dollars, and in `failed`."""
     rows = store.read(
         "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds, j.status, p.noise, "
         "instr(p.shown, ?) > 0 FROM plan p JOIN judgements j USING(key) "
@@ -67,8 +69,8 @@ def _sum_known(values: list[int | None]) -> int | None:
 
 
 def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Return (judge, prompt) -> mean dollars of the calls with a reply, only where all replies have
-    a price; failed calls, with or without a price, do not count."""
+    """Return (judge, prompt) -> mean cost in dollars of a call with a reply. A judge and prompt
+    is left out if any of these replies has no known cost; failed calls do not count."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) "

@@ -24,7 +24,8 @@ from studies.store.store_file import StoreFile
 
 class JudgementQueries(StoreFile):
     def judgements(self, study: str, *, first: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
-        """Yield up to `limit` judgements with texts, in plan order from plan index `first` on."""
+        """Yield up to `limit` judgements of a study with their texts, in the order of its plan;
+        `first` is the index in the plan at which to begin."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
@@ -50,9 +51,11 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, study: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return (sequence number, judgement) for unreadable replies to live asks with `prompts`
-        that have no extraction, or only failed ones: the first `limit` with a sequence number (seq)
-        above `after`."""
+        """Return the next unreadable replies from which another judge has still to extract the
+        verdict, as (sequence number, judgement).
+
+        These are replies to calls with one of `prompts` that have no extraction, or only failed
+        ones. The first `limit` with a sequence number (seq) above `after` are returned."""
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
@@ -65,8 +68,9 @@ class JudgementQueries(StoreFile):
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
-        """Return the last extraction from the reply to the ask `key`: the extraction's own key,
-        reply, finish reason and top log-probabilities; None without an extraction."""
+        """Return the last extraction (reading by another judge) of the reply to the call `key`: the
+        key of the extraction, its reply, finish reason and top log-probabilities (JSON). None
+        without one."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
             "JOIN judgements j ON j.key=e.key "
@@ -85,16 +89,16 @@ class JudgementQueries(StoreFile):
         )
 
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Return sequence number (`seq` in the frame) -> key of the ask.
+        """Return sequence number (`seq` in the frame) -> key of the request judged.
 
-        Judgements that were replaced after the frame was built are missing.
-        """
+        Numbers of judgements that were replaced after the frame was built are missing."""
         wanted = list(seqs)
         marks = ",".join("?" * len(wanted))
         return dict(self.read(f"SELECT seq, key FROM judgements WHERE seq IN ({marks})", wanted))
 
     def seq_of(self, key: str) -> int | None:
-        """Return the sequence number of the judgement of the ask `key`; None without one."""
+        """Return the sequence number (`seq`) of the judgement stored under a key; None
+        without one."""
         row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
         return row[0] if row else None
 
@@ -104,8 +108,8 @@ class JudgementQueries(StoreFile):
         return int(self.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
 
     def request(self, key: str) -> RequestRecord | None:
-        """Return the request behind a key; None if none is stored, as for recorded verdicts and
-        votes."""
+        """Return the stored request of the call with this key; None if there is none, as for
+        recorded verdicts and votes."""
         row = self.read(
             "SELECT key, endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (key,)
         ).fetchone()
@@ -153,7 +157,8 @@ class JudgementQueries(StoreFile):
         return [judgement_from_row(row) for row in rows]
 
     def token_totals(self, study: str) -> tuple[int, int]:
-        """Return the sums of prompt and completion tokens of the replies to a study's live asks."""
+        """Return (prompt tokens, completion tokens), summed over all replies to calls of
+        a study."""
         row = self.read(
             "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
             "FROM plan p JOIN judgements j USING(key) "
@@ -163,8 +168,9 @@ class JudgementQueries(StoreFile):
         return int(row[0]), int(row[1])
 
     def endpoint_throughput(self, endpoint: str) -> tuple[float, float] | None:
-        """Return uncached prompt tokens per second and calls per second of one connection to the
-        endpoint, from its last 100 replies; None if these are fewer than five or have no times."""
+        """Return how much one connection to the endpoint can do: uncached prompt tokens per second,
+        and calls per second. Both are measured on its last 100 replies; None if there are fewer
+        than five replies, or no times."""
         tokens, calls, seconds = self.read(
             "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
             "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "
@@ -178,16 +184,16 @@ class JudgementQueries(StoreFile):
     # ---- the frame --------------------------------------------------------------------------
 
     def frame_rows(self, study: str, *, since: int = 0) -> list[tuple[Any, ...]]:
-        """Return the rows of a study's frame in plan order, without texts.
+        """Return the rows from which a study's frame is built, one per judgement, in the order of
+        the plan; they contain no texts of answers or replies.
 
         With `since`, a sequence number (seq), only the rows of judgements with a higher number are
-        returned.
-        """
+        returned."""
         return self._frame_row_cursor(study, since).fetchall()
 
     def _column_texts(self, study: str) -> Iterator[ColumnTexts]:
-        """Yield a study's frame in plan order as blocks of consecutive rows; in a block, the values
-        of each column are joined to one text."""
+        """Yield the rows of a study's frame in blocks, in the order of the plan. A block contains,
+        for each column, the values of all its rows joined to one text."""
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
         rows = self.read_blocks(
@@ -203,8 +209,8 @@ class JudgementQueries(StoreFile):
         yield from (ColumnTexts(*row) for row in rows if row[0] is not None)
 
     def _frame_row_cursor(self, study: str, since: int = 0) -> sqlite3.Cursor:
-        """Return a cursor over the rows of `frame_rows`, because five million rows at once would
-        not fit into memory."""
+        """Return a cursor over the rows that `frame_rows` returns, for studies whose rows do
+        not fit into memory at once."""
         return self.read(
             "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
             "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
@@ -226,6 +232,6 @@ def is_still_stored(connection: sqlite3.Connection, stored: Judgement) -> bool:
 
 
 def is_answered(connection: sqlite3.Connection, key: str) -> bool:
-    """Whether an ask has a stored judgement other than an error."""
+    """Whether the store has a judgement, other than an error, under this key."""
     row = connection.execute("SELECT status FROM judgements WHERE key=?", (key,)).fetchone()
     return row is not None and row[0] != "error"

@@ -1,7 +1,7 @@
-"""The plan of a study: all its asks, the pending asks, and counts by status.
+"""The plan of a study: the list of all its asks (requests to judges), and counts of them by status.
 
-An ask is live if a run makes its call; recorded verdicts and votes are recorded asks.
-"""
+An ask is live if a run makes its call. Recorded verdicts and votes are asks too, but no calls. A
+live ask without a final result is pending."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ class PlanQueries(StoreFile):
         return row[0] if row else ""
 
     def asks(self, study: str) -> Iterator[Ask]:
-        """Yield the live asks of a study, in plan order."""
+        """Yield the planned calls (live asks) of a study, in the order of the plan."""
         rows = self.read(
             f"SELECT {PLAN_COLUMNS} FROM plan WHERE study={STUDY_ID} AND origin='live' "
             "ORDER BY position",
@@ -34,16 +34,16 @@ class PlanQueries(StoreFile):
         return (ask_from_row(row) for row in rows)
 
     def has_live_asks(self, study: str) -> bool:
-        """Whether a study of that name has live asks."""
+        """Whether there is a study of this name that plans calls (live asks)."""
         found = self.read(
             f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (study,)
         )
         return found.fetchone() is not None
 
     def answered_keys(self, study: str) -> set[str]:
-        """Return the keys of a study's live asks that have a judgement other than an error. If a
-        call was sent without refused parameters, its key is the planned one, with these
-        parameters."""
+        """Return the planned keys of the study's calls that have a judgement other than an error. A
+        call that was sent without refused parameters is stored under another key, but counted by
+        its planned one."""
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -53,9 +53,9 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_keys_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the planned `keys` that have a judgement other than an error, in any
-        study. A judgement stored under the adapted key of a call (without refused parameters)
-        counts too."""
+        """Return those of the planned `keys` that have a judgement other than an error, in
+        any study. It can also be stored under the adapted key, that of the call without
+        refused parameters."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
@@ -79,12 +79,12 @@ class PlanQueries(StoreFile):
         again: Sequence[str] = ("error",),
         began: int = 2**62,
     ) -> list[tuple[int, Ask]]:
-        """Return up to `limit` pending asks of a judge, with their indexes in the plan (above
-        `after`).
+        """Return up to `limit` calls of a judge that are still to be made, each as (index in
+        the plan, ask). Only indexes above `after` are searched.
 
-        An ask is pending if it has no judgement. It is also pending if its judgement has a status
-        in `again` and was stored before the run: its sequence number (seq) is at most `began`.
-        """
+        A call is to be made if it has no judgement. It is made again if its judgement has
+        a status in `again` and was stored before this run began, which its sequence number
+        (seq) shows: it is at most `began`."""
         rows = self.read(
             f"SELECT position, {PLAN_COLUMNS} FROM plan p "
             f"WHERE study={STUDY_ID} AND judge=? AND position>? "
@@ -98,9 +98,11 @@ class PlanQueries(StoreFile):
     # ---- counting ---------------------------------------------------------------------------
 
     def counts(self, study: str, *, recorded: bool = False) -> dict[str, int]:
-        """Return status -> number of live asks, and "planned" -> number of all of them, with
-        noise-floor repeats. With `recorded`, a study without live asks counts its recorded asks,
-        whose number is then also in "recorded"."""
+        """Return status -> number of the study's calls, and "planned" -> number of all of them,
+        noise-floor repeats included.
+
+        With `recorded`, a study that plans no calls counts its recorded verdicts and votes
+        instead, and their number is then also in "recorded"."""
         found = self.ask_counts_of_origin(study, "live")
         if recorded and not found:
             found = self.ask_counts_of_origin(study, "recorded")
@@ -108,8 +110,8 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def count_asks_without_twins(self, study: str) -> int:
-        """Return the number of planned calls or, in a study without any, of recorded verdicts and
-        votes, without those that show a twin."""
+        """Return the number of planned calls that do not show a twin (a changed copy of an answer).
+        In a study that plans no calls, count recorded verdicts and votes instead."""
         found = self.counts(study, recorded=True)
         twins = self.read(
             f"SELECT count(*) FROM plan WHERE study={STUDY_ID} AND instr(shown, ?) > 0 "
@@ -152,8 +154,8 @@ class PlanQueries(StoreFile):
 def count_asks_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Return status -> number of live asks whose judgement has this status, one of `statuses`, and
-    a sequence number (seq) of at most `until`."""
+    """Return status -> number of the study's calls with this status, for each of `statuses`. Only
+    judgements with a sequence number (seq) of at most `until` count."""
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "
@@ -166,8 +168,8 @@ def count_asks_by_status(
 def count_pending_asks_by_judge(
     store: StoreFile, study: str, again: Collection[str]
 ) -> dict[str, int]:
-    """Return judge -> number of live asks that have no judgement, or one whose status is in
-    `again`."""
+    """Return judge -> number of calls still to be made: those without a judgement, and those
+    whose judgement has a status in `again`."""
     rows = store.read(
         f"SELECT judge, count(*) FROM plan p WHERE study={STUDY_ID} "
         "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
@@ -180,8 +182,8 @@ def count_pending_asks_by_judge(
 def count_asks_to_repeat(
     store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
-    """List (judge, number of live asks whose status is in `again`); with `pending`, asks without a
-    judgement count too."""
+    """Return, sorted by judge, pairs of a judge and the number of its calls whose status is in
+    `again`. With `pending`, calls without a judgement count too."""
     wanted = {*again, "pending"} if pending else {*again}
     found: dict[str, int] = {}
     for judge, _, origin, status, count in store.ask_counts(study):
@@ -202,8 +204,8 @@ def ask_cost_count_and_mean(store: StoreFile, study: str, judge: str) -> tuple[i
 
 
 def comparisons_not_by_people(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
-    """Yield item and contestants in the order shown (joined by SEP), each combination once, of all
-    asks to judges other than people."""
+    """Yield (item, contestants) for each order of answers in the plan that a judge other than
+    people judges, once each. The contestants are in the order shown, joined by SEP."""
     return store.read(
         f"SELECT DISTINCT item, shown FROM plan WHERE study={STUDY_ID} AND judge NOT LIKE ?",
         (study, f"{HUMAN_PREFIX}%"),
@@ -236,8 +238,8 @@ def stamp_of_verdicts_not_by_people(store: StoreFile, study: str) -> tuple[int, 
 
 
 def count_pair_multi_and_strong_verdicts(store: StoreFile, study: str) -> tuple[int, int, int]:
-    """Count judgements of judges other than people: on pairs, on more answers, and with a margin
-    above 1."""
+    """Return three numbers of judgements by judges other than people: those on two answers, those
+    on more than two, and those with a margin above 1 (such as "much better")."""
     row = store.read(
         "SELECT count(*) FILTER (WHERE length(p.shown) - length(replace(p.shown, ?, '')) = 1), "
         "count(*) FILTER (WHERE length(p.shown) - length(replace(p.shown, ?, '')) > 1), "

@@ -24,13 +24,13 @@ class PromptQueries(StoreFile):
 
     def only_version_of_prompt(self, study: str, name: str) -> str | None:
         """Return the YAML of the prompt `name` if the whole store has exactly one version of it,
-        else None: recorded asks do not identify the version. `study` is the recorded study that it
-        is for; here it has no effect, in `VisitorStore` it decides on access."""
+        else None. It is for recorded verdicts, which do not state the version. `study` has
+        no effect here; in `VisitorStore` it decides whether the visitor may read the prompt."""
         rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
     def planned_prompt_texts(self, study: str) -> list[str]:
-        """Return the YAML of all prompts of a study's live asks, in plan order."""
+        """Return the YAML of all prompts that the study's calls use, in the order of the plan."""
         rows = self.read(
             "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
             "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "

@@ -36,7 +36,8 @@ attempts are not billed."""
 
 
 def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
-    """Sum all attempts at the asks of a study, extractions included, by judge and outcome."""
+    """Sum up, by judge and outcome, all attempts at the calls in a study's plan, and at the
+    extractions of verdicts from their replies. Attempts by runs of other studies count too."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
         "SELECT DISTINCT key, judge FROM plan WHERE origin='live' "
@@ -116,8 +117,9 @@ class RunFailureCount(NamedTuple):
 
 
 def failures_of_run(store: StoreFile, owner: str) -> list[RunFailureCount]:
-    """Count the unusable replies of the run with the lease owner `owner` by status; replies that a
-    later run replaced are not counted."""
+    """Count, by status, the unusable replies of a run. `owner` is the id under which the run
+    recorded its attempts (`StoredRun.owner`). Replies that a later run has replaced are not
+    counted."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "
@@ -131,8 +133,9 @@ def failures_of_run(store: StoreFile, owner: str) -> list[RunFailureCount]:
 
 
 class OtherRunSpending(NamedTuple):
-    """Spending of another run of the same study, on judges that are not free; `highest` is the cost
-    of its dearest attempt in dollars."""
+    """Spending of another run of the same study on judges that are not free, in dollars.
+    `highest` is the cost of its dearest attempt, `in_flight` the number of attempts that have
+    not ended."""
 
     owner: str
     dollars: float
@@ -145,9 +148,8 @@ class OtherRunSpending(NamedTuple):
 def spending_of_other_runs(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[OtherRunSpending]:
-    """Return the spending of each other run of a study; `owner` identifies the run to leave out (it
-    is not a visitor). Attempts of `free_judges` do not count, and a run with only such attempts is
-    left out."""
+    """Return the spending of each run of a study except the run `owner` (`StoredRun.owner`).
+    Attempts of `free_judges` do not count, and a run with only such attempts is left out."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "
@@ -167,9 +169,9 @@ def put_settled_attempt(
     usage: Usage,
     cost: float | None,
 ) -> None:
-    """Store the attempt of a call that was made outside this store, with the status of the
-    judgement as its outcome, unless an attempt of the run `owner` with a reply to this call is
-    stored. `cost` is in dollars (None if unknown)."""
+    """Store the attempt at a call that was made outside this store; its outcome is the status of
+    the judgement. Nothing is stored if the run `owner` already has an attempt at this call
+    that got a reply. `cost` is in dollars (None if unknown)."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "

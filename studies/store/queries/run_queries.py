@@ -12,7 +12,8 @@ from studies.store.store_file import StoreFile
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A stored run; `state` is running, paused, stopped, done, failed or interrupted."""
+    """A stored run of a study: the making of its calls by one process. `state` is running,
+    paused, stopped, done, failed or interrupted."""
 
     id: str
     study: str
@@ -61,7 +62,7 @@ def delete_runs(connection: sqlite3.Connection, study: str) -> None:
 
 
 def has_live_run(store: StoreFile, study: str) -> bool:
-    """Whether a live process has a run of the study that has not ended, also a paused one."""
+    """Whether a run of the study, possibly paused, has not ended and its process is alive."""
     rows = store.read("SELECT owner FROM runs WHERE study=? AND ended IS NULL", (study,))
     return any(
         is_owner_alive_else_clean_up(store.run_locks_folder, owner) for (owner,) in rows.fetchall()
@@ -98,12 +99,11 @@ def release_leases(connection: sqlite3.Connection, owner: str) -> None:
 def lease_available_asks(
     connection: sqlite3.Connection, owners: Path, owner: str, keys: Collection[str], first_seq: int
 ) -> set[str]:
-    """Lease those asks with `keys` that have no result and that no other live run has leased;
-    return their keys.
+    """Reserve (lease) for the run `owner` those calls of `keys` that have no result and that no
+    other live run has reserved; return their keys.
 
-    An error stored up to the sequence number `first_seq` is no result. `owners` is the store's
-    folder of lock files.
-    """
+    An error counts as a result only if its sequence number (seq) is above `first_seq`, so that
+    earlier errors are tried again. `owners` is the store's folder of lock files."""
     known = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
     alive = [one for one in known if one != owner and is_owner_alive_else_clean_up(owners, one)]
     connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (key TEXT PRIMARY KEY)")

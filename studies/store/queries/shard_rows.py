@@ -30,11 +30,11 @@ each row is on another page."""
 def put_final_results(
     connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]
 ) -> tuple[int, int, Counter[str]]:
-    """Store final results of asks that are in a plan; of stored results, only errors are replaced.
+    """Store the final results among rows of result files, if they answer requests that a plan
+    contains. A stored result is replaced only if it is an error.
 
-    Return the number of rows whose asks are in a plan, the number of final results among them, and
-    the new judgements by status.
-    """
+    Return the number of rows whose requests are in a plan, the number of these that are
+    final results, and status -> number of judgements stored."""
     # Write the rows to the temporary table `incoming`, in place of earlier ones.
     connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
     connection.execute("DELETE FROM temp.incoming")
@@ -75,12 +75,11 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, values: Sequence[
 def store_collected_rows_as_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Write the rows collected in the temporary table to the store as a recorded study, in place of
-    its earlier plan. SourceError if two asks have the same position in the plan.
+    """Save the rows collected in the temporary table as a study that makes no calls, in place of
+    its earlier plan. SourceError if two requests have the same position in the plan.
 
-    Of several rows of an ask, the first in the plan counts. Rows of items that are not in `items`
-    are left out. `plan_sha` is stored as the hash of the plan.
-    """
+    Of several rows with the same key, the one with the lowest position counts. Rows of items
+    that are not in `items` are left out. `plan_sha` is stored as the hash of the plan."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -139,9 +138,9 @@ def drop_import_tables(connection: sqlite3.Connection) -> None:
 def _put_judgements(
     connection: sqlite3.Connection, source: str, conflict: str, order: str = "position, i.rowid"
 ) -> Counter[str]:
-    """Write judgements and replies of the rows that `source` (FROM and WHERE in SQL) selects,
-    sorted by `order`; return the number of new judgements by status. `conflict` (IGNORE or REPLACE)
-    is applied to a row whose key is already stored."""
+    """Write judgements and replies to the store; return status -> number of judgements written.
+    `source` is the SQL (FROM and WHERE) that selects the rows, and `order` its ORDER BY. If a
+    key is already stored, its row stays (`conflict` is IGNORE) or is replaced (REPLACE)."""
     last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
     connection.execute(
         f"INSERT OR {conflict} INTO judgements(key, {JUDGEMENT_COLUMNS}) "

@@ -92,8 +92,9 @@ def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
 
 
 def _trigger_statements(most_studies: int) -> list[str]:
-    """Return the SQL of the triggers that refuse writes, and of the one that makes the visitor the
-    owner of a new study; `most_studies` is the limit per visitor, 0 for none."""
+    """Return SQL statements that create triggers: those that refuse writes, and one that makes
+    the visitor the owner of a new study and refuses it if the visitor then has more than
+    `most_studies` (0: no limit)."""
     made = [
         _refusing_trigger(table, event, rule.format(row=row))
         for table, rule in _REFUSAL_CONDITIONS.items()
@@ -145,8 +146,8 @@ def study_owners(store: StoreFile) -> set[str]:
 
 
 def unused_owned_studies(store: StoreFile, before: float) -> list[str]:
-    """List the studies with an owner that were not saved, run or voted on since `before`, the
-    longest unused first."""
+    """List the studies that have an owner and were not saved, run or voted on since `before`
+    (seconds since 1970), the longest unused first."""
     rows = store.read(
         f"SELECT name, {LAST_USED} AS used "
         "FROM studies s WHERE owner!='' AND used < ? ORDER BY used, name",

@@ -18,8 +18,8 @@ from studies.store.ballot_queries import selection_reasons
 def add_vote_columns(
     frame: pd.DataFrame, connection: sqlite3.Connection, study: str
 ) -> pd.DataFrame:
-    """Return the frame with `seconds` and `chosen` added; without votes that have a time or a
-    duration, the frame itself."""
+    """Return the frame with the columns `seconds` and `chosen` added. If no vote has a time or a
+    duration, the frame is returned unchanged."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame

@@ -32,18 +32,18 @@ def set_new_identity(connection: sqlite3.Connection) -> None:
 
 
 def rewrite_identity(connection: sqlite3.Connection) -> None:
-    """Write the identity of a store (a number in its header) again, in an open transaction.
+    """Write the identity of a store (a number in its header) again, unchanged, in an open
+    transaction.
 
-    The write-ahead log then contains the page with the identity, which shows that the log belongs
-    to this store.
-    """
+    This puts the page with the identity into the write-ahead log, from which one can later see
+    that the log belongs to this store."""
     (identity,) = connection.execute("PRAGMA application_id").fetchone()
     connection.execute(f"PRAGMA application_id={int(identity)}")
 
 
 def find_damage(path: Path) -> str:
-    """Return the first fault that SQLite finds in a database file, or the reason why SQLite cannot
-    read it; empty if there is neither."""
+    """Return the first fault that SQLite finds in a database file or, if SQLite cannot read the
+    file, the reason; "" if the file is sound."""
     try:
         return find_fault_or_raise(path)
     except sqlite3.DatabaseError as error:

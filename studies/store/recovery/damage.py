@@ -49,7 +49,8 @@ def check_store_file(path: Path) -> None:
 
 
 def _find_fault(path: Path) -> StoreUnusable | None:
-    """Return the first fault of a file; None if it has no fault or is open in this process."""
+    """Return the first fault of a store's file, as an error to raise; None if it has no fault. A
+    file that is open in this process is not checked, and the result is None too."""
     with plain_reads.PLAIN_READ:
         return None if plain_reads.is_open_here(path) else _find_fault_in_closed_file(path)
 
@@ -83,8 +84,8 @@ def _find_fault_in_closed_file(path: Path) -> StoreUnusable | None:
 
 
 def _log_has_pages(path: Path, first: int, last: int) -> bool:
-    """Whether the write-ahead log has all pages from `first` to `last`; the file can lack these
-    pages while the log is being written back."""
+    """Whether the write-ahead log has all pages from `first` to `last`. If so, the file is not
+    damaged although it lacks them: they are still being written back from the log."""
     wal = read_wal(wal_path(path))
     return wal is not None and set(range(first, last + 1)) <= wal.latest_offsets_by_page().keys()
 
@@ -103,8 +104,9 @@ def find_page_fault(path: Path, *, use_log: bool = True) -> str:
 
 
 def find_fault_or_raise(path: Path, *, use_log: bool = True) -> str:
-    """Return the first fault that SQLite finds in a file, which is opened read-only; "" if there is
-    none. With `use_log`, pages in the write-ahead log replace those in the file."""
+    """Open a file read-only and return the first fault that SQLite finds in it; "" without one.
+    With `use_log`, pages in the write-ahead log count in place of those in the file. Errors of
+    SQLite, such as for a locked file, are raised."""
     has_log = use_log and wal_path(path).exists()  # else immutable: SQLite would create a log
     mode = "mode=ro" if has_log else "mode=ro&immutable=1"
     address = f"{path.absolute().as_uri()}?{mode}"

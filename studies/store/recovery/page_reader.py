@@ -31,7 +31,8 @@ class Row(NamedTuple):
 
 
 class BTreePage(NamedTuple):
-    """A page of a table or of an index."""
+    """One parsed page of a table or of an index: its kind, the numbers of its child pages, its
+    readable rows, and the number of its cells (stored rows) that could not be read."""
 
     kind: int
     children: tuple[int, ...]
@@ -140,8 +141,9 @@ class PageFile:
     def _read_rows_of_page(
         self, content: bytes, kind: int, pointers: tuple[int, ...], content_at: int
     ) -> Iterator[Row]:
-        """Yield the readable rows of a page; `pointers` are the offsets of its cells, which start
-        at `content_at` or later."""
+        """Yield the readable rows of a page. `kind` is the page's type; `pointers` are the
+        offsets of its cells (stored rows); those before `content_at`, where cells begin,
+        are invalid."""
         for at in pointers:
             if not content_at <= at < self._usable:
                 continue
@@ -151,8 +153,9 @@ class PageFile:
                 continue
 
     def _read_row_at(self, content: bytes, kind: int, at: int) -> Row:
-        """Read the row of the cell at the offset `at` of a page of this kind; Unreadable, or
-        another error, if its bytes do not follow the format."""
+        """Read the row stored at the offset `at` of a page; `kind` is the page's type. If
+        its bytes do not follow the format, raise Unreadable, IndexError, struct.error
+        or UnicodeDecodeError."""
         if kind == INDEX_NODE:
             at += 4
         size, at = _read_varint(content, at)
@@ -170,8 +173,8 @@ class PageFile:
         return Row(rowid, _parse_record_values(payload))
 
     def _payload_bytes_on_page(self, size: int, kind: int) -> int:
-        """Return the number of bytes of a payload of `size` bytes that are on the page itself, not
-        on overflow pages."""
+        """Return how many of the `size` bytes of a row's content are on the page itself; the others
+        are on overflow pages."""
         usable = self._usable
         most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if size <= most:
@@ -181,8 +184,8 @@ class PageFile:
         return fitting if fitting <= most else least
 
     def _read_overflow_pages(self, number: int, size: int) -> bytes:
-        """Read `size` bytes of a payload from a chain of overflow pages that starts at page
-        `number`."""
+        """Read the `size` bytes of a row's content that are on a chain of overflow pages; the chain
+        starts at page `number`."""
         parts: list[bytes] = []
         while size > 0:
             content = self.page(number)

@@ -1,4 +1,5 @@
-"""Page trees of the tables in a damaged file, and the pages that belong to no tree."""
+"""The pages of each table in a damaged file. From its first page, a table's pages are linked as a
+tree; pages that no link reaches belong to no tree and are searched separately."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,8 +10,8 @@ from studies.store.recovery.table_shapes import MASTER, MASTER_SHAPE, TableShape
 
 @dataclass(slots=True)
 class TreeLosses:
-    """Numbers of pages, and of single rows on readable pages (`cells`), of one table or index that
-    could not be read."""
+    """Losses of one table or index: the number of whole pages that could not be read, and of
+    unreadable single rows on other pages (`cells`)."""
 
     pages: int = 0
     cells: int = 0
@@ -23,7 +24,8 @@ class TreeLosses:
         return bool(self.pages or self.cells)
 
     def estimate_lost_rows(self) -> int:
-        """Estimate the number of lost rows, from the mean number of rows on readable pages."""
+        """Return an estimate of the number of lost rows: each lost page is taken to have as
+        many rows as a readable page has on average."""
         mean = self.read_rows / self.read_pages if self.read_pages else 1.0
         return self.cells + round(self.pages * mean)
 
@@ -52,8 +54,10 @@ class PageTrees:
                 self.roots[name] = root
 
     def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
-        """Yield the readable rows of a table or index, in the order of its tree, and count the
-        losses. `root` is the number of its first page (None: as found by `find_roots`)."""
+        """Yield the readable rows of a table or index, in the order of its tree; count the
+        unreadable ones in `losses`. `root` is the number of its first page (None: as found
+        by `find_roots`). A page is read only once, so a second call for the same table
+        yields no rows."""
         losses = self.losses.setdefault(name, TreeLosses())
         shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
         start = self.roots.get(name) if root is None else root
@@ -71,8 +75,8 @@ class PageTrees:
             yield from self._fitting_rows(page, shape, losses)
 
     def _read_tree_page(self, number: int, shape: TableShape) -> BTreePage | None:
-        """Read a page of a tree; None if it is unreadable, was read before, or belongs to an index
-        instead of a table (or the other way round)."""
+        """Read a page of a table or index. None if the page is unreadable or was read before, or
+        if it is a page of an index where one of a table is expected (or the other way round)."""
         if number in self._seen:
             return None
         try:
@@ -86,7 +90,8 @@ class PageTrees:
 
     @staticmethod
     def _fitting_rows(page: BTreePage, shape: TableShape, losses: TreeLosses) -> Iterator[Row]:
-        """Yield the rows of a page that fit the table; count them and the others in `losses`."""
+        """Yield those rows of a page that fit the columns of the table. Count them in `losses`
+        as read and the other rows of the page as lost."""
         fitting = [row for row in page.rows if shape.fits(row)]
         losses.cells += page.bad_cells + len(page.rows) - len(fitting)
         losses.read_pages += bool(fitting)
@@ -94,7 +99,8 @@ class PageTrees:
         yield from fitting
 
     def _orphaned_pages(self) -> Iterator[tuple[int, BTreePage]]:
-        """Yield number and content of each readable page that no tree has so far."""
+        """Yield the number and content of each readable page that has not been read as part of a
+        table or index."""
         for number in range(2, self.pages.count + 1):
             if number not in self._seen:
                 try:
@@ -103,10 +109,11 @@ class PageTrees:
                     continue
 
     def orphaned_rows(self, names: Iterable[str]) -> Iterator[tuple[str, Row]]:
-        """Yield the rows on pages that belong to no tree, each with the name of its table.
+        """Yield the rows on pages that no table's links reach, each with the name of the table that
+        it is assigned to.
 
-        A page is assigned to a table if its rows fit exactly one of the damaged tables `names`.
-        """
+        `names` are the damaged tables. A page is assigned to the one of them that all its rows
+        fit; if they fit several tables or none, the page is left out."""
         candidates = [self.shapes[name] for name in names]
         for number, page in self._orphaned_pages():
             fitting = [

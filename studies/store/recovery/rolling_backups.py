@@ -116,7 +116,7 @@ def _paths_of_store_and_log(store: Path) -> list[Path]:
 
 
 def _require_disk_space(size: int, store: Path) -> None:
-    """Raise StoreUnusable unless the disk of the store has twice `size` bytes free."""
+    """Raise StoreUnusable if the disk of the store has less than twice `size` bytes free."""
     free = shutil.disk_usage(store.parent).free
     if free < 2 * size:
         raise StoreUnusable(

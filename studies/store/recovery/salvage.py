@@ -66,8 +66,9 @@ class RepairReport:
 
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
-    """Return (log, "") for the write-ahead log of a store; (None, "") if there is none with
-    committed pages; (None, note) if the log belongs to another store."""
+    """Return the write-ahead log of a store to be repaired, and a note for the report. The log is
+    None if there is none with committed pages, or if it belongs to another store; only in the
+    second case the note is not empty."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
@@ -115,8 +116,8 @@ def repair_store(source: Path, target: Path) -> RepairReport:
 def _copy_tables(
     pages: PageFile, connection: sqlite3.Connection, notes: list[str]
 ) -> dict[str, TableResult]:
-    """Copy the readable rows of all tables from `pages` to a new store; return table -> counts. A
-    damaged list of tables adds a note."""
+    """Copy the readable rows of all tables in `pages` to the new store; return table -> counts. A
+    note is added to `notes` if the file's list of tables is damaged."""
     shapes = parse_table_shapes(database.schema_statements())
     trees = PageTrees(pages, shapes)
     trees.find_roots()
@@ -164,8 +165,9 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
 
 
 def _count_lost_rows(trees: PageTrees, result: TableResult) -> None:
-    """Count a table's lost rows: exactly, if one of its indexes is undamaged; else estimate them
-    from the number of lost pages."""
+    """Set the number of a table's lost rows in `result`. It is exact if one of the table's
+    indexes is undamaged, because an index has an entry for each row; otherwise it is an
+    estimate from the number of lost pages."""
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))
@@ -176,8 +178,8 @@ def _count_lost_rows(trees: PageTrees, result: TableResult) -> None:
 
 
 def _copy_last_sequence_number(trees: PageTrees, connection: sqlite3.Connection) -> None:
-    """Copy the last sequence number of the damaged store, so that the numbers of deleted judgements
-    are not used again."""
+    """Copy the last sequence number (seq) that the damaged store has used, so that the numbers
+    of deleted judgements are not used again."""
     for row in trees.rows(SEQUENCE):
         name, last = row.values
         found = connection.execute(
@@ -190,8 +192,8 @@ def _copy_last_sequence_number(trees: PageTrees, connection: sqlite3.Connection)
 def _repair_references(
     connection: sqlite3.Connection, tables: dict[str, TableResult]
 ) -> Iterator[str]:
-    """Add a study for each plan whose study is lost, and delete rows that refer to lost rows; yield
-    a note for each added study."""
+    """Make the new store consistent: for each plan whose study is lost, add a study with a new
+    name; then delete the rows that refer to lost rows. Yield a note for each added study."""
     connection.execute("BEGIN")
     rows = connection.execute(
         "SELECT study, min(origin='recorded'), count(*) FROM plan "

@@ -58,7 +58,8 @@ class StoreCursor(sqlite3.Cursor):
             raise self._error_to_raise(error) from error
 
     def _error_to_raise(self, error: sqlite3.DatabaseError) -> Exception:
-        """Return StoreDamaged for an error due to a damaged file, else the error itself."""
+        """Return the error to raise in place of `error`: StoreDamaged if the cause is a
+        damaged file, else `error` itself."""
         store = self.connection
         if isinstance(store, StoreConnection) and is_damage(error):
             return StoreDamaged(store.path, str(error))

@@ -34,7 +34,8 @@ class Column(NamedTuple):
     """Possible first characters of the column's text; empty if any character is possible."""
 
     def fits(self, value: Any) -> bool:
-        """Whether the column can have this value, by type, null and first character."""
+        """Whether `value` can be a value of this column, by its type, whether it is null, and the
+        first character of a text."""
         if value is None:
             return not self.required
         if not isinstance(value, self.types):
@@ -61,8 +62,8 @@ class TableShape(NamedTuple):
         return self.name != self.table
 
     def fits(self, row: Row) -> bool:
-        """Whether the values of a row match the columns; columns of later versions may be
-        missing."""
+        """Whether a row can belong to this table or index, by the number and kinds of its values. A
+        row of a table may lack columns at the end that later versions of the store have added."""
         if (row.rowid is not None) != (self.has_rowid and not self.is_index):
             return False
         if len(row.values) > len(self.columns) or (

@@ -63,11 +63,10 @@ def wal_path(store: Path) -> Path:
 
 
 def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
-    """Read the committed pages of a log; None if there are none.
+    """Read the list of committed pages of a write-ahead log; None if there are none.
 
-    With `verify` the checksums are also checked, as SQLite does; this takes about a second for
-    4,000 pages.
-    """
+    With `verify` the list ends before the first page with a wrong checksum, as in SQLite. This
+    takes about a second for 4,000 pages."""
     try:
         with path.open("rb") as file:
             head = file.read(WAL_HEADER_BYTES)
@@ -86,8 +85,9 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
 
 
 def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFrame]:
-    """Yield the pages of a log, up to the first page left from an earlier use of the file: its
-    salts (random numbers) differ from those in the log's header."""
+    """Yield the pages of a log that belong to its present use. SQLite reuses a log from its
+    start, so pages of an earlier use can follow: their salts (random numbers) differ from
+    those in the log's header."""
     offset = WAL_HEADER_BYTES
     while True:
         file.seek(offset)
@@ -104,8 +104,9 @@ def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFr
 def _count_valid_frames(
     file: BinaryIO, head: bytes, frames: list[WalFrame], page_size: int, order: str
 ) -> int:
-    """Return the number of `frames` (pages in the log) before the first with a wrong checksum; 0 if
-    that of the log's header `head` is wrong. `order` is the byte order of the checksums."""
+    """Return how many of `frames` (pages in the log) come before the first one with a wrong
+    checksum; 0 if the checksum of the log's header `head` is wrong. `order` is the byte order
+    that the log states."""
     sums = _checksum(head[:24], (0, 0), order)
     if struct.pack(">II", *sums) != head[24:32]:
         return 0
@@ -121,7 +122,8 @@ def _count_valid_frames(
 
 
 def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
-    """Continue the checksum `sums` of a log with `content`; `order` is the byte order, < or >."""
+    """Return the two running checksums `sums` of a log, updated with the bytes `content`. `order`
+    is the byte order, "<" or ">"."""
     first, second = sums
     words = struct.unpack(f"{order}{len(content) // 4}I", content)
     for even, odd in zip(words[::2], words[1::2], strict=True):
@@ -131,7 +133,8 @@ def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, i
 
 
 def why_wal_is_foreign(store: Path, header: FileHeader) -> str:
-    """Return the evidence that the log beside a store belongs to another store; else ""."""
+    """Return the reason why the write-ahead log beside a store must be another store's; "" if
+    nothing shows this. `header` is that of the store's file."""
     log = wal_path(store)
     wal = read_wal(log)
     if wal is None or not _compare_log_with_store(store, header, wal):

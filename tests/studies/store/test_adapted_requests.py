@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,7 @@ from studies.store.queries.adapted_requests import (
     key_without_parameters,
     rekey_adapted_call,
 )
+from studies.store.run_journal import RunJournal
 
 
 @pytest.fixture
@@ -115,3 +117,14 @@ def test_a_call_without_a_stored_request_gets_its_key_alone(connection: sqlite3.
         assert [key for (key,) in made] == requests
     (sent,) = connection.execute("SELECT parameters FROM requests WHERE key='new-key'").fetchone()
     assert json.loads(sent) == {"max_tokens": 9}
+
+
+def test_a_reply_to_an_adapted_call_is_not_paid_again_beside_a_cut_one(connection):
+    """Both keys have a reply; the planned call's was cut off, and cut replies are retried."""
+    judge(connection, "key", "truncated")
+    journal = SimpleNamespace(start_seq=99, retry_statuses={"truncated", "error"})
+    assert not RunJournal._has_final_judgement(journal, connection, "key")
+    adapted = key_without_parameters("key", ["seed"])
+    _store_adapted_request(connection, "key", adapted, ["seed"])
+    judge(connection, adapted, "ok")
+    assert RunJournal._has_final_judgement(journal, connection, "key")

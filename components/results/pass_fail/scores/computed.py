@@ -23,9 +23,9 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 
 @dataclass(frozen=True, slots=True)
 class ScoreResults:
-    """Results by judge and prompt. Most panels show one judge and prompt only: of those with a
-    shown effect of an order (without any, of all), the one with the most arrangements or, if
-    several have as many, the most verdicts."""
+    """Results on scores of single answers by judge and prompt. Most panels show only one judge and
+    prompt. Those with a shown effect of an order come first; among equals, the one with the most
+    arrangements (orders of options and criteria in its prompt), then with the most verdicts."""
 
     distributions: dict[Rater, score_distribution.ScoreDistribution]
     order: dict[Rater, OptionOrder]
@@ -87,8 +87,9 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
 
 
 def score_row_mask(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows with scores of single answers that the view Agreement shows: all if at least
-    one has a label, else those by prompts that declare a scale. Others are in the view Paper."""
+    """Mask of the rows with scores of single answers that the view Agreement shows. If any such
+    row has a label, these are all rows with scores; otherwise only those whose prompt lists the
+    options of a scale. The view Paper shows the others."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
@@ -99,8 +100,9 @@ def score_row_mask(frame: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
-    """Whether a study has pass/fail verdicts, whether it has scores (`score_row_mask`), and whether
-    it has no other verdicts. Without verdicts, the kinds that the prompts of its plan ask for."""
+    """Kinds of verdicts in a study: whether it has pass/fail verdicts, whether it has scores of
+    single answers (as in `score_row_mask`), and whether all its verdicts are of these two kinds
+    (`only_points`). A study without verdicts has the kinds that its prompts ask for."""
 
     pass_fail: bool
     scores: bool
@@ -142,6 +144,6 @@ def compares_only_many_options(filtered: FilteredStudy) -> bool:
 
 
 def can_have_ratings(filtered: FilteredStudy) -> bool:
-    """Whether the study may have ratings and curves; False if all comparisons are among three or
-    more answers."""
+    """Whether ratings and Elo curves are not ruled out: False if the study has comparisons, all of
+    three or more answers."""
     return not compares_only_many_options(filtered)

@@ -53,10 +53,12 @@ ONE_ORDER: Final = (
 
 
 def scores_headline(results: ScoreResults) -> tuple[str, str]:
-    """Headline and the sentence below it: share of answers with another score in another order of
-    the options, else of the criteria, and whether an effect of the order is shown; if only one
-    order was used, the agreement with labels, or the mean score without labels. A message without
-    scores."""
+    """Headline and the sentence below it on the scores of the judge and prompt shown; a message
+    without scores.
+
+    If several orders of the options were used, the headline is the share of answers whose
+    score changes with the order, or that no effect is shown; else the same for the order of the
+    criteria; else the agreement with labels; else the mean score."""
     found, rater = results.distribution, results.rater
     if found is None or rater is None:
         return "No usable score passes the filters.", "Remove a filter to see scores."
@@ -172,8 +174,8 @@ def arrangement_matrix(results: ScoreResults) -> Markup:
 
 
 def expected_levels_table(results: ScoreResults) -> Markup:
-    """HTML table of the expected level of each criterion, computed from the probabilities of its
-    levels; empty without probabilities."""
+    """HTML table by criterion: the mean level weighted by the probabilities that the judge gave to
+    the levels, and the standard deviation within a reply; empty without probabilities."""
     levels = results.distribution.expected_levels if results.distribution else {}
     if not levels:
         return EMPTY
@@ -277,8 +279,8 @@ def _score_shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
 
 
 def _criterion_place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
-    """HTML table with one row per criterion: its mean level when listed first in the rubric minus
-    its mean level in other places; likewise for second place, third place, …"""
+    """HTML table with one row per criterion and one column per place in the rubric: mean score of
+    the criterion when it is listed at this place, minus its mean score at the other places."""
     columns = [
         TypedColumn(
             f"Mean score of the criterion when listed {slot_name(slot)} minus its mean score in "

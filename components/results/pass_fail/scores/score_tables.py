@@ -83,9 +83,9 @@ CRITERIA_ORDER_DEFINITIONS: Final = {
 
 
 def agreement_table(results: ScoreResults) -> Markup:
-    """HTML tables of the agreement with labels: of the judge's scores and, in a second column, of
-    expected scores (means by the judge's probabilities); below, by criterion, and the mean label by
-    score."""
+    """HTML tables for the judge and prompt shown: agreement of its scores with the labels, with a
+    second column for expected scores (means weighted by the judge's probabilities); agreement
+    with people by criterion; mean label by score. There must be labels."""
     rater = results.rater or ("", "")
     found, expected = results.agreement[rater], results.expected.get(rater)
     given = f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"
@@ -107,8 +107,9 @@ def agreement_table(results: ScoreResults) -> Markup:
 
 
 def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
-    """Column of the values in `found`. Each row of the table has two values: the name of a field of
-    `found`, and the number format."""
+    """Column with the heading `head` that shows values of `found`. A row has as its value a pair:
+    the name of the field of `found` to show, and its number format. `n`: whether to show the
+    sample size."""
     return TypedColumn(head, lambda row: getattr(found, row[0]), itemgetter(1), n=n)
 
 
@@ -209,8 +210,9 @@ def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
 def _agreement_rows(
     filtered: FilteredStudy, found: ScoreResults
 ) -> Iterator[tuple[str, ScoreAgreement]]:
-    """Yield (name of a row, agreement with labels): of each judge's scores, of its expected scores,
-    and of its scores on each criterion."""
+    """Yield (name of a row, agreement) for each judge and prompt: agreement of its scores with
+    the labels, of its expected scores with the labels, and of its level on each criterion with
+    people's."""
     names = rater_names(filtered.measured_judge_rows)
     for rater, one in found.agreement.items():
         yield names[rater], one

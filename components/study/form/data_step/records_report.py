@@ -144,9 +144,9 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
 
 
 def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = "") -> Markup:
-    """HTML of up to three comparisons: question, and answers in the order of the first call; if
-    single answers are judged, of up to three questions with one answer each. `why_none`: text on
-    what is missing, shown if there is no item; empty HTML if it is ""."""
+    """HTML of up to three comparisons: each question, with its answers in the order of the first
+    call. If the study judges single answers: up to three questions, each with one answer. Without
+    items, the text `why_none` on what is missing."""
     items = preview.items
     single = preview.plan is not None and preview.plan.judges_single_answers
     if not items:
@@ -181,8 +181,8 @@ def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
 
 
 def count_planned_orders(plan: Plan) -> int:
-    """Number of orders in which a comparison is judged with the first prompt, taken from the first
-    item with a comparison; 1 if there is none."""
+    """Number of orders in which each comparison is judged with the study's first prompt; it is
+    taken from the first item that has a comparison, and is 1 if none has."""
     found = (next(_first_prompt_presentations(plan, item), None) for item in plan.items)
     return next((one.orders for one in found if one), 1)
 

@@ -77,8 +77,9 @@ def slice_form(preview: StudyPreview, state: FormState) -> Markup:
 def _multi_select(
     key: StudyKey, options: Mapping[str, str], chosen: Sequence[Any], nothing: str = ""
 ) -> Markup:
-    """HTML list of checkboxes that unfolds. Its heading has the checked options, or their number if
-    the list is long; without a checked option, the text `nothing` or the number of all options."""
+    """HTML list of checkboxes that can be unfolded. Its heading names the checked options; if that
+    is too long, how many are checked of how many; if none is checked, the text `nothing` or, if
+    that is empty, "all" with the number of options."""
     names = [str(name) for name in chosen]
     labels = dict(options) | {n: f"{n} (not in the data)" for n in names if n not in options}
     head = ", ".join(labels[name] for name in names)
@@ -127,7 +128,8 @@ def sample_switch(preview: StudyPreview) -> Markup:
 
 
 def fields_of_sample_choice(choice: str) -> dict[str, str]:
-    """Field -> value for a choice: "first 50" -> {"data.count": "50", "data.take": "first"}."""
+    """The study-file settings for a choice of the sample switch: "first 50" -> {"data.count": "50",
+    "data.take": "first"}."""
     if choice == ALL_ITEMS:
         return {str(DATA.count): "0", str(DATA.take): DATA.take.default}
     take, _, size = choice.partition(" ")

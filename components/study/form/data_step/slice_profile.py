@@ -47,8 +47,9 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
 
 
 def _length_hover_and_marks(line: LengthSummary, top: float) -> tuple[str, list[float]]:
-    """Hover text of a row of text lengths, and its marks in percent of `top`: start and width of
-    the middle 80 %, start and width of the middle half, and the median."""
+    """Hover text for one row of text lengths, and where its five marks are drawn, in percent of the
+    scale's length `top`: start and width of the middle 80 % of the texts, start and width of the
+    middle half, median."""
     low, high, lower, upper = line.low, line.high, line.lower_quartile, line.upper_quartile
     tip = (
         f"{line.name}: median {number(line.median)} words\n"

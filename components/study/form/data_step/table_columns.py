@@ -65,8 +65,9 @@ def guessed_mapping(study: LenientStudy) -> dict[str, str]:
 
 
 def mappable_table(preview: StudyPreview) -> SourceTable | None:
-    """The source's table, if the study file has a column mapping, or if the source was not loaded
-    and no known format fits. Else None; also if the source is no single table or is unreadable."""
+    """The source's table, if its columns have a meaning that the user sets: the study file has a
+    column mapping, or needs one, because the source was not loaded and no known format fits. Else
+    None, also if the source is not a single table or cannot be read."""
     study = preview.lenient_study
     mapped = bool(study.value_in_file(*DATA.mapping))
     if preview.records is not None and not mapped:
@@ -110,8 +111,8 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 
 def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
-    """Choices (value, text) of the format of verdicts in the table's replies; empty if `fields`,
-    the mapped fields, have no replies."""
+    """Choices (value, text) for how verdicts are written in the replies of the table; empty if no
+    column holds replies. `fields`: the meanings of the mapped columns."""
     if "reply" not in fields:
         return []
     stated = {"winner", "winner_index", "score"} & fields
@@ -122,7 +123,8 @@ def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
 def _describe_column(
     table: SourceTable, column: str, field: str
 ) -> tuple[str, str, str, list[tuple[str, str]]]:
-    """Name of a column, its field, an example of its texts, and the fields it can be mapped to."""
+    """Values of a column's row in the form: its name, the field it is mapped to, an example of its
+    texts, and its menu: (field, text) for each field to which it can be mapped."""
     shown = expand_nested_paths(replace(table, rows=table.rows[:20]), [column]).rows
     examples = (text_of(one.get(column)).strip() for one in shown)
     example = next((text for text in examples if text), "empty")
@@ -166,8 +168,9 @@ def _read_first_rows(
 def _describe_judgement(
     judgement: Judgement, item: Item | None
 ) -> tuple[Item | None, list[tuple[str, str | None]], str]:
-    """Item, answers in the order shown as (label, text), and a sentence with the rater and the
-    verdict."""
+    """What a recorded judgement says: its item, the answers in the order shown as (label, text),
+    and a sentence with the rater and the verdict. The labels are numbered, or begin with "?" if the
+    order is not known."""
     ask, verdict = judgement.ask, judgement.verdict
     answers: Mapping[str, Any] = item.responses if item else {}
     single = len(ask.shown) == 1
@@ -191,16 +194,17 @@ def _describe_judgement(
 
 
 def offers_column_roles(preview: StudyPreview) -> bool:
-    """Whether the source is a table that has or needs a column mapping, and each of its rows is a
-    question with its answers."""
+    """Whether the form offers menus that choose a column for each role: the source is a table whose
+    columns the user sets, and each of its rows is a question with its answers."""
     table = mappable_table(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
 def roles_html(preview: StudyPreview) -> Markup:
-    """HTML menus that assign a column to each role: question, answer of each model, known better
-    answer, label by people; for one answer its label. Empty for a known format, and for a table
-    with one answer or verdict per row."""
+    """HTML menus that choose a column for each role: question, the answer of each model, known
+    better answer, label by people; for rows with a single answer, the answer's label. Empty for a
+    source in a known format, and for a table that has one verdict, or one of several answers, per
+    row."""
     table = mappable_table(preview)
     if table is None or not offers_column_roles(preview):
         return EMPTY
