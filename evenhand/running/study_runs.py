@@ -8,6 +8,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 from evenhand.extras import report_missing_extra
 from evenhand.running.function_judge import FunctionJudge, JudgeLike, collect_judges
 from evenhand.study_table import JudgedStudy, read
-from studies.domain import count_calls_left
+from studies.domain import Item, count_calls_left
 from studies.errors import StudyError
 from studies.files.items import dump_item
 
@@ -109,17 +110,32 @@ def _load_or_build_study(
     if not isinstance(study, JudgedStudy):
         found = load_study(Path(study).expanduser())
         return replace(found, name=name) if name else found
-    if not any(item.responses for item in study.items):
+    items = study.items or _stored_items(study)
+    if not any(item.responses for item in items):
         raise StudyError(
             f"{study.name}: its questions and answers are not known; name their columns: "
             "study(table, question=…, first_answer=…, second_answer=…)"
         )
     store.parent.mkdir(parents=True, exist_ok=True)
     file = store.with_name(f"{store.stem}-items.jsonl")
-    lines = (json.dumps(dump_item(item), ensure_ascii=False) for item in study.items)
+    lines = (json.dumps(dump_item(item), ensure_ascii=False) for item in items)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     data = DataSpec(str(file.resolve()))
-    return Study(name or study.name, data, prompts=tuple(prompts), folder=store.parent)
+    made = Study(name or study.name, data, prompts=tuple(prompts), folder=store.parent)
+    # The models that were judged, if the items come from a store: it may have answers of others.
+    judged = {str(one) for column in ("first", "second") for one in study.frame[column].unique()}
+    known = dict.fromkeys(one for item in items for one in item.responses if one in judged)
+    return made if study.items else replace(made, contestants=tuple(known))
+
+
+def _stored_items(study: JudgedStudy) -> tuple[Item, ...]:
+    """Items of a study that was read from a store; () for any other study."""
+    from studies.store.store import Store
+
+    if study.store is None:
+        return ()
+    with closing(Store(study.store)) as kept:
+        return tuple(kept.items(study.name).values())
 
 
 # ------------------------------------------------------------------------------ progress

@@ -233,14 +233,11 @@ def _raise_if_error(values: Any, echo: bool) -> None:
 
 def _http_status_of(error: Mapping[str, Any]) -> int:
     for code in (error.get("code"), error.get("status"), error.get("type")):
-        if isinstance(code, int):
+        if isinstance(code, str):
+            known = code.isdecimal() and len(code) == 3
+            code = int(code) if known else STATUS_BY_ERROR_CODE.get(code, 0)
+        if isinstance(code, int) and code:
             return code
-        if isinstance(code, str) and code:
-            return (
-                int(code)
-                if code.isdecimal() and len(code) == 3
-                else STATUS_BY_ERROR_CODE.get(code, 0)
-            )
     return 0
 
 

@@ -77,6 +77,9 @@ def test_a_study_file_is_run_with_its_own_judges(tmp_path: Path) -> None:
     done = eh.run(file, progress=False)
     assert done.judges == ["fair"] and done.store == (tmp_path / "study.db").resolve()
     assert (done.frame["pick"] == done.frame["known_answer"]).all()
+    other = {"name": "first", "model": "simulated", "accuracy": 0.5, "first_bias": 1.0}
+    more = eh.run(done, [other], store=tmp_path / "more.db", progress=False)
+    assert len(more.frame) == len(done.frame) == 6 and more.judges == ["first"]
 
 
 def test_judges_need_names_and_runs_need_texts() -> None:

@@ -151,6 +151,7 @@ def test_log_probabilities_of_another_shape_are_not_told():
         ({"code": 400, "message": "maximum context length is 8"}, "too long"),
         ({"code": 502, "message": "bad gateway"}, "bad reply"),
         ({"code": "abc", "message": "of three letters"}, "bad reply"),
+        ({"code": "RESOURCE_X", "status": 429, "message": "slow down"}, "rate limit"),
         ({"message": "?"}, "bad reply"),
     ],
 )
