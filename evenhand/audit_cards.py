@@ -79,7 +79,7 @@ class UnsavedRaters(Raters):
 
 @dataclass(frozen=True)
 class JudgeCard:
-    """What is reported on one judge with one prompt: sentences on its biases, and its measures."""
+    """Report on one judge with one prompt: sentences on its biases, and its measures."""
 
     judge: str
     prompt: str

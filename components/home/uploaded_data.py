@@ -32,14 +32,17 @@ UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
 
 @dataclass(frozen=True, slots=True)
 class UploadedData:
-    """Contents of uploaded files. `text`: a study file that names these files as its data."""
+    """Content of uploaded files. `text`: a study file that names them as its data; `files`:
+    the name of the file, or how many there are, in words; `seconds`: time for storing and reading;
+    `rows`: verdicts, else items (rows of the table if no column is known)."""
 
     text: str
     files: str
     seconds: float
     rows: int = 0
     facts: dict[str, str] = field(default_factory=dict)
-    """Kind -> its amount in words, best kind to open first; empty if no column is known."""
+    """Kind of contents, such as VERDICTS -> its amount in words; the first is the kind selected
+    unless the visitor chooses another. Empty if no column is known."""
     calls: int | None = None
     """Judge calls that answers without verdicts would need; None if they cannot be counted."""
     judge_unnamed: bool = False

@@ -76,8 +76,8 @@ def describe_suspect(suspect: InjectionSuspect) -> str:
 
 
 def describe_rules(rules: Sequence[str]) -> str:
-    """What detection rules found in a text, such as "tells the judge how to decide and imitates a
-    verdict": their descriptions, joined."""
+    """Descriptions, joined, of what detection rules found in a text, such as "tells the judge how
+    to decide and imitates a verdict"."""
     *others, last = [RULE_DESCRIPTIONS[rule] for rule in rules]
     return f"{', '.join(others)} and {last}" if others else last
 

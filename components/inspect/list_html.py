@@ -44,7 +44,7 @@ def list_html(inspected: InspectedStudy) -> Markup:
 
 
 def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
-    """Which of "judge" and "prompt" each row of the list shows: those of which the study has
+    """Those of "judge" and "prompt" that each row of the list shows: those of which the study has
     several, unless a filter selects one."""
     offered = inspected.choices or {}
     return tuple(

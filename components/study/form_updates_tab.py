@@ -44,7 +44,8 @@ def form_updates(
     store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """Values for `form_outputs`: study file, form and plan. `tested`: see `judges.judge_drawer`.
+    """Values for `form_outputs`: study file, form and plan. `text`: the study file. `tested`:
+    results of the form's tests of judges and addresses, by key (listed in `judges.judge_drawer`).
     `draft`: text in the prompt editor. It is replaced by the text of the prompt now shown if the
     editor has just been opened or shows another prompt than in `before`, the former state."""
     look, numbers = preview_and_forecast(text, store)

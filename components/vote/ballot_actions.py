@@ -291,7 +291,9 @@ def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | 
     """The ballot to show after an action on ballot number `position`. `stamp`: time at which that
     ballot was done before the action, 0 if it was open. After an open ballot comes the next one
     without a vote; after one that was done before, the one that follows it."""
-    return (session.show_following_ballot(position) if stamp else None) or session.next_ballot()
+    return (
+        session.show_following_done_ballot(position) if stamp else None
+    ) or session.next_ballot()
 
 
 def _parse_ballot_position(value: Any) -> tuple[int, float]:
@@ -398,7 +400,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """What the voter has voted on this ballot, as the data that the vote button would send; None
+    """The voter's own vote on this ballot, as the data that the vote button would send; None
     without a vote."""
     if ballot.state != "voted":
         return None

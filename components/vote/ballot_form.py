@@ -210,8 +210,9 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_ballot_content(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> BallotContent:
-    """What a voter sees on a ballot. The item's reference answer is included if `form.reference` is
-    set, but not on a verification, nor if the ballot shows it as one of the answers."""
+    """Content of a ballot as a voter sees it. The item's reference answer is included if
+    `form.reference` is set, but not on a verification, nor if the ballot shows it as one of the
+    answers."""
     images = item_images(store, study, item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     if ballot.mode in ("pass", "score"):

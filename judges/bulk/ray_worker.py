@@ -258,7 +258,9 @@ def recover_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
 
 
 class EndpointWorker:
-    """A Ray worker for endpoint judges; keeps rate limiters and connections between batches."""
+    """A Ray worker for endpoint judges. Called with a table of calls, it makes those not made yet,
+    writes their outcomes to shards, and returns the table of `table_of_written_shards`, a row per
+    shard and judge. Rate limiters and connections are kept between batches."""
 
     def __init__(self, job: RayJob) -> None:
         self.job = job

@@ -104,7 +104,7 @@ class RereadResult:
 
 
 class StoredRequest(NamedTuple):
-    """What the store knows about the request of a reply: its prompt, and whether the verdict is
+    """Stored facts about the request of a reply: its prompt, and whether the verdict is
     read from the probabilities of the labels (else from the text)."""
 
     prompt: Prompt

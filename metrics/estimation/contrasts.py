@@ -58,8 +58,8 @@ class Contrast:
 
 
 class PairedMeasure(Protocol):
-    """What a measure must have for its paired differences to be computed: name, unit, kind, range,
-    and the change of its value if all outcomes were reversed."""
+    """Attributes that a measure must have for its paired differences to be computed: name, unit,
+    kind, range, and the change of its value if all outcomes were reversed."""
 
     @property
     def name(self) -> str: ...

@@ -224,7 +224,7 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
     }
 
 
-def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
+def slot_and_tie_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
     """Count the picks of each slot ("slots", a list) and the "ties" on comparisons of `options`
     answers that were read in all their orders. If no comparison was planned in several orders, all
     verdicts of known order count."""

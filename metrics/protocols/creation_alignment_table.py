@@ -75,14 +75,15 @@ def human_alignment_table(
     baseline: str | None = None,
     runs: Sequence[RunMode] = ("dual", "single"),
 ) -> AlignmentTable:
-    """Compute MAE and Consistency of every judge and every person, for each model and for all
-    cases.
+    """Compute the distance of every judge and person from people's mean scores (−2…2), for each
+    model and for all cases: MAE, and the paper's "Consistency", the share of differences of at most
+    1. A person is compared with the mean of the other people.
 
     Several frames are named by the judge's input ({"images": …, "context": …}); people's votes in
     all of them count together. With a baseline, only pairs with it count, and a pair is a case of
     the other model. `runs`: scores of a judge that are compared, as in `AlignmentRow.run`.
-    Contrasts compare the same judge on the same cases: "dual" − "single", and one input − another.
-    """
+    Contrasts compare the same judge on the same cases: "dual" − "single", and one input −
+    another."""
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     scores = SignedScores(_combine_frames(named, baseline), baseline)
     return AlignmentTable(

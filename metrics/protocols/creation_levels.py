@@ -192,7 +192,7 @@ class PromptRatings:
     means: dict[str, Estimate]
 
 
-def ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
+def single_answer_ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRatings]:
     """Return prompt -> ratings of single answers (MT-Bench): mean over items of each contestant's
     mean score; empty without ratings. Pass/fail verdicts are not ratings; their rates are in a
     separate section. If several judges gave the ratings, a note states that they are pooled."""
@@ -221,9 +221,9 @@ def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
 
 
 def single_answer_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Return contestant -> mean rating (see `ratings_by_prompt`). If several prompts rated answers,
-    their scores are kept apart: "contestant (prompt)" -> mean rating."""
-    found = ratings_by_prompt(frame)
+    """Return contestant -> mean rating (see `single_answer_ratings_by_prompt`). If several prompts
+    rated answers, their scores are kept apart: "contestant (prompt)" -> mean rating."""
+    found = single_answer_ratings_by_prompt(frame)
     if len(found) == 1:
         return next(iter(found.values())).means
     return {

@@ -31,7 +31,7 @@ PRINTED_BY: Final[Mapping[str, str]] = {
 _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
-def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
+def accuracies_as_in_papers(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate, for one judge and prompt, the accuracies that papers print (the keys of
     `PRINTED_BY`); empty if no better answer is known, or if the prompt scores answers and picks
     none."""

@@ -21,7 +21,7 @@ from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
 from metrics.protocols.creation_alignment_table import human_alignment_table
 from metrics.protocols.creation_table import creation_table
-from metrics.protocols.printed_accuracies import printed_accuracies
+from metrics.protocols.printed_accuracies import accuracies_as_in_papers
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
 from metrics.ratings.judge_as_ranker import RankedStudy, judge_as_ranker
@@ -333,14 +333,14 @@ def _arena_hard_section(frame: pd.DataFrame) -> Json:
     return {"bradley_terry": bradley_terry_ratings(rows, weighting="arena-hard")}
 
 
-def _printed_accuracies_section(frame: pd.DataFrame) -> Json:
+def _accuracies_as_in_papers_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> accuracies as papers define them; empty if no better answer is
     known."""
     nested: Json = {}
     frame = row_selection.select_rows(frame, frame["known_answer"] >= 0)
     for judge, prompt in row_selection.observed_combinations(frame, ("judge", "prompt")):
         own = (frame["judge"] == judge) & (frame["prompt"] == prompt)
-        if found := printed_accuracies(row_selection.select_rows(frame, own)):
+        if found := accuracies_as_in_papers(row_selection.select_rows(frame, own)):
             nested.setdefault(judge, {})[prompt] = found
     return nested
 
@@ -380,7 +380,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "point_ranking": point_ranking.point_ranking_section,
     "point_remedies": point_remedies_section,
     "creation": _creation_section,
-    "accuracies": _printed_accuracies_section,
+    "accuracies": _accuracies_as_in_papers_section,
     "agreement": _agreement_section,
     "corrected": _corrected_win_rates,
     "corrected_ranking": corrected_ranking.corrected_ranking_section,

@@ -269,7 +269,8 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
             order_tests.flip_tests(rows) | _permutation_tests_of_many_options(rows, rng)
         )
         values["slots"] = {
-            str(n): position_measures.slot_counts(rows, n) for n in _numbers_of_options(rows)
+            str(n): position_measures.slot_and_tie_counts(rows, n)
+            for n in _numbers_of_options(rows)
         }
         values |= to_plain_data(_position_and_label_effects(rows)) | to_plain_data(
             _entropy_split(rows)

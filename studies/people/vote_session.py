@@ -209,7 +209,7 @@ class VoteSession:
         as the time when it was shown; None if `position` is that of the first."""
         return self._show_ballot(lambda place: place < position)
 
-    def show_following_ballot(self, position: int) -> Ballot | None:
+    def show_following_done_ballot(self, position: int) -> Ballot | None:
         """Return the voter's next ballot after number `position`, and store the present time as the
         time when it was shown. None if there is no such ballot or the voter has not done it yet.
 

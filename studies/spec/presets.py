@@ -33,13 +33,13 @@ class Preset:
         """Return the values that the preset gives to keys of a study whose data source is `source`.
         They differ only for the built-in probe set."""
         return (
-            merge_values(self.values, self.probe_values)
+            merge_study_values(self.values, self.probe_values)
             if source == PROBE_SOURCE
-            else merge_values(self.values, {})
+            else merge_study_values(self.values, {})
         )
 
 
-def merge_values(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def merge_study_values(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Merge study values: values of `overrides` that are not null replace those of `base`; within
     `data`, each key is replaced separately."""
     values = {**base, **{key: value for key, value in overrides.items() if value is not None}}

@@ -11,7 +11,7 @@ from studies.errors import StudyError, file_error_advice
 from studies.spec.field_reader import find_line_of_key, load_yaml, suggest_word
 from studies.spec.judge_spec import changed_fields, dump_judge, parse_judge, to_yaml_value
 from studies.spec.keys import DATA, EXTRACTION, PROTOCOL_KEYS, STUDY, TWINS, StudyKey
-from studies.spec.presets import PRESETS, merge_values
+from studies.spec.presets import PRESETS, merge_study_values
 from studies.spec.study_fields import OPTION_ORDERS as OPTION_ORDERS
 from studies.spec.study_fields import PAIR_ORDERS as PAIR_ORDERS
 from studies.spec.study_fields import PROTOCOLS as PROTOCOLS
@@ -178,7 +178,7 @@ def _merge_preset(values: object, where: str) -> object:
     data = values.get(STUDY.data.name)
     source = data.get(DATA.source.name) if isinstance(data, Mapping) else None
     records = DataSpec().source if source is None else str(source)
-    return merge_values(PRESETS[str(name)].values_for(records), values)
+    return merge_study_values(PRESETS[str(name)].values_for(records), values)
 
 
 def _read_extraction_judge(

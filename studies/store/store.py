@@ -174,8 +174,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     def _count_asks_by_status(self, study: str, recorded: bool) -> Counter[str]:
         """Return status -> number of the study's calls; if `recorded` is True, its recorded
         verdicts and votes count too."""
-        found = Counter(self.ask_counts_of_origin(study, "live"))
-        return found + Counter(self.ask_counts_of_origin(study, "recorded")) if recorded else found
+        found = Counter(self.ask_counts_by_status(study, "live"))
+        return found + Counter(self.ask_counts_by_status(study, "recorded")) if recorded else found
 
     def study(self, name: str) -> Study:
         """Return the study of this name; UnknownStudy if there is none."""

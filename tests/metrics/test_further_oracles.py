@@ -12,7 +12,7 @@ import pytest
 from metrics.__main__ import render_tables
 from metrics.estimation import entropy as e
 from metrics.estimation.planning import power
-from metrics.position.position_measures import slot_counts
+from metrics.position.position_measures import slot_and_tie_counts
 from metrics.protocols import grade_score
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, connected_leaderboards
 from metrics.summary.summary import summarise_frame
@@ -128,7 +128,7 @@ def test_options_come_with_their_permutation_test_slots_and_places():
     frame = build(rows)
     got = summarise_frame(frame, quick=True)
     cell = got["position"]["j"]["choice"]
-    assert cell["slots"]["3"] == slot_counts(frame, 3) == {"slots": [18, 0, 0], "ties": 0}
+    assert cell["slots"]["3"] == slot_and_tie_counts(frame, 3) == {"slots": [18, 0, 0], "ties": 0}
     assert cell["tests"]["permutation_3"]["note"] == "exact"
     # Each item hits all first in 1 of 6 arrangements, and all in one slot in 3 of 6: χ² is as large
     # only if all six items crowd into the same slot: 3 · (1/6)⁶.

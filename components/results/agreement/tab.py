@@ -58,7 +58,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     return majority_panel.majority_headline(filtered, data) or panels.agreement_headline(data)
 
 
-def kpis(filtered: FilteredStudy) -> Markup:
+def single_answer_kpis(filtered: FilteredStudy) -> Markup:
     """HTML key figures of a study of single answers; empty for comparisons, whose headline has the
     figures."""
     figures = None if has_comparisons(filtered) else single_answers_view(filtered).kpis
@@ -361,7 +361,7 @@ VIEW: Final = View(
     NAME,
     (PAIRS, PASSES, SCORES),
     headline,
-    kpis,
+    single_answer_kpis,
     report=report_headline,
     json_keys=("remedies.rules.*.*.single.agreement", "agreement.among_people.one_person"),
 )

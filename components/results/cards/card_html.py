@@ -29,7 +29,7 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.catalogue import records
 from metrics.estimation.row_selection import reply_noun, usable_status_mask
-from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
+from metrics.protocols.printed_accuracies import PRINTED_BY, accuracies_as_in_papers
 
 SLOT_COLOURS: Final = ("first", "second")
 MAX_CARDS: Final = 12
@@ -218,7 +218,7 @@ def _choose_example_flips(
 def _published_accuracy_table(card: ReportCard) -> Markup:
     """HTML table of accuracies as defined in several papers, beside Evenhand's accuracy; empty if
     no better answer is known, or the judge chooses among more than two options."""
-    found = printed_accuracies(card.rows_without_noise_repeats)
+    found = accuracies_as_in_papers(card.rows_without_noise_repeats)
     if not found:
         return EMPTY
     own = (records.RECORDS["accuracy"].name, card.measures["accuracy"], _OWN_RULE)

@@ -198,7 +198,7 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's mean rating and, with several categories, a matrix of mean ratings
     by category; a message without ratings."""
     rows = load_rating_rows(filtered)
-    found = creation_levels.ratings_by_prompt(rows) if len(rows) else {}
+    found = creation_levels.single_answer_ratings_by_prompt(rows) if len(rows) else {}
     if not found:
         why = "To get single ratings, use the prompt mt-bench-single, which rates one answer at a "
         return empty_state("No single ratings.", f"{why}time.")
@@ -353,7 +353,11 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
     best = _model_with_highest_win_rate(filtered)
     if best is None:
         ratings = load_rating_rows(filtered)
-        if found := creation_levels.ratings_by_prompt(ratings) if len(ratings) else {}:
+        if (
+            found := creation_levels.single_answer_ratings_by_prompt(ratings)
+            if len(ratings)
+            else {}
+        ):
             return _ratings_title(found), "Ratings are averaged for each item, then over items."
         return "No verdicts yet.", "Results appear here while the study runs."
     conflicts = game_conflicts(filtered)

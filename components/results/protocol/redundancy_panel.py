@@ -21,7 +21,7 @@ from components.results.protocol.creation_panels import creation_rows
 from components.results.protocol.game_panels import load_rating_rows
 from components.results.protocol.sections import study_protocols
 from metrics.protocols import benchmark_correlations as benchmarks
-from metrics.protocols.creation_levels import ratings_by_prompt
+from metrics.protocols.creation_levels import single_answer_ratings_by_prompt
 from metrics.ratings.bradley_terry import connected_leaderboards
 from studies.domain import Estimate
 
@@ -73,7 +73,7 @@ def study_scores_by_model(filtered: FilteredStudy) -> tuple[str, dict[str, Estim
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
     if "single" in kinds:
         rows = load_rating_rows(filtered)
-        rated = ratings_by_prompt(rows) if len(rows) else {}
+        rated = single_answer_ratings_by_prompt(rows) if len(rows) else {}
         if not rated:
             return "mean rating", {}
         prompt = max(rated, key=lambda name: len(rated[name].means))

@@ -119,6 +119,6 @@ def character_count_html(max_chars: int) -> Markup:
 
 
 def character_count_script(max_chars: int) -> str:
-    """JavaScript that counts the characters of a text field with at most `max_chars` in the
-    browser, so that typing sends nothing."""
+    """JavaScript function from the text of a field to HTML such as "12 of 500 characters", marked
+    if there are more than `max_chars`. It runs in the browser, so that typing sends nothing."""
     return f"text => evenhand.length(text, {max_chars})"

@@ -137,9 +137,9 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def differing_preset_value(self, *path: str) -> str | None:
-        """What the preset sets for a key (or the default, if it sets nothing), as text, if the
-        study file has another value; None if the file has the same value or none, or if no preset
-        is chosen."""
+        """Value that the preset sets for a key (or the default, if it sets nothing), as text, if
+        the study file has another value; None if the file has the same value or none, or if no
+        preset is chosen."""
         if self.preset is None or self.value_in_file(*path) is None:
             return None
         base = self.default_value(*path)

@@ -138,8 +138,9 @@ def compare_candidates(
 def _pair_agreements(
     rows: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
-    """Estimate the agreement of one call with each prompt, on the comparisons that all prompts have
-    in both orders; None if there are no such comparisons, or if today's prompt has too few."""
+    """Estimate the agreement of one call with the recorded better answers, by prompt, on the
+    comparisons that all these prompts have in both orders. Candidates with too few of them are
+    left out; None if today's prompt has too few, or if no comparison remains."""
     study = remedy_study.build_remedy_study(rows, (judge,), known_winners.DESIGN)
     raters = {prompt: rater for rater, (_, prompt) in enumerate(study.raters)}
     if today not in raters or not study.grid.size:

@@ -103,9 +103,9 @@ class PlanQueries(StoreFile):
 
         With `recorded`, a study that plans no calls counts its recorded verdicts and votes
         instead, and their number is then also in "recorded"."""
-        found = self.ask_counts_of_origin(study, "live")
+        found = self.ask_counts_by_status(study, "live")
         if recorded and not found:
-            found = self.ask_counts_of_origin(study, "recorded")
+            found = self.ask_counts_by_status(study, "recorded")
             return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
         return {"planned": sum(found.values()), **found}
 
@@ -120,7 +120,7 @@ class PlanQueries(StoreFile):
         ).fetchone()[0]
         return found["planned"] - int(twins)
 
-    def ask_counts_of_origin(self, study: str, origin: str) -> dict[str, int]:
+    def ask_counts_by_status(self, study: str, origin: str) -> dict[str, int]:
         """Return status -> number of the asks in the plan that have this origin: "live" (a run
         makes their calls) or "recorded" (imported verdicts and votes)."""
         found: dict[str, int] = {}

@@ -137,7 +137,7 @@ def test_n_options_have_a_share_for_each_slot_and_a_chance_level():
     perfect, first = rotated("q1", [1, 2, 0]), rotated("q2", [0, 0, 0])
     frame = build([*perfect, *first])
     assert [share.value for share in p.slot_shares(frame, 3)] == [4 / 6, 1 / 6, 1 / 6]
-    assert p.slot_counts(frame, 3) == {"slots": [4, 1, 1], "ties": 0}
+    assert p.slot_and_tie_counts(frame, 3) == {"slots": [4, 1, 1], "ties": 0}
     h = -(4 / 6 * math.log2(4 / 6) + 2 / 6 * math.log2(1 / 6)) / math.log2(3)
     assert p.slot_entropy(frame).value == pytest.approx(h)
     assert p.consistency(frame).value == 0.5
@@ -183,7 +183,7 @@ def test_degenerate_frames_give_a_number_or_a_reason(frame):
     for got in estimate_position_measures(frame)[()].values():
         assert got.value is None or math.isfinite(got.value)
         assert got.value is not None or got.note
-    p.flip_counts(frame), p.slot_counts(frame), p.slot_shares(frame)
+    p.flip_counts(frame), p.slot_and_tie_counts(frame), p.slot_shares(frame)
 
 
 PICK = st.sampled_from([0, 1, "tie", None])
@@ -244,7 +244,7 @@ def test_position_bias_of_the_prd_judges_is_as_published():
         mine = frame[frame["judge"] == judge]
         counts = p.flip_counts(mine)
         assert (counts["toward_first"], counts["toward_second"]) == (first, second)
-        assert p.slot_counts(mine) == {"slots": slots, "ties": ties}
+        assert p.slot_and_tie_counts(mine) == {"slots": slots, "ties": ties}
 
 
 @pytest.mark.parametrize("picks", [(0, 1, 0, 1), (0, 0, 0, 1)])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from metrics.position.position_measures import accuracy
-from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
+from metrics.protocols.printed_accuracies import PRINTED_BY, accuracies_as_in_papers
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.frame import NO_PICK
 from studies.store.store import Store
@@ -37,7 +37,7 @@ def frame_of(store: Store, tmp_path: Path, both: bool = True) -> pd.DataFrame:
 
 def test_each_accuracy_follows_its_rule(store: Store, tmp_path: Path) -> None:
     frame = frame_of(store, tmp_path)
-    found = {name: (got.value, got.n) for name, got in printed_accuracies(frame).items()}
+    found = {name: (got.value, got.n) for name, got in accuracies_as_in_papers(frame).items()}
     assert found == {
         "average_of_orders": (5 / 16, 16),  # right: 2 + 1 + 0 + 1 + 1
         "right_in_both_orders": (1 / 8, 8),
@@ -48,7 +48,7 @@ def test_each_accuracy_follows_its_rule(store: Store, tmp_path: Path) -> None:
 
 
 def test_pairs_in_one_order_have_no_merged_accuracy(store: Store, tmp_path: Path) -> None:
-    found = printed_accuracies(frame_of(store, tmp_path, both=False))
+    found = accuracies_as_in_papers(frame_of(store, tmp_path, both=False))
     assert found["average_of_orders"].n == 8
     assert found["right_in_both_orders"].value is None
     assert found["orders_merged"].note.startswith("no pair was judged in both orders")
@@ -59,9 +59,9 @@ def test_the_summary_names_the_source_of_each(store: Store, tmp_path: Path) -> N
     cell = section["recorded"]["recorded"]
     assert set(cell) == set(PRINTED_BY)
     assert "JudgeBench" in cell["orders_merged"]["note"]
-    assert printed_accuracies(store.frame("pairs").assign(known_answer=-2)) == {}
+    assert accuracies_as_in_papers(store.frame("pairs").assign(known_answer=-2)) == {}
     scored = store.frame("pairs").assign(pick=NO_PICK, known_answer=0, status="ok")
-    assert printed_accuracies(scored) == {}  # a prompt that only scores
+    assert accuracies_as_in_papers(scored) == {}  # a prompt that only scores
 
 
 @pytest.mark.parametrize("judge", ["GPT-4", "ChatGPT"])
@@ -71,7 +71,7 @@ def test_llmbar_s_own_numbers(store: Store, records: Path, part: str, judge: str
     assert folders
     for folder in folders:
         import_verdicts(store, folder / "result.json", folder.name)
-        found = printed_accuracies(store.frame(folder.name))
+        found = accuracies_as_in_papers(store.frame(folder.name))
         stated = json.loads((folder / "statistics.json").read_text())
         for name, key in (
             ("average_of_orders", "correct_average"), ("right_in_both_orders", "correct_both"),

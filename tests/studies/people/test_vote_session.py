@@ -272,8 +272,8 @@ def test_going_back_and_voting_again_replaces_the_vote(store: Store) -> None:
     assert ann.show_previous_ballot(first.position) is None
     ann.vote(back.position, back.done, Verdict(1))
     picks = [j.verdict.pick for j in store.judgements("s") if j.verdict]
-    assert picks == [0, 1] and ann.show_following_ballot(back.position) is None
-    assert ann.show_following_ballot(first.position) is not None
+    assert picks == [0, 1] and ann.show_following_done_ballot(back.position) is None
+    assert ann.show_following_done_ballot(first.position) is not None
 
 
 def test_skipped_ballots_wait_until_they_are_asked_for(store: Store) -> None:

@@ -135,7 +135,7 @@ READS = {
     "creation_time": lambda s, n: s.creation_time(n),
     "planned_prompt_texts": lambda s, n: s.planned_prompt_texts(n),
     "answered_keys": lambda s, n: s.answered_keys(n),
-    "ask_counts_of_origin": lambda s, n: s.ask_counts_of_origin(n, "live"),
+    "ask_counts_by_status": lambda s, n: s.ask_counts_by_status(n, "live"),
     "ask_counts": lambda s, n: s.ask_counts(n),
     "read_blocks": lambda s, n: list(
         s.read_blocks(

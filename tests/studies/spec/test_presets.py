@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judges.rendering.prompt import PROMPTS_FOLDER
 from studies.errors import StudyError
-from studies.spec.presets import PRESETS, merge_values
+from studies.spec.presets import PRESETS, merge_study_values
 from studies.spec.study import (
     OPTION_ORDERS,
     PAIR_ORDERS,
@@ -110,7 +110,10 @@ def test_an_empty_line_leaves_the_preset_alone_and_an_empty_list_does_not() -> N
 def test_layers_do_not_change_what_they_are_made_of() -> None:
     below: dict[str, Any] = {"data": {"options": 3}, "orders": "both"}
     above: dict[str, Any] = {"data": {"count": 2}, "orders": None}
-    assert merge_values(below, above) == {"data": {"options": 3, "count": 2}, "orders": "both"}
+    assert merge_study_values(below, above) == {
+        "data": {"options": 3, "count": 2},
+        "orders": "both",
+    }
     assert below == {"data": {"options": 3}, "orders": "both"}
 
 

@@ -75,7 +75,7 @@ def render_judges(filtered: FilteredStudy) -> Markup | None:
     return score_tables.score_judges_table(load_scores(filtered), load_unusable_shares(filtered))
 
 
-def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
+def report_scores_by_arrangement(filtered: FilteredStudy) -> ReportPanel | None:
     """Report panel with the heatmap, and one sentence on each judge; None without scores."""
     results = load_scores(filtered)
     if results.distribution is None:
@@ -107,7 +107,7 @@ MATRIX: Final = Panel(
     render_matrix,
     (Body("score_matrix", "eh-score-matrix", clickable=True),),
     MATRIX_TITLE,
-    report=report_matrix,
+    report=report_scores_by_arrangement,
     table=score_tables.criteria_order_paper_table,
     json_keys=(
         "score_distribution.*.*.arrangements.*.shares.*",

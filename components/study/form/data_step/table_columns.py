@@ -168,7 +168,7 @@ def _read_first_rows(
 def _describe_judgement(
     judgement: Judgement, item: Item | None
 ) -> tuple[Item | None, list[tuple[str, str | None]], str]:
-    """What a recorded judgement says: its item, the answers in the order shown as (label, text),
+    """Content of a recorded judgement: its item, the answers in the order shown as (label, text),
     and a sentence with the rater and the verdict. The labels are numbered, or begin with "?" if the
     order is not known."""
     ask, verdict = judgement.ask, judgement.verdict

@@ -272,7 +272,7 @@ def test_filters_that_leave_no_score_leave_no_number(store: Store) -> None:
     assert says(scores_tab.render_matrix(nothing).bodies["score_matrix"], "No usable score")
     assert panels.scores_kpis(results) == panels.arrangement_matrix(results) == ""
     assert panels.expected_levels_table(results) == scores_tab.render_order_effects(nothing) == ""
-    assert scores_tab.report_matrix(nothing) is None
+    assert scores_tab.report_scores_by_arrangement(nothing) is None
     assert score_tables.score_agreement_paper_table(nothing) is None
 
 

@@ -16,7 +16,7 @@ from components.results.protocol import redundancy_panel
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol import visit_replies as protocol_cost
 from components.results.protocol.tab import GAMES, VIEW
-from metrics.protocols.creation_levels import ratings_by_prompt
+from metrics.protocols.creation_levels import single_answer_ratings_by_prompt
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.presets import PRESETS
@@ -202,7 +202,7 @@ def test_ratings_alone_have_a_headline_and_no_key_figures(games):
     title, lead = protocol_games.games_headline(alone)
     assert says(title, "x has", ": 8.00 of 10", "of y.") and "averaged" in lead
     assert protocol_games.game_kpis(alone) == [] and protocol_view.show_kpis(alone) == ""
-    (single,) = ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
+    (single,) = single_answer_ratings_by_prompt(protocol_games.load_rating_rows(alone)).values()
     free = replace(single, scale=replace(single.scale, high=math.inf))
     two = protocol_games._ratings_title({"p": single, "q": free})
     assert says(two, "by p: 8.00", "of 10", "by q: 8.00")
@@ -224,7 +224,7 @@ def test_the_scores_that_are_compared_with_benchmarks_follow_from_the_prompts(
     # Of two prompts that rate, the one with more models counts, and is named.
     rated = {"p": SimpleNamespace(means={"x": 1}), "q": SimpleNamespace(means={"x": 2, "y": 3})}
     with monkeypatch.context() as patch:
-        patch.setattr(redundancy_panel, "ratings_by_prompt", lambda rows: rated)
+        patch.setattr(redundancy_panel, "single_answer_ratings_by_prompt", lambda rows: rated)
         found = redundancy_panel.study_scores_by_model(alone)
         assert says(found[0], "mean rating", "by q") and found[1] == {"x": 2, "y": 3}
         rated.clear()
