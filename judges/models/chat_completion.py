@@ -38,7 +38,8 @@ class CompletionStream:
         """Whether a part of the reply or an error has arrived; comments do not count."""
         self._rest = b""
         self._size = 0
-        self._texts: dict[str, list[str]] = {}
+        self._texts: dict[str, list[Any]] = {}
+        """Field -> its texts so far, and parts of content where an event has a list of them."""
         self._logprobs: list[Any] = []
         self._finish: str | None = None
         self._ended = False
@@ -65,7 +66,10 @@ class CompletionStream:
             return self._whole
         if not self._ended and self._finish is None:
             raise BadReply("the connection ended before the whole reply had arrived")
-        message = {name: "".join(parts) for name, parts in self._texts.items()}
+        message = {
+            name: "".join(parts) if all(isinstance(part, str) for part in parts) else parts
+            for name, parts in self._texts.items()
+        }
         choice = {
             "message": message,
             "finish_reason": self._finish,
@@ -101,8 +105,8 @@ class CompletionStream:
         delta, logprobs = choice.get("delta"), choice.get("logprobs")
         for name in _TEXT_FIELDS:
             text = delta.get(name) if isinstance(delta, dict) else None
-            if isinstance(text, str):
-                self._texts.setdefault(name, []).append(text)
+            if isinstance(text, str | list):
+                self._texts.setdefault(name, []).extend([text] if isinstance(text, str) else text)
         if isinstance(logprobs, dict) and isinstance(logprobs.get("content"), list):
             self._logprobs += logprobs["content"]
 

@@ -200,3 +200,16 @@ def test_a_stream_of_another_shape_is_no_chat_completion(monkeypatch):
     monkeypatch.setattr(chat_completion, "build_reply", fail)
     with pytest.raises(BadReply, match="KeyError"):
         build_stream_reply(stream)
+
+
+def test_streamed_content_may_be_a_list_of_parts():
+    """Mistral's thinking models stream parts first and plain text at the end."""
+    thought = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm. "}]}]
+    pieces = [thought, [{"type": "text", "text": "[["}], "A", [{"type": "text", "text": "]]"}]]
+    stream = CompletionStream()
+    for piece in pieces:
+        event = {"choices": [{"delta": {"content": piece}}]}
+        stream.feed(f"data: {json.dumps(event)}\n\n".encode())
+    stream.feed(b"data: [DONE]\n\n")
+    reply = build_stream_reply(stream)
+    assert (reply.text, reply.reasoning) == ("[[A]]", "Hm. ")
