@@ -1,11 +1,13 @@
-"""ASGI middleware that compresses the page and plotly.js, and lets browsers cache plotly.js.
+"""ASGI middleware that compresses the page and its scripts, and lets browsers keep the scripts.
 
-Gradio sends the page at "/" uncompressed. It compresses plotly.js again for every visitor, and
-forbids browsers to cache it. This module does not import gradio.
+Gradio sends the page at "/" uncompressed. It compresses its hundred scripts and plotly.js again for
+every visitor, and does not let browsers keep them. This module does not import gradio.
 """
 
 import gzip
-from functools import cache, lru_cache
+import re
+from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -20,22 +22,26 @@ from components.server.page_cache import PAGE_PATHS
 PLOTLY_JS: Final = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
 _MIN_PACKED_BYTES: Final = 1024
 CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
-"""Cache-Control of plotly.js: no time limit, because its address contains plotly's version."""
+"""Cache-Control of scripts: no time limit, because their addresses change with their contents."""
+_HASHED_ASSET: Final = re.compile(r"/assets/([\w.-]*-[\w-]{8,10}\.(?:js|css))")
+"""Path of a script or stylesheet of Gradio whose name contains a hash of its contents."""
+_MEDIA_TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
 
 
 class CompressionMiddleware:
-    """Middleware that compresses the responses of PAGE_PATHS and plotly.js for browsers that accept
-    this, and lets browsers cache plotly.js."""
+    """Middleware that compresses the responses of PAGE_PATHS, Gradio's scripts and plotly.js for
+    browsers that accept this, and lets browsers keep the scripts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._scripts = _list_scripts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         if scope["type"] != "http" or scope.get("method") != "GET":
             await self._app(scope, receive, send)
-        elif path.endswith(f"/file={PLOTLY_JS.as_posix()}"):
-            await plotly_response(Headers(scope=scope))(scope, receive, send)
+        elif script := self._scripts.get(path.rpartition("/file=")[2]):
+            await _script_response(script, Headers(scope=scope))(scope, receive, send)
         elif path in PAGE_PATHS:
             packs = "gzip" in Headers(scope=scope).get("Accept-Encoding", "")
             await self._app(scope, receive, _CompressedResponse(send).send if packs else send)
@@ -73,22 +79,32 @@ def _compress_page(body: bytes) -> bytes:
     return gzip.compress(body, 9)
 
 
-def plotly_response(headers: Headers) -> Response:
-    """Response with plotly.js in the best encoding that the browser accepts; `headers` are those of
+def _list_scripts() -> dict[str, Path]:
+    """Path of a request, or of the file that it names -> file: plotly.js and Gradio's scripts."""
+    gradio = find_spec("gradio")
+    folder = Path(str(gradio.origin if gradio else "")).parent / "templates/frontend/assets"
+    found = {f"/assets/{path.name}": path for path in folder.glob("*")}
+    hashed = {name: path for name, path in found.items() if _HASHED_ASSET.fullmatch(name)}
+    return {PLOTLY_JS.as_posix(): PLOTLY_JS, **hashed}
+
+
+def _script_response(path: Path, headers: Headers) -> Response:
+    """Response with a script in the best encoding that the browser accepts; `headers` are those of
     the request."""
     accepted = headers.get("Accept-Encoding", "")
     encoding = next((name for name in ("br", "gzip") if name in accepted), "")
     sent = {"Cache-Control": CACHE_FOREVER, "Vary": "Accept-Encoding"}
     if encoding:
         sent["Content-Encoding"] = encoding
-    return Response(_compress_plotly(encoding), headers=sent, media_type="text/javascript")
+    body = _compress_script(path, encoding)
+    return Response(body, headers=sent, media_type=_MEDIA_TYPES[path.suffix])
 
 
-@cache
-def _compress_plotly(encoding: str) -> bytes:
-    """Return plotly.js compressed by `encoding` ("br", "gzip", or "" for none), computed once for
-    all visitors."""
-    plain = PLOTLY_JS.read_bytes()
+@lru_cache(maxsize=512)
+def _compress_script(path: Path, encoding: str) -> bytes:
+    """Return a file compressed by `encoding` ("br", "gzip", or "" for none), computed once for all
+    visitors."""
+    plain = path.read_bytes()
     if encoding == "br":
         return bytes(brotli.compress(plain, mode=brotli.MODE_TEXT, quality=6))
     return gzip.compress(plain, 9) if encoding == "gzip" else plain

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import re
+from pathlib import Path
 
 import brotli
+import gradio
 import pytest
 from httpx import Response
 from starlette.applications import Starlette
@@ -46,6 +49,28 @@ def test_the_script_of_the_plots_is_packed_and_may_be_kept(client, accept, unpac
     assert unpack(body) == PLOTLY_JS.read_bytes()
     assert "immutable" in headers["cache-control"]
     assert headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(("accept", "unpack"), [("br", brotli.decompress), ("", bytes)])
+@pytest.mark.parametrize("kind", ["js", "css"])
+def test_gradios_scripts_are_packed_once_and_may_be_kept(client, accept, unpack, kind):
+    folder = Path(str(gradio.__file__)).parent / "templates" / "frontend" / "assets"
+    named = re.search(
+        rf"/assets/(index-[\w-]{{8}}\.{kind})", (folder.parent / "index.html").read_text()
+    )
+    assert named, "the page names a script and a stylesheet with a hash"
+    headers, body = fetch(client, named.group(), accept)
+    assert unpack(body) == (folder / named.group(1)).read_bytes()
+    assert "immutable" in headers["cache-control"] and headers["vary"] == "Accept-Encoding"
+    assert headers["content-type"].startswith({"js": "text/javascript", "css": "text/css"}[kind])
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/other-12345678.js", "/assets/../index.html", "/assets/", "/assets/gradio.js"]
+)
+def test_other_files_are_left_to_gradio(client, path):
+    headers, body = fetch(client, path, "br")
+    assert body.decode() == PAGE and "cache-control" not in headers
 
 
 def test_the_page_itself_is_packed_and_nothing_else_is_touched(client):
