@@ -99,12 +99,12 @@ def studies_html(
 
 def _calls_text(store: Store, line: StudySummary) -> str:
     """Number of calls and of people's votes, such as "1,104 + 3 votes". For an unfinished study:
-    "12 of 80", the number of judgements made and planned, votes included."""
+    "12 of 80", the numbers of calls made and planned."""
     counts = store.ask_counts(line.name)
     votes = sum(n for judge, *_, n in counts if judge.startswith(HUMAN_PREFIX))
     also = f" + {count(votes, 'vote')}" if votes else ""
     if line.recorded or line.judged == line.planned:
-        return f"{count(line.planned - votes)}{also}"
+        return f"{count(line.planned - votes if line.recorded else line.planned)}{also}"
     return f"{count(line.judged)} of {count(line.planned)}"
 
 

@@ -177,6 +177,9 @@ def _choose_ballot_form(store: Store, study: str) -> BallotForm:
     if "choice" in protocols and "pairwise" not in protocols:
         return BallotForm("options", because, shows)
     if protocols & {"pairwise", "choice"}:
+        labelled = [one.format for one in prompts if one.format.labels != "none"]
+        if not preset and labelled and not any(one.ties for one in labelled):
+            because = "as the study's prompts ask, and a tie, which they do not offer"
         return BallotForm("pair", because, shows)
     if offered := [prompt for prompt in prompts if prompt.options]:
         return BallotForm(_POINT_MODES.get(offered[0].verdict, "score"), because, shows)

@@ -10,6 +10,7 @@ from components.html.pieces import empty_state, notice_html, wrap
 from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.results.view.paper_table import rank_cell
+from components.results.view.unusable_replies import load_unusable_shares
 from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankings
 from studies.domain import Estimate, Rater
 
@@ -60,9 +61,10 @@ def one_model_text(filtered: FilteredStudy) -> str:
 
 
 def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
-    """Return a headline (whether the first model is significantly ahead of the second) and the
-    sentence below it (the values of both), by the judge and prompt with the most verdicts among
-    those that rank several models; else the headline says that there is no ranking."""
+    """Return a headline and the sentence below it, by the judge and prompt with the most verdicts
+    among those that rank several models. The headline tells whether the first model is
+    significantly ahead of the second, by intervals that hold for all pairs of models together, as
+    the ranks are; or that there is no ranking. The sentence has the values of both."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."
@@ -76,8 +78,11 @@ def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     )
     by = "by the labels" if ranking.is_by_labels else f"by {rater[0]} ({rater[1]})"
     lead = f"{ranking.basis.capitalize()} {by}: {values}."
-    if second.lead is not None and (second.lead.low or 0.0) > 0:
+    if first.ranks[1] < second.ranks[0]:
         return f"{first.name} is significantly ahead of {second.name}.", lead
+    if second.lead is not None and (second.lead.low or 0.0) > 0:
+        adjusted = "The lead is not significant after adjustment for all pairs of models."
+        return f"{first.name} leads {second.name}.", f"{lead} {adjusted}"
     return f"No significant difference between {first.name} and {second.name}.", lead
 
 
@@ -102,7 +107,8 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     if not several:
         return empty_state(one_model_text(filtered), "See the view “Agreement”.")
     shown = list(several.items())[:MAX_TABLES]
-    tables_html = join(_model_ranking_table(rater, ranking) for rater, ranking in shown)
+    unusable = load_unusable_shares(filtered)
+    tables_html = join(_model_ranking_table(rater, one, unusable[rater]) for rater, one in shown)
     warnings = {
         REVERSED if one.basis == "true pass rate" else UNCORRECTED
         for _, one in shown
@@ -114,7 +120,7 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     return wrap(tables_html, fill("<p>{}</p>", text) if left else EMPTY)
 
 
-def _model_ranking_table(rater: Rater, ranking: PointRanking) -> Markup:
+def _model_ranking_table(rater: Rater, ranking: PointRanking, unusable: Estimate) -> Markup:
     passes = ranking.basis != "mean score"
     style = tables.PERCENT if passes else tables.SCORE
     values = [_value_ranked_by(ranking, one) for one in ranking.models]
@@ -141,4 +147,6 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking) -> Markup:
     name = " · ".join(rater)
     title = fill('<h3 class="eh-under">{}</h3>', name)
     table = tables.value_table(["Model", "Rank", *heads, axis], rows, label=f"Models by {name}")
-    return title + table
+    text = f"{share(unusable.value, 0)} of the replies have no usable verdict and are left out."
+    note = fill('<p class="eh-small eh-mute eh-under">{}</p>', text) if unusable.value else EMPTY
+    return title + table + note

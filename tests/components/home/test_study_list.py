@@ -30,8 +30,11 @@ from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names, example_text, example_title
 from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
+from studies.domain import Verdict
 from studies.errors import StudyError
+from studies.people.vote_session import open_vote_session
 from studies.spec.study import parse_study
+from studies.store.ballot_queries import voter_id
 from studies.store.queries.run_queries import StoredRun, put_run
 from tests.page_words import says
 from tests.voted_studies import six_items
@@ -237,3 +240,16 @@ def test_votes_of_people_are_counted_apart_from_the_calls(store):
     frame = store.frame("voted", "with")
     votes = int(frame["judge"].str.startswith("human:").sum())
     assert votes and says(studies_html(store, []), f"{len(frame) - votes} + {votes} votes")
+
+
+def test_votes_on_a_study_that_makes_calls_are_none_of_its_calls(store):
+    """A person votes on three ballots of a study whose calls are all done."""
+    plan_study(store, "Mine")
+    run_study(store, Engine(), "Mine")
+    (line,) = store.studies()
+    ann = open_vote_session(store, "Mine", voter_id("ann"), "pair")
+    for _ in range(3):
+        ballot = ann.next_ballot()
+        assert ballot is not None
+        ann.vote(ballot.position, ballot.done, Verdict(0))
+    assert says(studies_html(store, []), f"{line.planned} + 3 votes")

@@ -326,11 +326,11 @@ verdict: overall-response
 """
 
 
-def with_prompt(store: Store, **more: Any) -> None:
+def with_prompt(store: Store, verdict: str = "overall-response", **more: Any) -> None:
     from judges.rendering.prompt import parse_prompt
     from studies.store.rows import RequestRecord
 
-    prompt = parse_prompt(PROMPT)
+    prompt = parse_prompt(PROMPT.replace("overall-response", verdict))
     item = Item("q", "why?", dict.fromkeys(NAMES, "a"), reference="the reference",
                 ground_truth="the truth")  # fmt: skip
     ask = Ask("k", "q", "okapi-judge", prompt.name, NAMES, ("A", "B"))
@@ -359,6 +359,16 @@ def test_the_form_follows_the_protocol(store: Store, preset: str, mode: str) -> 
     store.save_study(study, [Item("q", "why?", {"x": "a", "y": "b"})], ())
     form = load_ballot_form(store, "s")
     assert form.mode == mode and not form.reference and "asks people" in form.origin
+
+
+@pytest.mark.parametrize(
+    ("verdict", "told"), [("overall-response", "do not offer"), ("mt-bench", "same kind of")]
+)
+def test_voters_read_whether_the_prompts_offer_the_tie_that_they_may_choose(
+    store: Store, verdict: str, told: str
+) -> None:
+    with_prompt(store, verdict)
+    assert told in load_ballot_form(store, "s").origin
 
 
 def test_recorded_verdicts_say_which_form_they_are(store: Store) -> None:

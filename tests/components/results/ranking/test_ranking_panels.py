@@ -13,10 +13,13 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.results.ranking import analysis_places, panels, sentences
+from components.results.ranking import analysis_places, panels, point_ranking_panel, sentences
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking, load_ranking
-from components.results.ranking.point_ranking_panel import point_ranking_headline
+from components.results.ranking.point_ranking_panel import (
+    point_ranking_headline,
+    point_ranking_html,
+)
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
 from metrics.estimation.planning.power import battles_to_separate
@@ -447,6 +450,34 @@ def test_a_cycle_is_told_once_round_and_a_lead_that_no_verdict_changes():
     assert "cycle" not in told and "<b>a</b>" in told
     sure = SimpleNamespace(leader="a", halves_first=9, halves=10, verdicts=None)
     assert says(analysis_places._first_place_sentence(sure, "pooled"), "in 9 of 10", "no change")
+
+
+def test_a_lead_of_single_answers_is_significant_only_after_adjustment(tmp_path):
+    """Scores of x, y and z on eight items. x − y is 0.5 on average, with a standard deviation of
+    0.535: its t interval is [0.05, 0.95] alone (t .975 = 2.365), and for three pairs together
+    (t .99167 = 3.128) [−0.09, 1.09]."""
+    scores = {"x": [4, 4, 4, 4, 3, 3, 3, 3], "y": [3, 3, 3, 3, 3, 3, 3, 3], "z": [1] * 8}
+    lines = [
+        f"Why {n}?,{one},Because.,{value},3"
+        for one, values in scores.items()
+        for n, value in enumerate(values)
+    ]
+    path = tmp_path / "scored.csv"
+    path.write_text(
+        "\n".join(["question,model,answer,score,human_score", *lines]), encoding="utf-8"
+    )
+    store = Store(tmp_path / "scored.db")
+    import_verdicts(store, path, "scored")
+    scored = FilteredStudy(store, "scored")
+    title, lead = point_ranking_headline(scored)
+    assert title == "x leads y." and says(lead, "not significant after", "all pairs")
+    assert "1–2" in str(point_ranking_html(scored)) and "usable" not in str(
+        point_ranking_html(scored)
+    )
+    ((rater, ranking),) = point_ranking_panel.load_point_rankings(scored).items()
+    table = point_ranking_panel._model_ranking_table(rater, ranking, Estimate(0.48, n=50))
+    assert says(table, "48 % of the", "no usable verdict")
+    store.close()
 
 
 def test_single_answers_name_a_leader_only_if_its_lead_excludes_zero(tmp_path):
