@@ -195,3 +195,14 @@ def test_the_win_rates_of_a_complete_study_are_those_of_results(demo_store, stud
 def test_one_item_has_its_share_of_changes_too(store: Store, said: str, changed: float) -> None:
     Sheet("one").both("q", "j", said).save(store)
     assert LiveStudy(store, "one").figures().changed.value == changed
+
+
+def test_verdicts_on_pairs_without_a_battle_have_an_empty_elo_chart(judged):
+    """Among more options there is no Elo, so no chart; of a pair it only has no rating yet."""
+    view = LiveStudies(judged).for_study(NAME)
+    assert view.figures().elo_figure is not None
+    view._curves = {}
+    told = view._compute_figures().elo_figure
+    assert told is not None and not told["data"]
+    view.frame = view.frame.assign(options=3)
+    assert view._compute_figures().elo_figure is None

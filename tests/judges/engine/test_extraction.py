@@ -15,6 +15,7 @@ from judges.operations.check_judge import (
     check_judge,
     reread_and_store_verdicts,
 )
+from judges.rendering.prompt import parse_prompt
 from studies.domain import RETRYABLE_STATUSES, Ask, Judgement
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals
@@ -278,3 +279,24 @@ def test_nothing_is_extracted_for_what_the_plan_no_longer_has(tmp_path):
         assert not extractor.is_still_planned(
             Judgement(replace(asked, **other), "unreadable"), items
         )
+
+
+@pytest.mark.parametrize(
+    ("read", "told"), [("text", "Answer only"), ("probabilities", "Say which one is chosen")]
+)
+def test_an_extraction_judge_read_by_probabilities_is_asked_for_the_label_alone(
+    tmp_path, read, told
+):
+    plan = with_extraction(tmp_path, "http://127.0.0.1:9/v1", items=1)
+    prompt = parse_prompt(
+        "name: own\nversion: 1\nsource: ours\nprotocol: extraction\nverdict: final-answer\n"
+        'messages:\n  - user: "$reply $closing"\n'
+    )
+    (item,) = plan.items
+    ask = Ask("k", item.id, "judge", plan.prompts[0].name, tuple(item.responses)[:2], ("A", "B"))
+    extractor = Extractor(
+        plan, endpoint("http://127.0.0.1:9/v1", "reader", read=read), {ask.prompt: prompt}
+    )
+    unread = Judgement(ask, "unreadable", reply=VAGUE)
+    _, call = extractor.build_ask_and_call(unread, {item.id: item})
+    assert told in str(call.messages) and VAGUE in str(call.messages)

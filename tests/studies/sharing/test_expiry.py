@@ -97,3 +97,9 @@ def test_the_reaper_looks_by_itself_and_ends_when_told(guarded: VisitorStore) ->
     until(lambda: names(guarded.unrestricted) == {"house"})
     reaper.close()
     assert not reaper._thread.is_alive()
+
+
+def test_without_a_visitor_there_is_no_folder_to_delete(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new.db")
+    assert delete_unused_studies_and_uploads(store, 7).folders == 0
+    store.close()

@@ -19,9 +19,11 @@ import pytest
 
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import PUBLIC_LIMITS
+from studies.sources import hub
 from studies.sources.catalogue import all_data_sets, find_hub_set, hub_sets
 from studies.sources.hub import _parse_split, _read_repo_file, parse_hub_address
 from studies.sources.registry import SOURCE_FORMATS
+from studies.spec.study import DataSpec
 from tests.page_words import says
 from tests.studies.sources.hub_server import COMMIT, Hub, serving
 
@@ -247,3 +249,16 @@ def test_the_catalogue_names_formats_licences_and_sizes() -> None:
     found = find_hub_set("tatsu-lab/alpaca_eval", "alpaca_eval_gpt4_baseline.json")
     assert found is not None and found.name == "AlpacaEval baseline outputs"
     assert find_hub_set("nobody/nothing") is None
+
+
+@pytest.mark.parametrize(("asked", "read"), [("auto", "alpaca-eval"), ("table", "table")])
+def test_a_known_set_has_its_format_unless_the_study_names_one(
+    asked: str, read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = SimpleNamespace(sha=COMMIT)
+    api = SimpleNamespace(dataset_info=lambda *_, **__: info)
+    monkeypatch.setattr(huggingface_hub, "HfApi", lambda token: api)
+    monkeypatch.setattr(hub, "_read_repo_file", lambda *_, **__: None)
+    source = "hub:tatsu-lab/alpaca_eval:alpaca_eval_gpt4_baseline.json"
+    spec, *_ = hub.read_hub(DataSpec(source, asked))
+    assert spec.format == read

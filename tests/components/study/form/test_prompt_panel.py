@@ -8,6 +8,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import (
     START_YAML,
@@ -177,3 +179,11 @@ def test_of_a_single_item_the_drawer_shows_the_first_whatever_was_selected():
     state = replace(OPEN, item=3)
     prompt = current_prompt(look.lenient_study, state).prompt
     assert "on item 1 of 1" in prompt_heading(look, state, prompt)
+
+
+@pytest.mark.parametrize(("items", "moves"), [(1, False), (2, True)])
+def test_one_can_go_to_another_item_if_there_is_one(items: int, moves: bool) -> None:
+    look = build_preview(START_YAML.replace("count: 12", f"count: {items}"), HERE)
+    prompt = current_prompt(look.lenient_study, OPEN).prompt
+    heading = prompt_heading(look, OPEN, prompt)
+    assert f"on item 1 of {items}" in heading and ("next" in heading.lower()) is moves
