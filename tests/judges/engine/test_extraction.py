@@ -294,9 +294,8 @@ def test_an_extraction_judge_read_by_probabilities_is_asked_for_the_label_alone(
     )
     (item,) = plan.items
     ask = Ask("k", item.id, "judge", plan.prompts[0].name, tuple(item.responses)[:2], ("A", "B"))
-    extractor = Extractor(
-        plan, endpoint("http://127.0.0.1:9/v1", "reader", read=read), {ask.prompt: prompt}
-    )
+    reader = replace(plan.judge("judge"), read=read)
+    extractor = Extractor(plan, reader, {ask.prompt: prompt})
     unread = Judgement(ask, "unreadable", reply=VAGUE)
     _, call = extractor.build_ask_and_call(unread, {item.id: item})
     assert told in str(call.messages) and VAGUE in str(call.messages)
