@@ -1,6 +1,7 @@
 """Tests for an effect of the order by judge and prompt. The p-values of each kind of test are
 adjusted for the number of its tests (Holm)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -132,7 +133,8 @@ def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, An
     is significant, and its hover card (`tip`), for the template."""
     if adjusted is None:
         return {"p": None, "tip": f"{DASH} {test.note or 'nothing to test'}"}
-    lines = [f"p {format_p_value(adjusted)} adjusted", f"p {format_p_value(test.p)} unadjusted"]
+    text = format_p_value(adjusted, test.p_is_bound)
+    lines = [f"p {text} adjusted", f"p {format_p_value(test.p, test.p_is_bound)} unadjusted"]
     if test.statistic is not None:
         name = STATISTIC_NAMES.get(test.name, "test statistic")
         df = f", {test.df} df" if test.df else ""
@@ -140,13 +142,23 @@ def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, An
     lines += [NOTE_TEXTS.get(test.note, test.note)] if test.note else []
     significant = adjusted < SIGNIFICANCE_LEVEL
     tip = "\n".join(lines)
-    return {"p": adjusted, "text": format_p_value(adjusted), "significant": significant, "tip": tip}
+    return {"p": adjusted, "text": text, "significant": significant, "tip": tip}
 
 
-def format_p_value(p: float | None) -> str:
-    """Format a p-value as in papers: .031, < .001; a dash for None."""
+def p_value_clause(p: float, is_bound: bool = False) -> str:
+    """Clause on a p-value, such as "p = .031", "p < .001" or, for a bound, "p ≤ .003"."""
+    text = format_p_value(p, is_bound)
+    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
+
+
+def format_p_value(p: float | None, is_bound: bool = False) -> str:
+    """Format a p-value as in papers: .031, < .001; ≤ .003 if it is an upper bound, because no
+    random permutation was as uneven; a dash for None."""
     if p is None:
         return DASH
     if p < 0.001:
         return "< .001"
+    if is_bound:
+        p = math.ceil(round(1000 * p, 9)) / 1000
+        return f"≤ {p:.3f}".replace("0.", ".")
     return "1" if p >= 0.9995 else f"{p:.3f}".lstrip("0")

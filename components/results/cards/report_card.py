@@ -45,6 +45,13 @@ class ReportCard(CardMeasures):
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
     @property
+    def p_is_bound(self) -> bool:
+        """Whether the p-value of the test among N options is only known to be at most this."""
+        rows = load_option_models_of_all_raters(self.raters.filtered)
+        mine = (row for row in rows if (row.judge, row.prompt) == (self.judge, self.prompt))
+        return not self.compares_pairs and any(row.permutation.p_is_bound for row in mine)
+
+    @property
     def chance_consistency(self) -> float:
         """Consistency of a judge that chooses at random and ties as often, as in the view
         Position."""
