@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.html.format import ORDINALS, number, share, slot_name, spaced_ci
+from components.html.format import number, share, slot_name, slot_ordinal, spaced_ci
 from components.html.heatmap import matrix_html
 from components.html.markup import Markup
 from components.html.matrix_heads import MatrixColumn
@@ -62,11 +62,12 @@ def _strongest_preference_sentence(
         for row, one in bias.by_rater(f"slot {slot}").items()
         if one.value is not None and bias.names[row[0], row[1]] in significant
     )
-    nth = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
     bound = any(one.permutation.p_is_bound for one in rows if (one.judge, one.prompt) == row)
     p_text = p_value_clause(significant[who], bound)
-    picks = f"{who} picks the {nth} of {bias.max_options} positions in {share(value, 0)}"
+    picks = (
+        f"{who} picks the {slot_ordinal(slot)} of {bias.max_options} positions in {share(value, 0)}"
+    )
     return f"{picks} of its choices ({p_text}, permutation test of all positions)."
 
 

@@ -47,7 +47,8 @@ class CardMeasure:
     link: dict[str, Any] | None = field(default=None, compare=False)
 
     about: str = ""
-    """Name that stands beside that of the measure: the family of a twin; else empty."""
+    """Name that stands beside that of the measure: the family of a twin, the position of a term
+    among N options; else empty."""
 
     @property
     def label(self) -> str:
@@ -154,7 +155,9 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
         test = "not tested" if p is None else p_value_clause(p, card.p_is_bound)
         note = f"of {among} equally good answers, {won}{'' if card.compares_pairs else f'; {test}'}"
-        return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
+        about = "" if card.compares_pairs or term.value is None else f"{position} position"
+        shown = {"estimate": term, "drawn": equal, "note": note, "about": about}
+        return {**shown, "chance": even, "others": ()}
     if key == twin_records.TWIN_PREFERENCE.key:
         family = card.largest_twin_effect_beyond_floor[1]
         note = f"largest effect: {family}, beyond its floor, adjusted"
