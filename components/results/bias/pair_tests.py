@@ -37,8 +37,8 @@ OPTION_TEST_NAMES: Final = {"permutation": "Permutation"}
 @dataclass(frozen=True, slots=True)
 class OrderTestRow:
     """Tests for an effect of the order, for one judge with one prompt: `tests` and their
-    `adjusted` p-values by name of the test, and the number `n` of pairs or choices that were
-    tested."""
+    `adjusted` p-values by name of the test, and the number `n` of pairs, or of comparisons
+    among N options, that were tested."""
 
     __test__ = False  # pytest would collect the name
 
@@ -82,8 +82,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
     judges and prompts, for which the p-values are adjusted."""
     found, adjusted = [], adjusted_option_p_values(bias, rows)
     for row in shown_option_models(rows, bias):
-        slots, cell = row.model.slots.get(bias.max_options, ()), (row.judge, row.prompt)
-        n = slots[0].n if slots else row.permutation.n
+        cell, n = (row.judge, row.prompt), row.permutation.n
         tests, p = {"permutation": row.permutation}, {"permutation": adjusted.get(cell)}
         found.append(OrderTestRow(bias.names[cell], n, _entropy_band_text(row), tests, p))
     return found

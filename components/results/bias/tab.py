@@ -217,7 +217,7 @@ def render_order_tests(filtered: FilteredStudy) -> Markup:
     else:
         rows = pair_tests.option_test_rows(load_option_models_of_all_raters(filtered), bias)
         names = pair_tests.OPTION_TEST_NAMES
-        between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
+        between, unit = pair_tests.ENTROPY_BAND_HEAD, "Comparisons"
     return pair_tests.order_tests_html(rows, names, between, unit)
 
 

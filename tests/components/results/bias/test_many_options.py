@@ -181,6 +181,9 @@ def test_page_and_json_have_the_same_p_value_which_is_at_most_the_smallest_of_th
     fitted, bias = fit_option_models(frame), bias_from_frame(frame)
     (by_prompt,) = summarise_frame(frame, quick=True)["position"]["j3"].values()
     told = by_prompt["tests"]["permutation_7"]
+    # What is tested are the four comparisons, not the 28 choices.
+    assert {row.n for row in option_test_rows(fitted, bias)} == {4}
+    assert says(by_prompt["position_term"]["note"], "on a pair")
     assert fitted[3].permutation.p == told["p"] == pytest.approx(1 / 10_000)
     assert says(position_preference_headline(bias, fitted)[0], "p ≤ .002")
     rows = option_test_rows(fitted, bias)
