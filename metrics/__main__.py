@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from metrics.position.order_tests import NONE_AS_UNEVEN
 from metrics.summary import measured_study, remedy_tables, summary
 from studies.terminal import escape_control, run_command
 
@@ -101,10 +102,10 @@ def _format_number(value: float, digits: int) -> str:
     return f"{value:,.{digits}f}".replace("-", MINUS)
 
 
-def _format_p_value(p: float | None) -> str:
+def _format_p_value(p: float | None, is_bound: bool = False) -> str:
     if p is None:
         return ""
-    return f"p {p:.4f}" if p >= MIN_PRINTED_P else f"p < {MIN_PRINTED_P:.4f}"
+    return f"p {'≤ ' * is_bound}{p:.4f}" if p >= MIN_PRINTED_P else f"p < {MIN_PRINTED_P:.4f}"
 
 
 def is_estimate(value: object) -> bool:
@@ -165,7 +166,8 @@ def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
         yield f"{label:<48} {format_estimate(value)}"
     elif isinstance(value, dict):
         if "p" in value and "statistic" in value:
-            yield f"{label:<48} {_format_p_value(value['p']) or '– (' + value['note'] + ')'}"
+            told = _format_p_value(value["p"], value["note"].endswith(NONE_AS_UNEVEN))
+            yield f"{label:<48} {told or '– (' + value['note'] + ')'}"
             return
         for key, one in value.items():
             yield from _render_lines(one, (*path, str(key)))

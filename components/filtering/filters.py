@@ -35,7 +35,7 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 def counting_rule_text(combine: str, unreadable: str) -> str:
     """Sentences on the page that explain a counting rule, given its two values in a study file."""
-    orders = f"In ratings and win rates, {combine_rule_text(combine)}."
+    orders = f"Where models are compared, {combine_rule_text(combine)}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 

@@ -239,6 +239,11 @@ ORDINALS: Final = (
 )  # fmt: skip
 
 
+def slot_ordinal(slot: int) -> str:
+    """Name of a position, from 0, in words up to the ninth: "first", "second", …, "10th"."""
+    return ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
+
+
 def join_names(names: Sequence[str], max_names: int = 3) -> str:
     """Join names as "a, b and c", or "a, b and 4 more" if there are more than `max_names`."""
     if len(names) > max_names:

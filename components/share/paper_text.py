@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+import pandas as pd
+
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, combine_rule_text
 from components.html.format import NARROW_SPACE, count
@@ -16,7 +18,7 @@ from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import EMPTY_CELL, PaperTable, chosen_filters_text
-from metrics.estimation.row_selection import reply_noun
+from metrics.estimation.row_selection import reply_noun, select_picks
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 from studies.spec.study import Study
@@ -131,12 +133,30 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a verdict"
         f"{missing if readable < len(frame) else ''}.",
         _order_combination_sentence(filtered),
-        "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
-        "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
-        "position term.",
+        _intervals_text(frame),
     ]
     end = _simulated_text(study, judges), _twins_text(filtered)
     return " ".join(part for part in (*parts, *end) if part)
+
+
+def _intervals_text(frame: pd.DataFrame, term: str = " and the position term") -> str:
+    """Sentences on the intervals and tests of the kinds of comparisons that have verdicts; `term`:
+    what is added to the ratings of pairs."""
+    options = select_picks(frame)["options"]
+    parts = ["Wilson intervals at the effective sample size for shares"]
+    if (options == 2).any():
+        parts.append(f"a sandwich variance over items for Bradley–Terry ratings{term}")
+    test = ""
+    if (options > 2).any():
+        parts.append("a jackknife over items for the position entropy")
+        parts.append(
+            "a sandwich variance over items for the effects of positions in a conditional logit"
+        )
+        test = (
+            " A permutation test, which exchanges the choices of a comparison over its orders, "
+            "tests whether all positions are chosen equally often."
+        )
+    return f"Intervals are 95 % and treat items as clusters: {', '.join(parts)}.{test}"
 
 
 def _twins_text(filtered: FilteredStudy) -> str:
@@ -161,8 +181,7 @@ def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     return (
         f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
         f"{_data_text(filtered)}. Only the first vote of a person on a pair enters the agreement. "
-        "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
-        "size for shares, a sandwich variance over items for Bradley–Terry ratings."
+        f"{_intervals_text(filtered.frame, '')}"
     )
 
 

@@ -4,6 +4,7 @@ An order set is one comparison in all its orders; it is complete if a verdict wa
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,15 @@ MAX_EXACT_FLIPS: Final = 10_000
 """Maximum number of flips for which the sign test by items is exact; with more, a normal
 approximation is used."""
 
+PERMUTATION_ROUNDS: Final = 9_999
+"""Number of random permutations if the exact permutation test is not possible; the smallest p-value
+is then 1/10,000."""
+
+PERMUTATION_SEED: Final = 20_24
+
+NONE_AS_UNEVEN: Final = "none as uneven"
+"""Note on a permutation test in which no random permutation reaches the observed statistic."""
+
 MAX_LISTED_ORDERS: Final = 6
 """Maximum number of orders in an order set for which all permutations (6!) are listed; with more,
 random permutations are drawn."""
@@ -55,6 +65,12 @@ class OrderTest:
     df: int | None = None
     n: int = 0
     note: str = ""
+
+    @property
+    def p_is_bound(self) -> bool:
+        """Whether `p` is the smallest p-value that the random permutations can give, so that the
+        true one may be much smaller."""
+        return self.note.endswith(NONE_AS_UNEVEN)
 
 
 def sign_test(primacy: int, recency: int) -> OrderTest:
@@ -241,16 +257,13 @@ def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
 
 
 def permutation_test(
-    frame: pd.DataFrame,
-    options: int = 2,
-    rng: np.random.Generator | None = None,
-    rounds: int = 9999,
+    frame: pd.DataFrame, options: int = 2, rounds: int = PERMUTATION_ROUNDS
 ) -> OrderTest:
     """Test whether the slots are picked equally often (χ² statistic), by permuting the chosen
     contestants within each order set between its orders and counting the slots again.
 
     If only content matters, all permutations are equally likely. Exact if all possible slot counts
-    can be listed, else from `rounds` random permutations (without `rng` p is then None).
+    can be listed, else from `rounds` random permutations, the same on every call.
     """
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
@@ -265,20 +278,12 @@ def permutation_test(
         histograms, weights = exact
         p = float(weights[_chi_square_distance(histograms) >= observed - 1e-9].sum())
         return OrderTest("permutation", observed, min(p, 1.0), None, len(sets.choice), "exact")
-    if rng is None:
-        return OrderTest(
-            "permutation",
-            observed,
-            None,
-            None,
-            len(sets.choice),
-            "too many arrangements to list: pass rng",
-        )
+    rng = np.random.default_rng(PERMUTATION_SEED)
     drawn = _chi_square_distance(permuted_slot_histograms(sets, options, rng, rounds))
-    p = (1 + int((drawn >= observed - 1e-9).sum())) / (rounds + 1)
-    return OrderTest(
-        "permutation", observed, p, None, len(sets.choice), f"{rounds} random arrangements"
-    )
+    reached = int((drawn >= observed - 1e-9).sum())
+    note = f"{rounds:,} random arrangements{'' if reached else f', {NONE_AS_UNEVEN}'}"
+    p = (1 + reached) / (rounds + 1)
+    return OrderTest("permutation", observed, p, None, len(sets.choice), note)
 
 
 def least_permutation_p(sets: int, orders: int, options: int) -> float:
@@ -357,6 +362,13 @@ def permuted_slot_histograms(
     """Slot counts, [round, slot], after random permutations of the choices within each order set: a
     sample of their distribution without a position effect."""
     drawn = np.zeros((rounds, options))
+    if sets.choice.shape[1] <= MAX_LISTED_ORDERS:  # draw all sets with the same table at once
+        alike: dict[bytes, list[tuple[Ints, Floats]]] = defaultdict(list)
+        for table in _histograms_by_set(sets, options):
+            alike[b"".join(part.tobytes() for part in table)].append(table)
+        for (histograms, weights), *others in alike.values():
+            drawn += rng.multinomial(1 + len(others), weights, rounds) @ histograms
+        return drawn
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):
         size = min(block, rounds - start)

@@ -32,7 +32,7 @@ TRANSITIVITY_NOTE: Final = (
     "no pair has usable verdicts in both orders: the position term is identified only through "
     "transitivity"
 )
-NO_VERDICTS_NOTE: Final = "no readable verdict"
+NO_VERDICTS_NOTE: Final = "no readable verdict on a pair of answers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def _pooled_summary(
         "bradley_terry": to_plain_data(bradley_terry_ratings(judged)),
         "win_rate": to_plain_data(win_rates.win_rate(judged)),
         "head_to_head": to_plain_data(win_rates.head_to_head(judged)),
-        "position": _position_section(frame, rng),
+        "position": _position_section(frame),
         "position_pooled": _pooled_position_measures(judged),
     }
     for name, part in OPTIONAL_SECTIONS.items():
@@ -246,7 +246,7 @@ def _leaderboard_section(
     }
 
 
-def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
+def _position_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> all position measures with bounds, the position term, flips, tests,
     counts by slot, and effects of labels. Pass/fail verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_mask(frame))
@@ -266,7 +266,7 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
         values["position_term"] = to_plain_data(position_term(rows))
         values["flips"] = position_measures.flip_counts(rows)
         values["tests"] = to_plain_data(
-            order_tests.flip_tests(rows) | _permutation_tests_of_many_options(rows, rng)
+            order_tests.flip_tests(rows) | _permutation_tests_of_many_options(rows)
         )
         values["slots"] = {
             str(n): position_measures.slot_and_tie_counts(rows, n)
@@ -296,13 +296,11 @@ def _numbers_of_options(rows: pd.DataFrame) -> list[int]:
     return sorted({int(n) for n in rows["options"] if n > 1})
 
 
-def _permutation_tests_of_many_options(
-    rows: pd.DataFrame, rng: np.random.Generator
-) -> dict[str, order_tests.OrderTest]:
+def _permutation_tests_of_many_options(rows: pd.DataFrame) -> dict[str, order_tests.OrderTest]:
     """Run the permutation test for each number of options above two ("permutation_3", …); empty if
     all rows have at most two options."""
     return {
-        f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
+        f"permutation_{n}": order_tests.permutation_test(rows, n)
         for n in _numbers_of_options(rows)
         if n > 2
     }

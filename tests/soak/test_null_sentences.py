@@ -32,12 +32,7 @@ from components.results.agreement.panels import agreement_headline
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_model_sets
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import position_preference_headline
-from components.results.bias.option_tests import (
-    PERMUTATION_ROUNDS,
-    compute_evenness,
-    fit_option_models,
-)
-from components.results.bias.option_tests import SEED as OPTION_SEED
+from components.results.bias.option_tests import compute_evenness, fit_option_models
 from components.results.bias.sentences import (
     bias_headline,
     consistency_by_chance,
@@ -310,10 +305,7 @@ def four_options(seed: int) -> pd.DataFrame:
 def options_preferred(seed: int) -> bool:
     """A headline, or a mark “≠ even” in the matrix."""
     frame = four_options(seed)
-    tests = (
-        permutation_test(part, 4, np.random.default_rng(OPTION_SEED), PERMUTATION_ROUNDS)
-        for _, part in frame.groupby("judge", observed=True)
-    )
+    tests = (permutation_test(part, 4) for _, part in frame.groupby("judge", observed=True))
     if not any(test.p < 0.05 for test in tests):
         return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_models(frame)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.html.format import ORDINALS, number, share, slot_name, spaced_ci
+from components.html.format import number, share, slot_name, slot_ordinal, spaced_ci
 from components.html.heatmap import matrix_html
 from components.html.markup import Markup
 from components.html.matrix_heads import MatrixColumn
@@ -12,7 +12,7 @@ from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, adjusted_option_p_values
-from components.results.bias.pair_tests import format_p_value, shown_option_models
+from components.results.bias.pair_tests import p_value_clause, shown_option_models
 from components.results.bias.sentences import (
     none_significant_clause,
     preferring_rows_clause,
@@ -48,10 +48,12 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
         none = none_significant_clause(len(bias.names), what, few).capitalize()
         return f"{none}; consistency is {same}.", lead
     head = preferring_rows_clause(len(significant), len(adjusted), what)
-    return f"{head}. {_strongest_preference_sentence(bias, significant)}", lead
+    return f"{head}. {_strongest_preference_sentence(bias, rows, significant)}", lead
 
 
-def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float]) -> str:
+def _strongest_preference_sentence(
+    bias: Bias, rows: Sequence[OptionModelRow], significant: Mapping[str, float]
+) -> str:
     """Sentence on the judge and prompt in `significant` (name -> p-value) that choose one position
     most often: this position, its share of their choices, and the p-value."""
     value, row, slot = max(
@@ -60,11 +62,12 @@ def _strongest_preference_sentence(bias: Bias, significant: Mapping[str, float])
         for row, one in bias.by_rater(f"slot {slot}").items()
         if one.value is not None and bias.names[row[0], row[1]] in significant
     )
-    nth = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
-    p = format_p_value(significant[who])
-    p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
-    picks = f"{who} picks the {nth} of {bias.max_options} positions in {share(value, 0)}"
+    bound = any(one.permutation.p_is_bound for one in rows if (one.judge, one.prompt) == row)
+    p_text = p_value_clause(significant[who], bound)
+    picks = (
+        f"{who} picks the {slot_ordinal(slot)} of {bias.max_options} positions in {share(value, 0)}"
+    )
     return f"{picks} of its choices ({p_text}, permutation test of all positions)."
 
 

@@ -23,7 +23,6 @@ from metrics.position.position_measures import slot_shares
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 
 SEED: Final = 20_24
-PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
 """Number of permutations for the entropy band, which needs less precision than a p-value."""
 
@@ -65,14 +64,18 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
     rows = frame[frame["options"] == options]
     found = []
     for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
-        rng = np.random.default_rng(SEED)
-        test = order_tests.permutation_test(part, options, rng, PERMUTATION_ROUNDS)
+        test = order_tests.permutation_test(part, options)
         model = fit_choice_model(part, min_options=options)
-        band = order_tests.entropy_null_band(part, rng, options, BAND_ROUNDS)
+        band = _entropy_band(part, options)
         chosen = order_tests.order_set_entropy(part, options)
         least = _least_p(part, options) if test.p is not None else None
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band, least))
     return tuple(found)
+
+
+def _entropy_band(rows: pd.DataFrame, options: int) -> tuple[float, float] | None:
+    rng = np.random.default_rng(SEED)
+    return order_tests.entropy_null_band(rows, rng, options, BAND_ROUNDS)
 
 
 def _least_p(rows: pd.DataFrame, options: int) -> float:
@@ -233,7 +236,5 @@ def _compute_evenness_by_cell(
 
 
 def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
-    rng = np.random.default_rng(SEED)
-    p = order_tests.permutation_test(rows, options, rng, PERMUTATION_ROUNDS).p
-    band = order_tests.entropy_null_band(rows, rng, options, BAND_ROUNDS)
+    p, band = order_tests.permutation_test(rows, options).p, _entropy_band(rows, options)
     return order_tests.order_set_entropy(rows, options), band, p, _least_p(rows, options)

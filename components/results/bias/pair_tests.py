@@ -1,6 +1,7 @@
 """Tests for an effect of the order by judge and prompt. The p-values of each kind of test are
 adjusted for the number of its tests (Holm)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -36,8 +37,8 @@ OPTION_TEST_NAMES: Final = {"permutation": "Permutation"}
 @dataclass(frozen=True, slots=True)
 class OrderTestRow:
     """Tests for an effect of the order, for one judge with one prompt: `tests` and their
-    `adjusted` p-values by name of the test, and the number `n` of pairs or choices that were
-    tested."""
+    `adjusted` p-values by name of the test, and the number `n` of pairs, or of comparisons
+    among N options, that were tested."""
 
     __test__ = False  # pytest would collect the name
 
@@ -81,8 +82,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
     judges and prompts, for which the p-values are adjusted."""
     found, adjusted = [], adjusted_option_p_values(bias, rows)
     for row in shown_option_models(rows, bias):
-        slots, cell = row.model.slots.get(bias.max_options, ()), (row.judge, row.prompt)
-        n = slots[0].n if slots else row.permutation.n
+        cell, n = (row.judge, row.prompt), row.permutation.n
         tests, p = {"permutation": row.permutation}, {"permutation": adjusted.get(cell)}
         found.append(OrderTestRow(bias.names[cell], n, _entropy_band_text(row), tests, p))
     return found
@@ -132,7 +132,8 @@ def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, An
     is significant, and its hover card (`tip`), for the template."""
     if adjusted is None:
         return {"p": None, "tip": f"{DASH} {test.note or 'nothing to test'}"}
-    lines = [f"p {format_p_value(adjusted)} adjusted", f"p {format_p_value(test.p)} unadjusted"]
+    text = format_p_value(adjusted, test.p_is_bound)
+    lines = [f"p {text} adjusted", f"p {format_p_value(test.p, test.p_is_bound)} unadjusted"]
     if test.statistic is not None:
         name = STATISTIC_NAMES.get(test.name, "test statistic")
         df = f", {test.df} df" if test.df else ""
@@ -140,13 +141,23 @@ def _p_value_with_hover(test: OrderTest, adjusted: float | None) -> dict[str, An
     lines += [NOTE_TEXTS.get(test.note, test.note)] if test.note else []
     significant = adjusted < SIGNIFICANCE_LEVEL
     tip = "\n".join(lines)
-    return {"p": adjusted, "text": format_p_value(adjusted), "significant": significant, "tip": tip}
+    return {"p": adjusted, "text": text, "significant": significant, "tip": tip}
 
 
-def format_p_value(p: float | None) -> str:
-    """Format a p-value as in papers: .031, < .001; a dash for None."""
+def p_value_clause(p: float, is_bound: bool = False) -> str:
+    """Clause on a p-value, such as "p = .031", "p < .001" or, for a bound, "p ≤ .003"."""
+    text = format_p_value(p, is_bound)
+    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
+
+
+def format_p_value(p: float | None, is_bound: bool = False) -> str:
+    """Format a p-value as in papers: .031, < .001; ≤ .003 if it is an upper bound, because no
+    random permutation was as uneven; a dash for None."""
     if p is None:
         return DASH
     if p < 0.001:
         return "< .001"
+    if is_bound:
+        p = math.ceil(round(1000 * p, 9)) / 1000
+        return f"≤ {p:.3f}".replace("0.", ".")
     return "1" if p >= 0.9995 else f"{p:.3f}".lstrip("0")

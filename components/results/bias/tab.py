@@ -37,6 +37,7 @@ from components.results.view.result_view import (
 )
 from metrics.catalogue.position_records import CONSISTENCY
 from metrics.estimation.row_selection import select_picks
+from metrics.position.order_tests import PERMUTATION_ROUNDS
 from studies.frames.point_columns import pass_fail_mask
 
 NAME: Final = "Position"
@@ -216,7 +217,7 @@ def render_order_tests(filtered: FilteredStudy) -> Markup:
     else:
         rows = pair_tests.option_test_rows(load_option_models_of_all_raters(filtered), bias)
         names = pair_tests.OPTION_TEST_NAMES
-        between, unit = pair_tests.ENTROPY_BAND_HEAD, "Choices"
+        between, unit = pair_tests.ENTROPY_BAND_HEAD, "Comparisons"
     return pair_tests.order_tests_html(rows, names, between, unit)
 
 
@@ -296,7 +297,8 @@ TESTS: Final = Panel(
     "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
     "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
     "Permutation: the choices of a comparison are exchanged over its orders, which has no "
-    "effect if only content counts; exact for pairs, 999 draws among N options. Repeated "
+    "effect if only content counts; exact for pairs; among N options, if "
+    f"there are too many to list, {PERMUTATION_ROUNDS:,} draws: “≤” if none is as uneven. Repeated "
     "replies count once, by the most frequent choice. Among N options the entropy is shown with "
     "the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over the "
     "rows of its column. All filters share the 5 % error rate: p is also divided by the share "

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.raters import Raters
-from components.html.format import ORDINALS, slot_name
+from components.html.format import slot_ordinal
 from metrics.agreement import pairwise_agreement
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.catalogue import (
@@ -185,8 +185,7 @@ class CardMeasures:
             none = unknown_estimate(note, "logit")
             return none, none, "first"
         top = max(range(len(terms)), key=lambda slot: round(terms[slot].value or 0.0, 12))
-        name = ORDINALS[top] if top < len(ORDINALS) else slot_name(top)
-        return terms[top], model.share_if_equal[self.max_options][top], name
+        return terms[top], model.share_if_equal[self.max_options][top], slot_ordinal(top)
 
     @cached_property
     def unusable_share(self) -> Estimate:

@@ -14,6 +14,7 @@ from components.html.markup import Markup
 from components.html.tables.forest_cells import Axis, forest_html
 from components.html.tables.value_table import STYLES, NumberStyle
 from components.html.templates import macros
+from components.results.bias.pair_tests import p_value_clause
 from components.results.cards.report_card import ReportCard
 from metrics.catalogue import answer_records, nudge_records, option_records, records, twin_records
 from metrics.catalogue.record import MeasureRecord, Question
@@ -46,7 +47,8 @@ class CardMeasure:
     link: dict[str, Any] | None = field(default=None, compare=False)
 
     about: str = ""
-    """Name that stands beside that of the measure: the family of a twin; else empty."""
+    """Name that stands beside that of the measure: the family of a twin, the position of a term
+    among N options; else empty."""
 
     @property
     def label(self) -> str:
@@ -151,10 +153,11 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         (term, equal, position), p = card.position_term, card.facts["lean_p"]
         among = "two" if card.compares_pairs else str(card.max_options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
-        p_text = "<\u00a0.001" if p is not None and p < 0.001 else f"=\u00a0{number(p, 3)}"
-        test = "; not tested" if p is None else f"; p\u00a0{p_text}"
-        note = f"of {among} equally good answers, {won}{'' if card.compares_pairs else test}"
-        return {"estimate": term, "drawn": equal, "chance": even, "note": note, "others": ()}
+        test = "not tested" if p is None else p_value_clause(p, card.p_is_bound)
+        note = f"of {among} equally good answers, {won}{'' if card.compares_pairs else f'; {test}'}"
+        about = "" if card.compares_pairs or term.value is None else f"{position} position"
+        shown = {"estimate": term, "drawn": equal, "note": note, "about": about}
+        return {**shown, "chance": even, "others": ()}
     if key == twin_records.TWIN_PREFERENCE.key:
         family = card.largest_twin_effect_beyond_floor[1]
         note = f"largest effect: {family}, beyond its floor, adjusted"

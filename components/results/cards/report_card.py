@@ -4,7 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from components.html.format import lean_text, number, points, rounded_shares, share, spaced_ci
+from components.html.format import (
+    lean_text,
+    number,
+    points,
+    rounded_shares,
+    share,
+    slot_ordinal,
+    spaced_ci,
+)
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.option_tests import (
@@ -38,11 +46,23 @@ class ReportCard(CardMeasures):
     @property
     def preferred_position(self) -> str:
         """Name of the preferred position, such as "first". For pairs, it is the position toward
-        which more flips go, "first" if as many go toward each; for more options, that with the
-        largest effect in the choice model. It need not be significant."""
+        which more flips go, "first" if as many go toward each; for more options, that which is
+        chosen most. It need not be significant."""
         if not self.compares_pairs:
-            return self.position_term[2]
+            return slot_ordinal(self._top_slot)
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
+
+    @property
+    def _top_slot(self) -> int:
+        shares = [one.value or 0.0 for one in self.decisive_shares_by_slot]
+        return shares.index(max(shares))
+
+    @property
+    def p_is_bound(self) -> bool:
+        """Whether the p-value of the test among N options is only known to be at most this."""
+        rows = load_option_models_of_all_raters(self.raters.filtered)
+        mine = (row for row in rows if (row.judge, row.prompt) == (self.judge, self.prompt))
+        return not self.compares_pairs and any(row.permutation.p_is_bound for row in mine)
 
     @property
     def chance_consistency(self) -> float:
@@ -165,6 +185,7 @@ class ReportCard(CardMeasures):
             "lead": self._accuracy_above_chance_text(),
             "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
             "lean": lean_text(self.measures["fairness"]) if self.compares_pairs else "",
+            "more_often": self._more_often_text(),
             "toward": self.preferred_position,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
             "order_effect": self._difference_text(self.order_effect),
@@ -230,17 +251,29 @@ class ReportCard(CardMeasures):
         scale, name = (200, "right − wrong") if self.compares_pairs else (100, "accuracy − chance")
         return f"{name} {self._difference_text(self.accuracy_lead, scale, 1)}"
 
+    def _more_often_text(self) -> str:
+        """Clause on the preferred position. Among more than two options flips have no single
+        direction, so it gives the share of the choices, as the view Position does."""
+        toward = self.preferred_position
+        if self.compares_pairs:
+            return f"flips go more often toward the answer shown {toward} than away from it"
+        picks = share(self.decisive_shares_by_slot[self._top_slot].value, 0)
+        even = share(1 / self.max_options, 0)
+        return (
+            f"it prefers a position: the answer shown {toward} gets {picks} of its choices (an "
+            f"even share is {even})"
+        )
+
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """(p-value of the test that no position is preferred, share of the preferred position);
-        None for each that is unknown. The p-value is that of the view Position. The share is,
-        for pairs, that of the flips that go toward the position; for more options, that of the
-        choices it would win among equally good answers."""
+        """(p-value of the test that no position is preferred, share of the flips that go toward the
+        preferred position); None for each that is unknown. The p-value is that of the view
+        Position; the share is unknown for more than two options."""
         rater = (self.judge, self.prompt)
         if not self.compares_pairs:
             found = adjusted_option_p_values(
                 self._bias, load_option_models_of_all_raters(self.raters.filtered)
             )
-            return found.get(rater), self.position_term[1].value
+            return found.get(rater), None
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         p = max(self._lean.p, self._lean.worst_p or 0.0) if self._lean else None
         return p, max(first, second) / (first + second) if first + second else None

@@ -174,8 +174,7 @@ RULE_GROUPS: Final = {
         incomplete: sets ≤ 0
             No comparison has a verdict in every order, so position bias cannot be measured.
         few, one way: sets < 20, flips ≥ 0.1, lean_p < 0.05
-            This judge flips **{flips}** of only {sets}{repeat}; flips go more often toward the
-            answer shown {toward}.
+            This judge flips **{flips}** of only {sets}{repeat}; {more_often}.
         few: sets < 20
             Verdicts in every order exist for only {sets}, too few for a conclusion.
         by label: flips ≥ 0.5, label_pull ≥ 0.25, label_low > 0, label_lead > 0
@@ -199,8 +198,7 @@ RULE_GROUPS: Final = {
             This judge flips **{flips}** of comparisons{repeat}; most flips go toward the answer
             shown {toward}.
         rather: flips ≥ 0.1, lean_p < 0.05
-            This judge flips **{flips}** of comparisons{repeat}; flips go more often toward the
-            answer shown {toward} than away from it.
+            This judge flips **{flips}** of comparisons{repeat}; {more_often}.
         missing: flips ≥ 0.1, lean_read < 0.05
             This judge flips **{flips}** of comparisons{repeat}, more often toward the answer shown
             {toward}; the {missing} without a verdict in every order could make this difference not
@@ -317,15 +315,16 @@ class CardSentence:
 
 
 SENTENCE_WORDS: Final = (
-    "repeat", "cache", "toward", "label", "lean", "known_split", "lead", "remedy", "order_effect",
-    "memory", "beside_person", "each", "orders_wanted", "then_merge", "compare", "unknown",
+    "repeat", "cache", "more_often", "toward", "label", "lean", "known_split", "lead", "remedy",
+    "order_effect", "memory", "beside_person", "each", "orders_wanted", "then_merge", "compare",
+    "unknown",
 )  # fmt: skip
 """Keys of the texts that a sentence may insert besides values: the changes on a repeat, a warning
-of repeats that hardly ever differ, the preferred position, the preferred label, the net flip rate,
-such as "(12.0 points toward first [3.1, 20.4])", the shares of right, wrong and tied verdicts, the
-lead over chance, the advice of the view Remedies, and differences with their intervals: flips minus
-changes on a repeat, repeats further apart minus consecutive ones, judge minus replaced person;
-words for pairs or more options, and on unknown better answers."""
+of repeats that hardly ever differ, a clause on the preferred position, its name, the preferred
+label, the net flip rate, such as "(12.0 points toward first [3.1, 20.4])", the shares of right,
+wrong and tied verdicts, the lead over chance, the advice of the view Remedies, and differences with
+their intervals: flips minus changes on a repeat, repeats further apart minus consecutive ones,
+judge minus replaced person; words for pairs or more options, and on unknown better answers."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

@@ -9,7 +9,7 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean
-from components.results.bias.pair_tests import format_p_value
+from components.results.bias.pair_tests import p_value_clause
 from components.results.overview.panels import flip_direction_chart, list_flips_of_pairs
 from components.results.overview.tab import can_compare_remedies
 from components.results.remedies import tab as remedies_tab
@@ -86,8 +86,7 @@ def _flip_direction_sentence(rows: list[FlipLean]) -> str:
             f"{count(leaning)} of {count(len(rows), 'combination')} of judge and prompt "
             f"significantly {'prefers' if leaning == 1 else 'prefer'} a position. "
         )
-    p = format_p_value(rows[0].p)
-    return f"Sign test by questions: p {p if p.startswith('<') else f'= {p}'}. "
+    return f"Sign test by questions: {p_value_clause(rows[0].p)}. "
 
 
 def _flip_precision_sentence(bias: Bias) -> str:

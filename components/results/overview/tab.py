@@ -12,6 +12,7 @@ from components.html.pieces import panel_heading, unwrapped_panel_heading, wrap
 from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import BY_PROMPT
 from components.results.bias.computed import load_bias
+from components.results.bias.option_tests import EVENNESS_RULE
 from components.results.cards.card_html import report_cards, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.nudges import tab as nudges_tab
@@ -97,16 +98,24 @@ def render_unusable_replies(filtered: FilteredStudy) -> Markup | None:
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
-def render_judges(filtered: FilteredStudy) -> Content | Markup | None:
-    """Render the table of judges or, for choices among more than two options, the matrix of
-    position entropy. None if a report card is shown instead, for a study of single answers,
-    and for pairs none of which was judged in both orders."""
+def render_judges(filtered: FilteredStudy) -> Markup | None:
+    """Render the table of judges. None if a report card is shown instead, for a study of single
+    answers, for choices among more than two options, and for pairs none of which was judged in
+    both orders."""
     if rater_of_shown_card(filtered) or not has_comparisons(filtered):
         return None
-    if load_bias(filtered).max_options > 2:
-        drawn = bias_tab.render_matrix(filtered, ENTROPY.name, BY_PROMPT)
-        return Content({"judges": drawn.bodies["matrix"]}, drawn.heading)
     return panels.judges_html(filtered) or None
+
+
+def render_entropy(filtered: FilteredStudy) -> Content | None:
+    """Render the matrix of position entropy, for choices among more than two options; None if a
+    report card is shown instead."""
+    if rater_of_shown_card(filtered) or not has_comparisons(filtered):
+        return None
+    if load_bias(filtered).max_options <= 2:
+        return None
+    drawn = bias_tab.render_matrix(filtered, ENTROPY.name, BY_PROMPT)
+    return Content({"entropy": drawn.bodies["matrix"]}, drawn.heading)
 
 
 def render_card_or_judge_tables(filtered: FilteredStudy) -> Markup | None:
@@ -186,7 +195,8 @@ def opens_summary(address: Mapping[str, str]) -> bool:
 def summary_preview_html(outputs: Mapping[str, Any]) -> Markup:
     """HTML of the Summary that is shown until the page's controls have loaded: headline, key
     figures, table of judges or card, advice, ranking. `outputs`: output name -> content."""
-    shown = [outputs[name] for name in ("judges", "card", "advice", "ranking") if outputs.get(name)]
+    names = ("judges", "entropy", "card", "advice", "ranking")
+    shown = [outputs[name] for name in names if outputs.get(name)]
     cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)
     return EMPTY.join((outputs["finding"], outputs["kpis"], cards))
 
@@ -212,6 +222,13 @@ JUDGES: Final = Panel(
         "remedies.rules.*.*.single.agreement",
         "agreement.among_people.one_person",
     ),
+)
+OPTIONS: Final = Panel(
+    "entropy",
+    render_entropy,
+    (Body("entropy", "eh-over-entropy", clickable=True),),
+    how=f"{ENTROPY.name}: {ENTROPY.how}\n\n{EVENNESS_RULE}",
+    json_keys=("position.*.*.entropy", "position.*.*.tests.*.p"),
 )
 CARD: Final = Panel(
     "card",
@@ -251,7 +268,7 @@ PADDING: Final = Panel(
 )
 VIEW: Final = View(
     NAME,
-    (UNUSABLE, JUDGES, CARD, ADVICE, RANKING, PADDING),
+    (UNUSABLE, JUDGES, OPTIONS, CARD, ADVICE, RANKING, PADDING),
     headline,
     kpis=lambda _: EMPTY,
     report=report_cards,

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from components.html.format import (
-    ORDINALS,
     join_names,
     more_items_text,
     number,
     points,
     share,
-    slot_name,
+    slot_ordinal,
     spaced_ci,
 )
 from components.results.bias.sentences import NO_PREFERENCES
@@ -191,7 +190,7 @@ def _items_needed_clause(gap: Estimate) -> str:
 
 
 def _ordinal_word(place: int) -> str:
-    return (ORDINALS[place] if place < len(ORDINALS) else slot_name(place)).capitalize()
+    return slot_ordinal(place).capitalize()
 
 
 def _single_order_leader_sentence(ranking: Ranking) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter
+from components.filtering.filters import Filter, counting_rule_text
 from components.results.ranking.computed import load_ranking
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
@@ -18,8 +18,10 @@ from components.share.citations import bibtex
 from components.share.drawer_html import show_methods
 from metrics.catalogue.records import estimate_position_measures, records_listed_by
 from studies.domain import JudgeSpec
+from studies.frames.frame import NO_PICK
 from studies.spec.study import Study
 from studies.store.store import Store
+from tests.metrics.frames import build, pair, rotated
 from tests.page_words import says
 from tests.studies.small_items import ask, item
 from tests.studies.small_items import judged as judgement
@@ -125,6 +127,23 @@ def test_the_methods_paragraph_counts_what_was_asked(judged: Store) -> None:
     again = frame["noise"].sum()  # the calls that were really repeated, not the share planned
     assert again > 0 and says(text, "same order", f"{again:,}", "calls")
     assert says(text, "simulated", "known parameters")
+
+
+def test_the_methods_name_the_analysis_of_the_kind_of_comparison() -> None:
+    pairs, options = build(pair("q", 0, 1)), build(rotated("q", [0, 1, 2]))
+    scored = pairs.assign(pick=pairs["pick"].dtype.type(NO_PICK))
+    of_pairs = ("Bradley–Terry", "position term")
+    of_options = ("jackknife", "conditional logit", "permutation test")
+    for frame, said, unsaid in (
+        (pairs, of_pairs, of_options),
+        (options, of_options, of_pairs),
+        (pd.concat([pairs, options]), (*of_pairs, *of_options), ()),
+        (scored, ("Wilson",), (*of_pairs, *of_options)),
+    ):
+        text = paper_text._intervals_text(frame)
+        assert all(one in text for one in said) and not any(one in text for one in unsaid)
+    assert "position term" not in paper_text._intervals_text(pairs, "")
+    assert "ratings" not in counting_rule_text("pooled", "exclude")
 
 
 def test_the_rule_in_force_is_in_the_words(judged: Store, store: Store) -> None:

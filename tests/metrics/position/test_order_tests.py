@@ -157,14 +157,15 @@ def test_random_arrangements_agree_with_the_exact_test():
     assert (drawn >= exact.statistic - 1e-9).mean() == pytest.approx(exact.p, abs=0.03)
 
 
-def test_many_options_are_drawn_not_listed_and_need_randomness():
+def test_many_options_are_drawn_not_listed_and_the_smallest_p_is_a_bound():
     frame = build([row for k in range(4) for row in rotated(f"q{k}", [0] * 7)])
-    assert t.permutation_test(frame, 7).p is None
-    got = t.permutation_test(frame, 7, np.random.default_rng(1), rounds=999)
-    assert got.p == pytest.approx(0.001)
+    got, again = t.permutation_test(frame, 7, 999), t.permutation_test(frame, 7, 999)
+    assert got.p == pytest.approx(0.001) and got.p_is_bound and got == again
+    assert t.permutation_test(frame, 7).p == pytest.approx(1 / 10_000)
     # The same option in all its places: every arrangement is the same.
     same = build([row for k in range(4) for row in rotated(f"q{k}", [1, 2, 3, 4, 5, 6, 0])])
-    assert t.permutation_test(same, 7, np.random.default_rng(1), rounds=999).p == 1
+    even = t.permutation_test(same, 7, 999)
+    assert even.p == 1 and not even.p_is_bound
 
 
 def test_the_null_band_holds_a_fair_judge_and_not_a_biased_one():
@@ -301,7 +302,7 @@ def test_states_are_listed_up_to_the_limits_and_sampled_above(monkeypatch):
     assert t._possible_slot_histograms(sets(39), 39) is not None
     monkeypatch.setattr(t, "MAX_LISTED_ORDERS", 1)
     assert t._possible_slot_histograms(sets(39), 39) is None
-    sampled = t.permutation_test(patterns({"AA": 3}), 2, np.random.default_rng(0), 99)
+    sampled = t.permutation_test(patterns({"AA": 3}), 2, 99)
     assert sampled.note.startswith("99 ") and sampled.n == 3 and sampled.statistic == 6 * 0.5 * 2
 
 

@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from metrics.ratings.position_term import PositionModel, fit_position_model, position_term
+from metrics.ratings.position_term import (
+    NO_VERDICTS_NOTE,
+    PositionModel,
+    fit_position_model,
+    position_term,
+)
 from tests.metrics.battle_frames import all_finite, duels, fought, simulated, some_battles
 from tests.metrics.frames import build
 
@@ -205,7 +210,7 @@ def test_a_judge_nobody_could_read_is_named_with_the_reason():
             {"item": "2", "shown": ("A", "B"), "pick": None, "judge": "silent"},
         ]
     )
-    assert fit_position_model(frame).gamma["silent"].note == "no readable verdict"
+    assert fit_position_model(frame).gamma["silent"].note == NO_VERDICTS_NOTE
 
 
 def test_a_simulated_bias_is_found():

@@ -29,6 +29,7 @@ from components.results.bias.pair_tests import (
     PAIR_TEST_NAMES,
     format_p_value,
     order_tests_html,
+    p_value_clause,
     pair_test_rows,
 )
 from components.results.bias.sentences import bias_headline, flip_sentence, low_consistency_warning
@@ -311,6 +312,9 @@ def test_order_tests_are_adjusted_and_say_when_there_is_nothing_to_test(judged):
 )
 def test_p_is_written_as_papers_write_it(p, text):
     assert format_p_value(p) == text
+    # The smallest of 9,999 draws, for 20 rows and 0.79 of the error rate: 20/7,900 = .00253.
+    assert p_value_clause(20 / 7900, is_bound=True) == "p ≤ .003"
+    assert (p_value_clause(0.0004, True), p_value_clause(0.031)) == ("p < .001", "p = .031")
 
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):

@@ -27,7 +27,9 @@ from components.results.bias.panels import (
 )
 from components.results.bias.tab import slots_heading
 from components.results.bias.unrelated_contrast import unrelated_effects
+from metrics.__main__ import render_tables
 from metrics.position.position_measures import consistency
+from metrics.summary.summary import summarise_frame
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair, rotated
 from tests.page_words import says
@@ -169,6 +171,24 @@ def test_the_test_of_options_is_a_permutation_test(frame):
     assert rows["first"].counts_text.startswith("0.000 : ") and 0.9 < low < high <= 1
     html = order_tests_html(list(rows.values()), OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")
     assert "Permutation" in html
+
+
+def test_page_and_json_have_the_same_p_value_which_is_at_most_the_smallest_of_the_draws():
+    """Seven options are too many to list: with 9,999 draws, p is at most 1/10,000. For 12 judges
+    and 0.79 of the error rate it is 12/7,900 = .0015, rounded up."""
+    judges = [f"j{k}" for k in range(12)]
+    frame = build([r for j in judges for k in range(4) for r in rotated(f"q{k}", [0] * 7, judge=j)])
+    fitted, bias = fit_option_models(frame), bias_from_frame(frame)
+    (by_prompt,) = summarise_frame(frame, quick=True)["position"]["j3"].values()
+    told = by_prompt["tests"]["permutation_7"]
+    # What is tested are the four comparisons, not the 28 choices.
+    assert {row.n for row in option_test_rows(fitted, bias)} == {4}
+    assert says(by_prompt["position_term"]["note"], "on a pair")
+    assert fitted[3].permutation.p == told["p"] == pytest.approx(1 / 10_000)
+    assert says(position_preference_headline(bias, fitted)[0], "p ≤ .002")
+    rows = option_test_rows(fitted, bias)
+    assert "≤ .002" in order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "")
+    assert any("p ≤ 0.0001" in line for line in render_tables({"position": by_prompt["tests"]}))
 
 
 def test_what_a_place_is_worth_is_a_share_among_equals():

@@ -170,9 +170,24 @@ def test_the_p_value_of_a_position_among_options_is_that_of_the_view_position():
             load_bias(study), load_option_models_of_all_raters(study)
         ).values()
         (line,) = (one for one in card_measures(card) if "Position term" in one.label)
-        assert says(line.description, f"p = {p:.3f}".lstrip("0"))
+        assert f"p = .{round(1000 * p):03d}" in line.description
         found.append(p)
     assert 0.001 < found[0] < 1 and found[0] == found[1]
+
+
+@pytest.mark.parametrize(("items", "rule"), [(20, "rather"), (10, "few, one way")])
+def test_among_four_options_the_card_gives_the_share_of_the_position_chosen_most(items, rule):
+    """Two of four choices for each item are for the fourth position: 50 %, an even share is 25 %.
+    Flips among four options have no direction, so nothing is said on where they go."""
+    (card,) = cards_of(
+        build([row for k in range(items) for row in rotated(f"q{k}", [3, 3, 0, 1])])
+    ).values()
+    said = card_sentences(card.facts, card.text_by_key)[0]
+    assert said.rule == rule and card.facts["lopsided"] is None
+    assert says(said.text, "prefers a position:", "shown fourth", "50\u202f%", "even", "25\u202f%")
+    assert not says(said.text, "flips go")
+    (term,) = (one.label for one in card_measures(card) if "Position term" in one.label)
+    assert term.endswith(": fourth position")
 
 
 def test_a_label_counts_once_however_often_its_answer_is_judged():

@@ -108,7 +108,7 @@ def test_a_position_term_says_what_it_means_without_a_test_that_ignores_items(st
     term = lines["Position term"]
     assert term.value_text == "+0.69"
     assert "would win 67" in term.description
-    assert "p\u00a0" not in term.description and "tested" not in term.description
+    assert "; p" not in term.description and "tested" not in term.description
     assert term.chance == 0.5
 
 

@@ -29,17 +29,15 @@ def stub(**values: Any) -> Any:
         (True, (3, 2), "first"),
         (True, (2, 2), "first"),
         (True, (2, 3), "second"),
-        (False, (0, 9), "third"),
+        (False, (0, 9), "third"),  # the shares of the choices decide, and flips do not
     ],
 )
-def test_the_preferred_position_is_that_of_more_flips_or_of_the_choice_model(
+def test_the_preferred_position_is_that_of_more_flips_or_of_more_choices(
     pairs: bool, flips: tuple[int, int], toward: str
 ) -> None:
     first, second = flips
     card = stub(
-        compares_pairs=pairs,
-        flips={"toward_first": first, "toward_second": second},
-        position_term=(None, None, "third"),
+        compares_pairs=pairs, flips={"toward_first": first, "toward_second": second}, _top_slot=2
     )
     assert FLAT["preferred_position"].fget(card) == toward
 

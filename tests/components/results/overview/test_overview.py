@@ -169,8 +169,15 @@ def test_while_a_run_is_active_advice_is_hidden(judged, store):
 
 
 def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(demo_store):
-    drawn = summary_tab.render_judges(FilteredStudy(demo_store, OPTIONS_STUDY))
-    assert "Position entropy" in drawn.heading and "brief-options" in drawn.bodies["judges"]
+    filtered = FilteredStudy(demo_store, OPTIONS_STUDY)
+    drawn = summary_tab.VIEW.render(filtered, {})
+    assert "Position entropy" in drawn["entropy_heading"] and "brief-options" in drawn["entropy"]
+    assert "brief-options" in summary_tab.summary_preview_html({"finding": "", "kpis": "", **drawn})
+    # The text below it explains this matrix; that of the table of judges is not shown.
+    assert not drawn["judges_panel"] and "Leans to" not in summary_tab.OPTIONS.how
+    assert says(summary_tab.OPTIONS.how, "permutation test", "p < .05")
+    keys = " ".join(summary_tab.OPTIONS.json_keys)
+    assert "entropy" in keys and "tests" in keys and "flips" not in keys
 
 
 def test_the_card_of_a_chosen_judge_is_that_of_the_report_beside_the_other_judges(judged):
