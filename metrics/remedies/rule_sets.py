@@ -45,7 +45,7 @@ class Rule:
 
     @property
     def id_and_members(self) -> tuple[str, frozenset[Rater]]:
-        """What identifies a rule of a study, in whichever order its judges are listed."""
+        """Identity of a rule in a study: the same in whichever order its judges are listed."""
         return self.id, frozenset(self.members)
 
 
