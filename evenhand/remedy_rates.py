@@ -12,7 +12,7 @@ import pandas as pd
 
 from evenhand.extras import report_missing_extra
 from evenhand.study_table import as_study
-from metrics.remedies.rule_names import rule_texts_of_id
+from metrics.remedies.rule_names import rule_id_and_judges, rule_texts_of_id
 from metrics.summary import remedy_tables, summary
 from metrics.summary.remedy_section import remedy_section
 from studies import errors, terminal
@@ -28,7 +28,9 @@ COLUMNS: Final = [
 class RemedyComparison:
     """Decision rules (remedies, and the single call), measured on the same comparisons. `table` has
     one row for each judge, prompt and rule, and one for each jury and rule; a jury is several
-    judges that decide together, named by their names joined by " + ", with an empty prompt."""
+    judges that decide together, named by their names joined by " + ", with an empty prompt. In the
+    rows of a judge, a jury is compared with one call of this judge; there the judges of the jury
+    are part of the rule's name: "jury-both|a|b"."""
 
     section: dict[str, Any]
     table: pd.DataFrame
@@ -72,7 +74,7 @@ def _remedy_rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for judge, prompts in section["rules"].items():
         for prompt, rules in prompts.items():
             for rule, line in rules.items():
-                title = rule_texts_of_id(rule, [judge]).title
+                title = rule_texts_of_id(*rule_id_and_judges(rule, judge)).title
                 yield _remedy_row(line, judge=judge, prompt=prompt, rule=rule, title=title)
     for name, jury in section.get("juries", {}).items():
         for rule, line in jury.items():

@@ -45,8 +45,8 @@ declare_measures(
 declare_measures(
     "remedies", "rater",
     ("rule_difference", "Gain on all items", "agreement of the rule minus that of one call, on "
-     "all items (optimistic for a chosen rule)", "Of a jury: one call of its best member. "
-     "Paired by item; adjusted by max-t.",
+     "all items (optimistic for a chosen rule)", "Of a jury: one call of its best member, or "
+     "of the judge of its table. Paired by item; adjusted by max-t for all rules of the table.",
      f"{_paths_of_all_rules('difference', 'adjusted')}"),
     ("rule_gain", "Gain of the recommended rule", "agreement of the rule chosen on half of the "
      "items minus that of one call, measured on the other half", "20 random halves, both ways. "

@@ -25,6 +25,10 @@ from metrics.position.position_measures import CONSISTENCY
 from studies.domain import HUMAN_PREFIX, Estimate
 
 NO_ORDER_NOTE: Final = "the order of the answers is not recorded"
+ONE_ORDER_NOTE: Final = (
+    "not every pair was seen in both orders: unless orders were random, better answers may have "
+    "been shown first"
+)
 ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
@@ -107,10 +111,14 @@ class VotesByPerson:
         made = self.estimate_selected_share_by_person(
             (self.pick == 0).astype(np.float64), self.decisive_known_order_mask, ALL_TIES_NOTE
         )
-        unordered = self.votes_per_person((self.rows["orders"] != 0).to_numpy()) == 0
+        orders = self.rows["orders"].to_numpy()
+        unordered = self.votes_per_person(orders != 0) == 0
+        single = (self.votes_per_person(orders == 1) > 0).tolist()
         return [
-            unknown_estimate(NO_ORDER_NOTE, "share") if without else estimate
-            for estimate, without in zip(made, unordered, strict=True)
+            unknown_estimate(NO_ORDER_NOTE, "share")
+            if without
+            else replace(one, note=join_notes(one.note, ONE_ORDER_NOTE * some))
+            for one, without, some in zip(made, unordered, single, strict=True)
         ]
 
     def mean_by_person(self, values: Floats, selected: row_selection.Mask) -> Floats:
@@ -288,5 +296,4 @@ def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
         low=above_chance(share.low),
         high=above_chance(share.high),
         unit="bias",
-        note=join_notes(share.note, "assumes randomised positions"),
     )

@@ -185,31 +185,34 @@ class RemedyStudy:
         others = self.jury_partners(rater)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
-        listed = {(rule.id, frozenset(rule.members)) for rule in shown}
+        listed = {rule.id_and_members for rule in shown}
         juries = [[rater, *part] for size in (1, 2) for part in combinations(others, size)]
         rules = (rule for jury in juries for rule in jury_rules(self.grid, jury, picked=True))
-        return [rule for rule in rules if (rule.id, frozenset(rule.members)) not in listed]
+        return [rule for rule in rules if rule.id_and_members not in listed]
 
-    def estimate_rules_of_rater(
-        self, rater: int, rng: np.random.Generator | None = None
-    ) -> list[RuleEstimate]:
-        """Estimate the rules shown for one judge and prompt, and their differences from one call.
-        The differences form one family, except those of rules that lack some replies or ask people;
-        a rule with replies on too few items is left out."""
-        return estimate_rules(
-            self.grid, self.rules_shown_for_rater(rater), rng or _seeded_generator()
-        )
+    @cached_property
+    def _table_cache(self) -> dict[int, list[RuleEstimate]]:
+        """Tables of rules computed so far, by rater."""
+        return {}
+
+    def estimate_rules_of_rater(self, rater: int) -> list[RuleEstimate]:
+        """Estimate the rules shown for one judge and prompt, and their differences from one call,
+        once. The differences form one family, except those of rules that lack some replies or ask
+        people; a rule with replies on too few items is left out."""
+        if rater not in self._table_cache:
+            rules = self.rules_shown_for_rater(rater)
+            self._table_cache[rater] = estimate_rules(self.grid, rules, _seeded_generator())
+        return self._table_cache[rater]
 
     @cached_property
     def _advice_cache(self) -> dict[int, Recommendation]:
         """Recommendations computed so far, by rater."""
         return {}
 
-    def advice(self, rater: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
-        """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
-        table, if it was already computed."""
+    def advice(self, rater: int) -> Recommendation:
+        """Return the recommendation for one judge and prompt, computed once."""
         if rater not in self._advice_cache:
-            lines = self.estimate_rules_of_rater(rater) if table is None else table
+            lines = self.estimate_rules_of_rater(rater)
             further = self.further_jury_rules(rater, [one.rule for one in lines])
             self._advice_cache[rater] = recommend(self.grid, lines, further, _seeded_generator())
         return self._advice_cache[rater]
@@ -223,12 +226,13 @@ class RemedyStudy:
 
     def estimate_rules_of_jury(self, raters: Sequence[int]) -> list[RuleEstimate]:
         """Estimate the rules of a jury, after "one call" of its best member, with which they are
-        compared."""
+        compared. Rules in the table of this member are estimated there, in one family with its
+        other rules; for the rest, the rules of the jury are the family."""
         best = max(raters, key=lambda rater: self.total_single_call_credit(rater))
-        baseline = one_call_rule(self.grid, best)
-        return estimate_rules(
-            self.grid, [baseline, *jury_rules(self.grid, raters)], _seeded_generator()
-        )
+        shown = {line.rule.id_and_members: line for line in self.estimate_rules_of_rater(best)}
+        rules = [one_call_rule(self.grid, best), *jury_rules(self.grid, raters)]
+        own = estimate_rules(self.grid, rules, _seeded_generator())
+        return [shown.get(line.rule.id_and_members, line) for line in own]
 
     def best_rater_index(self) -> int | None:
         """Return the index of the rater whose rule "one call" has the highest agreement; None

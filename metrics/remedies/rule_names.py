@@ -7,6 +7,7 @@ from typing import Final
 
 from metrics.remedies.rule_sets import Rule
 from studies.domain import Rater
+from studies.spec.combine_rules import parse_remedy
 
 NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -126,6 +127,13 @@ def rule_texts_of_id(rule_id: str, judges: Sequence[str]) -> RuleTexts:
             f"Ask {{judge}} in both orders and send {percent} of the comparisons to people",
         )
     return _jury_texts(rule_id, judges)
+
+
+def rule_id_and_judges(key: str, judge: str) -> tuple[str, Sequence[str]]:
+    """Return the id and the judges of a rule with this key in the summary; `judge` is the judge of
+    a rule that is not a jury."""
+    remedy = parse_remedy(key)
+    return (remedy.id, remedy.judges) if remedy and remedy.is_jury else (key, [judge])
 
 
 def rule_instruction(rule: Rule, raters: Sequence[Rater]) -> str:

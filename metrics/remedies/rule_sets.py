@@ -43,6 +43,11 @@ class Rule:
         """Judge calls per comparison, over all judges."""
         return sum(self.calls.values())
 
+    @property
+    def id_and_members(self) -> tuple[str, frozenset[Rater]]:
+        """Identity of a rule in a study: the same in whichever order its judges are listed."""
+        return self.id, frozenset(self.members)
+
 
 def rules_of_rater(grid: OrderGrid, rater: int) -> list[Rule]:
     """List the rules over the verdicts of one rater; the first is the rule without a remedy."""

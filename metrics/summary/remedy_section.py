@@ -11,14 +11,14 @@ import pandas as pd
 from metrics.error_models.certified_share import certify_share_of_raters
 from metrics.estimation.intervals import unknown_estimate
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
+from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.recommendation import Recommendation
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, build_remedy_study
 from metrics.remedies.rotation_rules import rotation_tables
-from metrics.remedies.rule_sets import prompt_rules, rules_of_rater
-from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from metrics.remedies.rule_table import RuleEstimate
 from studies.domain import Rater
 
 Json = dict[str, Any]
@@ -102,10 +102,10 @@ def _comparison_facts(study: RemedyStudy) -> Json:
 
 
 def _rater_rules_as_json(study: RemedyStudy, inputs: RemedyInputs, rater: int) -> Json:
-    """Return id of a rule -> its estimates, for the rules of one rater without juries."""
-    rules = [*rules_of_rater(study.grid, rater), *prompt_rules(study.grid, rater)]
-    table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
-    return {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table}
+    """Return key of a rule (`rule_key`: its id and, for a jury, the judges) -> its estimates, for
+    the rules that the page shows for one rater."""
+    table = study.estimate_rules_of_rater(rater)
+    return {rule_key(one.rule): _rule_estimate_as_json(one, inputs) for one in table}
 
 
 def _rule_estimate_as_json(line: RuleEstimate, inputs: RemedyInputs) -> Json:

@@ -1,9 +1,9 @@
 """Plain-text tables of the section `remedies`, for the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from metrics.remedies.rule_names import rule_texts_of_id
+from metrics.remedies.rule_names import rule_id_and_judges, rule_texts_of_id
 
 Json = dict[str, Any]
 
@@ -30,7 +30,8 @@ def render_remedies(section: Json) -> Iterator[str]:
         for prompt, rules in prompts.items():
             yield f"\n{judge} / {prompt}"
             yield _pad_cells(HEADINGS)
-            yield from (_format_rule_row(id, [judge], line) for id, line in rules.items())
+            for key, line in rules.items():
+                yield _format_rule_row(*rule_id_and_judges(key, judge), line)
             if found := section.get("certified", {}).get(judge, {}).get(prompt):
                 yield _format_certificate(found)
     for name, jury in section.get("juries", {}).items():
@@ -72,7 +73,8 @@ def _budget_plan_lines(plan: Json) -> Iterator[str]:
         yield f"left out, price unknown: {', '.join(plan['unpriced'])}"
 
 
-def _format_rule_row(rule_id: str, judges: list[str], line: Json) -> str:
+def _format_rule_row(rule_id: str, judges: Sequence[str], line: Json) -> str:
+    """Return the line of a rule; the judges of a jury and a note follow in brackets."""
     cells = (
         rule_texts_of_id(rule_id, judges).title,
         f"{line['calls']:g}",
@@ -83,8 +85,9 @@ def _format_rule_row(rule_id: str, judges: list[str], line: Json) -> str:
         _format_estimate(line["decided"], interval=False),
         _format_estimate(line["right_when_decided"], interval=False),
     )
-    note = line["agreement"]["note"]
-    return _pad_cells(cells) + (f"  ({note})" if note else "")
+    jury = " + ".join(judges) if len(judges) > 1 else ""
+    notes = "; ".join(filter(None, (jury, line["agreement"]["note"])))
+    return _pad_cells(cells) + (f"  ({notes})" if notes else "")
 
 
 def _pad_cells(cells: tuple[str, ...]) -> str:

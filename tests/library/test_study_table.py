@@ -25,7 +25,6 @@ from evenhand.table_input import as_table
 from metrics.__main__ import main as metrics_command
 from metrics.labels.label_sections import pass_fail_section
 from metrics.ratings.battles import battles_from_codes, extract_battles
-from metrics.remedies.rule_names import rule_texts_of_id
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.battle_frame import encode_battles
@@ -438,14 +437,15 @@ def test_a_command_whose_package_is_missing_says_what_to_install(
         command_module.main(["demo"])
 
 
-def test_a_jury_is_a_row_of_the_remedies_without_a_prompt() -> None:
+def test_a_jury_is_a_row_of_the_remedies_of_a_judge_and_one_without_a_prompt() -> None:
     line = {"calls": 2.0, "agreement": None}
-    section = {"rules": {}, "juries": {"a + b": {"jury-both": line, "members": ["a", "b"]}}}
+    juries = {"a + b": {"jury-both": line, "members": ["a", "b"]}}
+    section = {"rules": {"a": {"p": {"jury-both|a|b": line}}}, "juries": juries}
     kept: list[tuple[Any, dict[str, Any]]] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(remedy_rates, "_remedy_row", lambda line, **more: kept.append((line, more)))
-        assert list(remedy_rates._remedy_rows(section)) == [None]
-    ((found, more),) = kept
-    assert found is line
+        assert list(remedy_rates._remedy_rows(section)) == [None, None]
+    (_, own), (found, more) = kept
+    assert found is line and (own["judge"], own["rule"]) == ("a", "jury-both|a|b")
+    assert own["title"] == more["title"] == "Two judges, both orders"
     assert (more["judge"], more["prompt"], more["rule"]) == ("a + b", "", "jury-both")
-    assert more["title"] == rule_texts_of_id("jury-both", ["a", "b"]).title

@@ -45,7 +45,9 @@ HOW_COEFFICIENTS: Final = (
 )
 HOW_VOTERS: Final = (
     "First-position share: share of decisive votes for the answer shown first, where the order is "
-    "known; 50 % means no preference between two answers. Same when swapped: share of equal votes "
+    "known. Between two answers, 50 % means no preference if each pair was seen in both orders or "
+    "the order was random, as on the Vote tab; otherwise, better answers may have been shown first "
+    "more often. Same when swapped: share of equal votes "
     "where one person saw the same answers in both orders. Agrees with others: share of the other "
     "voters on the same pair who agree with this person. Others' agreement: how often these other "
     "voters agree with each other; without an interval, as the test below compares it with “Agrees "

@@ -10,6 +10,7 @@ from components.html.tables.range_table import range_row, range_table
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html
+from metrics.estimation.intervals import join_notes
 from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
 
@@ -83,7 +84,7 @@ def _voter_row(voter: Voter) -> TableRow:
         DASH if voter.rest is None else number(100 * voter.rest, 0), voter.skill, pace,
     )  # fmt: skip
     cells = [
-        estimate_html(value, head=head, tip=f"n {count(value.n)}")
+        estimate_html(value, head=head, tip=join_notes(f"n {count(value.n)}", value.note))
         if isinstance(value, Estimate)
         else _render_labelled_value(head, value)
         for head, value in zip(VOTER_HEADS, values, strict=True)

@@ -165,16 +165,13 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    told = [say(rows, noun) for say in (_order_decides_sentence, _label_sentence, _noise_sentence)]
+    told = [_order_decides_sentence(rows, noun), _label_sentence(rows, noun)]
     if len(rows) == 1 and rows[0].is_significant:
         told.append(_category_exceptions_sentence(rows[0]))
     elif len(rows) == 1 and rows[0].leaning_categories:
         told = [flip_sentence(rows[0]).replace("**", ""), _label_sentence(rows, noun)]
-    lead = " ".join(filter(None, told))
-    unclear = any(row.flips and not row.flips_one_way for row in rows)
-    if unclear and bias.overall("noise_floor").value is None and "repeat" not in lead:
-        lead += " No comparison was asked twice in one order: part may be noise."
-    return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead.strip()
+    lead = " ".join(filter(None, [*told, _noise_sentence(rows, noun)]))
+    return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead
 
 
 def _flips_clause(bias: Bias) -> str:
@@ -239,12 +236,14 @@ def _label_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the rows that flip most pairs, which may be noise because no call was repeated;
-    "" for none. If a row significantly prefers a position, only part of its flips is called
-    noise."""
-    found = [row for row in rows if row.may_be_noise]
-    leaning = any(row.is_significant or row.leaning_categories for row in found)
-    what = f"{'part of ' if leaning else ''}the flips of {_rows_text(found, len(rows), noun)}"
+    """Sentence on the flips that may be noise because no call was repeated; "" for none. Rows are
+    named if all such rows flip most pairs; if a row significantly prefers a position, only part of
+    its flips is called noise."""
+    found = [row for row in rows if row.flips and row.noise is None and not row.flips_one_way]
+    what = "part of the flips"
+    if all(row.may_be_noise for row in found):
+        leaning = any(row.is_significant or row.leaning_categories for row in found)
+        what = f"{'part of ' * leaning}the flips of {_rows_text(found, len(rows), noun)}"
     return f"Without repeats in the same order, {what} may be noise." if found else ""
 
 

@@ -133,6 +133,14 @@ def _format_odds_ratio(odds: Estimate) -> tuple[str, str]:
     return style.text(odds.value), style.interval(odds)
 
 
+def not_significant_clause(estimate: Estimate, neutral: float) -> str:
+    """Clause that the difference of an estimate from `neutral`, its value without an effect, is not
+    significant; "" if the interval excludes this value or is unknown."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return ", not significant" * (estimate.low <= neutral <= estimate.high)
+
+
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     """Sentence on the odds ratio of a win for an answer twice as long, described as not causal; if
     it cannot be estimated, the reason."""
@@ -141,9 +149,11 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
         return f"{odds.note.capitalize()}: the effect of twice the length cannot be estimated."
     times, bounds = _format_odds_ratio(odds)
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
+    text += not_significant_clause(odds, 1.0)
     if persons is not None and persons.odds_ratio.value is not None:
-        by_people = " ".join(_format_odds_ratio(persons.odds_ratio))
-        text += f", in people's votes by {by_people}".rstrip()
+        by_people = " ".join(_format_odds_ratio(persons.odds_ratio)).rstrip()
+        unsure = not_significant_clause(persons.odds_ratio, 1.0)
+        text += f"; in people's votes by {by_people}{unsure}"
     return f"{text}. This describes the verdicts; length need not be the cause of winning."
 
 
@@ -156,6 +166,7 @@ def longer_of_equally_right_sentence(filtered: FilteredStudy) -> str:
     if found.value is None:
         return ""
     text = f"{share(found.value, 0)} of verdicts{spaced_ci(found, 0, scale=100)}"
+    text += not_significant_clause(found, 0.5)
     longer = f"Of two different but equally right answers, the longer one wins {text}."
     return f"{longer} They differ in more than their length."
 

@@ -50,7 +50,8 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     over = number(100 * (longer.value - 0.5), 0, signed=True)
     title = (
         f"The longer answer wins {share(longer.value, 0)} of verdicts"
-        f"{spaced_ci(longer, 0, scale=100)}, {points(over)} from an even share."
+        f"{spaced_ci(longer, 0, scale=100)}, {points(over)} from an even share"
+        f"{length_panel.not_significant_clause(longer, 0.5)}."
     )
     judges, persons = length_panel.judge_and_people_length_effects(filtered)
     lead = "" if judges is None else length_panel.length_sentence(judges, persons)

@@ -99,7 +99,7 @@ class RemedyResults:
     def advice(self) -> Recommendation | None:
         if self.rater is None:
             return None
-        return self.study.advice(self.rater, self.rule_estimates)
+        return self.study.advice(self.rater)
 
     @cached_property
     def next_better_costlier_rule(self) -> PriceGain | None:

@@ -302,11 +302,7 @@ FRONTIER: Final = Panel(
     scale=9,
     applies=can_have_ratings,
     needs=NO_REMEDIES,
-    json_keys=(
-        "remedies.rules.*.*.*.agreement",
-        "remedies.rules.*.*.*.dollars",
-        "remedies.juries.*.*.agreement",
-    ),
+    json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.dollars"),
 )
 RISK: Final = Panel(
     "risk",
@@ -325,7 +321,7 @@ BEST_RULES: Final = Panel(
     (Body("best_rules", "eh-best-rules", clickable=True),),
     "The rules",
     how=HOW_RULES,
-    json_keys=("remedies.rules.*.*.*.agreement",),
+    json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.adjusted"),
 )
 RULES: Final = Panel(
     "rules",
@@ -337,7 +333,7 @@ RULES: Final = Panel(
     json_keys=(
         "remedies.rules.*.*.*.agreement",
         "remedies.rules.*.*.*.decided",
-        "remedies.juries.*.*.agreement",
+        "remedies.rules.*.*.*.adjusted",
     ),
 )
 LOWER: Final = Panel(

@@ -68,6 +68,9 @@ def test_a_person_by_hand():
     # ann decides three times, twice for the first; one vote of four is a tie.
     assert (ann.first.value, ann.first.n) == (pytest.approx(2 / 3), 3)
     assert ann.bias.value == pytest.approx(1 / 3)
+    # ann saw each pair in one order, cy the only pair in both.
+    assert "better answers may" in ann.first.note and ann.bias.note == ann.first.note
+    assert "answers" not in cy.first.note + cy.bias.note
     assert ann.ties.value == 0.25 and bob.ties.value == 0
     # q1: bob and cy both say x. q2: bob says y. q3: tie against x. q4: y, y. (1 + 0 + 0 + 1)/4.
     assert (ann.others.value, ann.others.n) == (pytest.approx(0.5), 4)

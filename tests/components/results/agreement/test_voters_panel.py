@@ -281,6 +281,9 @@ def test_prds_people_as_drawn(records, store):
     assert says(voters_subtitle(data), "3", "1,760 votes", "none is flagged")
     said = text(show_voters(data))
     assert said.count("480") >= 2 and "vote1" in said
+    # Of 320 pairs with one vote, all show claude-v1 first: 58 % may be its quality.
+    (cell,) = re.findall(r'data-tip="([^"]*)"><?[^<]*58<', show_voters(data))
+    assert says(cell, "better answers may", "been shown first")
 
 
 @pytest.mark.extra

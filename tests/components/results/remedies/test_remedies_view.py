@@ -12,6 +12,7 @@ from html import unescape
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,9 @@ from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
 from metrics.remedies.budget_plan import BudgetPlan
+from metrics.remedies.changed_comparisons import rule_key
+from metrics.summary.measured_study import read_stored_study
+from metrics.summary.summary import to_plain_data
 from studies.domain import Ask, Estimate, Item, Judgement, JudgeSpec, Verdict
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
@@ -294,6 +298,30 @@ def test_a_judge_that_a_remedy_helps_is_still_compared_with_a_better_one(prd):
     best = load_remedies(shown(prd, "gpt-4"))
     assert best.better_single_call is None and other_judges_panel(best) == ""
     assert "Juries" not in "".join(best.missing_rules)
+
+
+def test_the_gains_of_the_page_are_those_of_the_json(prd):
+    """Limits in points as the page shows them for gpt-4, with juries that are and are not named;
+    the page does not show the jury of gpt-4 and bard."""
+    named = (("gpt-4", "gpt-3.5-turbo"), ("gpt-4", "bard"))
+    found = read_stored_study(prd.path, "prd", named).summarise(quick=True)["remedies"]
+    table = load_remedies(shown(prd, "gpt-4")).rule_estimates
+    rules = found["rules"]["gpt-4"]["prd"]
+    assert {key: line["adjusted"] for key, line in rules.items() if key != "single"} == {
+        rule_key(line.rule): to_plain_data(line.adjusted) for line in table[1:]
+    }
+
+    def limits(line: dict[str, Any]) -> list[float]:
+        return [round(100 * line["adjusted"][end], 1) for end in ("low", "high")]
+
+    assert limits(rules["pool"]) == [0.8, 3.0]
+    assert limits(rules["jury-both|gpt-4|gpt-3.5-turbo"]) == [1.3, 5.5]
+    juries = found["juries"]
+    assert limits(juries["gpt-4 + gpt-3.5-turbo"]["jury-both"]) == [1.3, 5.5]
+    assert [limits(one["jury-both"]) for one in juries.values() if one["picked"]] == [[1.6, 6.3]]
+    (five,) = (one for name, one in juries.items() if name.count(" + ") == 4)
+    assert limits(five["jury-both"]) == [0.5, 5.7]
+    assert limits(five["jury"]) and limits(juries["gpt-4 + bard"]["jury-both"])
 
 
 def test_open_lists_the_comparisons_that_the_rule_changes(prd):

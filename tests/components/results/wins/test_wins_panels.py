@@ -181,9 +181,18 @@ def test_a_slope_is_recovered_from_verdicts_that_follow_it():
 def test_the_headline_of_nudges_without_twins_is_the_share_of_longer_answers(won):
     """The fair judge picks the longer answer of 17 pairs in both orders and of one in one order."""
     title, _ = nudges_tab.headline(fair(won))
-    assert says(title, "100\u202f%", "+50 points")
+    assert says(title, "100\u202f%", "+50 points") and "not significant" not in title
+    # The fan picks it in 12 of 20 pairs: binomial test against ½, p = .50.
     title, _ = nudges_tab.headline(FilteredStudy(won, NAME, Filter(judge="fan")))
-    assert says(title, "60\u202f%", "+10 points")
+    assert says(title, "60\u202f%", "+10 points", "not significant.")
+
+
+def test_an_odds_ratio_whose_interval_contains_one_is_not_significant():
+    odds = wins_length.LengthEffect((), Estimate(1.77, 0.9, 3.51))
+    sure = wins_length.LengthEffect((), Estimate(2.0, 1.1, 3.5))
+    told = wins_length.length_sentence(sure, odds)
+    assert says(told, "[1.1, 3.5];", "[0.90, 3.51], not significant.")
+    assert says(wins_length.length_sentence(odds, None), "[0.90, 3.51], not significant.")
 
 
 def test_equal_lengths_say_nothing():
