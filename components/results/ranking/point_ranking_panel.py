@@ -148,5 +148,7 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking, unusable: Estimate
     title = fill('<h3 class="eh-under">{}</h3>', name)
     table = tables.value_table(["Model", "Rank", *heads, axis], rows, label=f"Models by {name}")
     text = f"{share(unusable.value, 0)} of the replies have no usable verdict and are left out."
-    note = fill('<p class="eh-small eh-mute eh-under">{}</p>', text) if unusable.value else EMPTY
+    note = EMPTY
+    if unusable.value and round(unusable.value, 2):
+        note = fill('<p class="eh-small eh-mute eh-under">{}</p>', text)
     return title + table + note
