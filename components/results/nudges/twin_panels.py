@@ -21,7 +21,6 @@ from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     control_sentence,
-    digits_to_show_sign,
     effects_of_irrelevant_changes,
     more_than_chance_sentence,
     twin_headline,
@@ -202,8 +201,7 @@ def _display_factor(estimate: Estimate) -> int:
 
 def _format_effect_interval(estimate: Estimate) -> str:
     scale = _display_factor(estimate)
-    digits = digits_to_show_sign(estimate, 0 if scale == 100 else 2, scale)
-    return interval(estimate, digits, scale=scale)
+    return interval(estimate, 0 if scale == 100 else 2, scale=scale)
 
 
 def _format_effect(estimate: Estimate, signed: bool = True) -> str:
