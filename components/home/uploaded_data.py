@@ -1,5 +1,5 @@
-"""The contents of uploaded files: verdicts, answers, pass or fail, or scores, how many of each, and
-the next step."""
+"""The contents of uploaded files: verdicts, answers, pass or fail, or scores, how many of each,
+notes of the import, and the next step."""
 
 import time
 from collections import defaultdict
@@ -34,12 +34,12 @@ UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
 class UploadedData:
     """Content of uploaded files. `text`: a study file that names them as its data; `files`:
     the name of the file, or how many there are, in words; `seconds`: time for storing and reading;
-    `rows`: verdicts, else items (rows of the table if no column is known)."""
+    `amount`: items and recorded verdicts, in words (rows of the table if no column is known)."""
 
     text: str
     files: str
     seconds: float
-    rows: int = 0
+    amount: str
     facts: dict[str, str] = field(default_factory=dict)
     """Kind of contents, such as VERDICTS -> its amount in words; the first is the kind selected
     unless the visitor chooses another. Empty if no column is known."""
@@ -48,8 +48,8 @@ class UploadedData:
     judge_unnamed: bool = False
     unread_column: str = ""
     """Column that has verdicts or labels by its name, and no meaning yet."""
-    unused: tuple[str, ...] = ()
-    """Columns that have values and are not used."""
+    notes: tuple[str, ...] = ()
+    """What the import left out or assumed."""
     chosen: str = ""
     """Kind that the visitor chose instead of the one seen."""
 
@@ -82,7 +82,8 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
                 f"{files}: a table with {lacks}; it needs a line of column names, and rows with a "
                 "question and answers, or with verdicts"
             ) from None
-        return UploadedData(text, files, time.monotonic() - start, len(table.rows))
+        amount = count(len(table.rows), "row")
+        return UploadedData(text, files, time.monotonic() - start, amount)
     facts = _describe_contents_by_kind(found)
     if not facts:
         raise SourceError(f"{files}: neither verdicts nor answers were found; check its columns")
@@ -91,12 +92,12 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
         text,
         files,
         time.monotonic() - start,
-        found.verdict_count or len(found.items),
+        found.amount,
         facts,
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
         _find_unread_winner_column(text, folder) if next(iter(facts)) == ANSWERS else "",
-        found.unused_columns,
+        found.notes,
     )
 
 
@@ -157,7 +158,8 @@ def _recorded_amount_text(kind: str, rows: Sequence[Judgement], found: LoadedSou
 
 def uploads_html(seen: UploadedData) -> Markup:
     """HTML of what the uploaded files contain: a card for each of the four kinds of contents, with
-    the one in use marked; and the button for the next step, with a line on what it does."""
+    the one in use marked; the notes; and the button for the next step, with a line on what it
+    does."""
     if seen.opens_results:
         button, told = "Show results", "No call is made."
     elif seen.kind == ANSWERS and seen.calls:
@@ -165,11 +167,10 @@ def uploads_html(seen: UploadedData) -> Markup:
         told = f"{count(seen.calls, 'call')} with one prompt; none is made before you press Run."
     else:
         button, told = "Name the columns", "You say what each column means. No call is made."
-    told += f" Columns not used: {', '.join(seen.unused)}." if seen.unused else ""
     absent = dict.fromkeys(KINDS, "not seen" if seen.facts else UNKNOWN)
     if seen.unread_column:
         absent[VERDICTS] = f"column {seen.unread_column}: {UNKNOWN}"
     facts = absent | seen.facts
     cards = [(name, facts[name], name == seen.kind) for name in KINDS]
-    took = f"{count(seen.rows, 'row')}, {number(seen.seconds, 1)} s"
-    return html.seen(seen.files, took, cards, button, told)
+    took = f"{seen.amount}, {number(seen.seconds, 1)} s"
+    return html.seen(seen.files, took, cards, seen.notes, button, told)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from metrics.estimation.intervals import digits_to_show_sign
 from studies.domain import Estimate
 from studies.texts.counts import plural
 
@@ -72,9 +73,11 @@ def even_share(options: Collection[int]) -> str:
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     """Format the interval of an estimate, such as "[65.5, 72.9]", with both ends multiplied by
-    `scale` (100 turns shares into per cent); empty if an end is missing."""
+    `scale` (100 turns shares into per cent); empty if an end is missing. It has more decimals if an
+    end that is not 0 would be printed as 0."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
+    decimals = digits_to_show_sign(estimate, decimals, scale)
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
     return f"[{', '.join(ends)}]"
 
@@ -221,10 +224,10 @@ def lean_text(lean: Estimate | None) -> str:
         return ""
     sign = 1 if lean.value >= 0 else -1
     toward = "neither position" if not lean.value else "second" if sign > 0 else "first"
-    ends = sorted(100 * sign * end for end in (lean.low, lean.high))
+    low, high = sorted(100 * sign * end for end in (lean.low, lean.high))
     size = f"{points(number(100 * sign * lean.value, 1))} toward {toward}"
-    bounds = f"[{number(ends[0], 1)}, {number(ends[1], 1)}]"
-    if ends[0] > 0:
+    bounds = interval(Estimate(None, low, high))
+    if low > 0:
         return (
             f" in the sign test by item, adjusted for several tests ({size}; unadjusted {bounds})"
         )

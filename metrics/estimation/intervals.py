@@ -404,3 +404,17 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
 def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
     """Draw how often each item occurs in each bootstrap round: [round, item]."""
     return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
+
+
+# -- printing ------------------------------------------------------------------------------------
+
+
+def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
+    """Return the number of decimals for printing an interval, multiplied by `scale`, so that an
+    interval that excludes 0 does not seem to touch it: `digits` if no end is rounded to 0, else up
+    to three more."""
+    ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
+    if len(ends) < 2 or ends[0] * ends[1] <= 0:
+        return digits
+    enough = (more for more in range(digits, digits + 3) if all(round(end, more) for end in ends))
+    return next(enough, digits + 3)

@@ -17,6 +17,7 @@ from metrics.estimation.intervals import (
     NO_SPREAD,
     Floats,
     Ints,
+    digits_to_show_sign,
     jackknife_estimate,
     student_t_quantile,
 )
@@ -188,7 +189,8 @@ def gain_text(gain: Estimate) -> str:
     text = f"{format_points(gain.value)} points"
     if gain.low is None or gain.high is None:
         return text
-    low, high = (format_points(limit).lstrip("+") for limit in (gain.low, gain.high))
+    digits = digits_to_show_sign(gain, 1, 100)
+    low, high = (format_points(limit, digits).lstrip("+") for limit in (gain.low, gain.high))
     return f"{text} [{low}, {high}]"
 
 

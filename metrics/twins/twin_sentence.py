@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from metrics.estimation.intervals import digits_to_show_sign
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, UNCLEAR, TwinEffect, twins_lose
 from studies.domain import Estimate
 from studies.texts.twin_families import CONTROLS, FAMILIES
@@ -14,17 +15,6 @@ BLIND: Final = (
 UNCLEAR_CONTROLS: Final = (
     "No control (real fault) is shown to lose, so nothing can be said about robustness."
 )
-
-
-def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
-    """Return the number of decimals for printing an interval, multiplied by `scale`, so that an
-    interval that excludes 0 does not seem to touch it: `digits` if no end is rounded to 0, else up
-    to three more."""
-    ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
-    if len(ends) < 2 or ends[0] * ends[1] <= 0:
-        return digits
-    enough = (more for more in range(digits, digits + 3) if all(round(end, more) for end in ends))
-    return next(enough, digits + 3)
 
 
 def difference_with_interval_text(estimate: Estimate, digits: int = 0) -> str:

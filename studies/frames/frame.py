@@ -378,8 +378,12 @@ def _add_family_columns(
     judge_families: Mapping[str, str],
 ) -> None:
     """Add columns with the model family of the judge and of the answer in each slot, "" if unknown;
-    nothing is added if the families of all contestants, or of all judges, are unknown.
+    nothing is added if the families of all contestants, or of all judges, are unknown. A judge and
+    a contestant of the same name are of one family: that of either, else their name.
     `shown[codes[k]]` are the contestants that row k shows."""
+    both = set().union(*shown) & set(frame["judge"].cat.categories)
+    same = {name: judge_families.get(name) or families.get(name) or name for name in both}
+    families, judge_families = {**same, **families}, {**judge_families, **same}
     if not families or not any(judge_families.values()):
         return
     frame["family"] = (

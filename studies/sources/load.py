@@ -64,20 +64,21 @@ class LoadedSource:
     """Commit of the Hub dataset that was read; empty for other sources."""
     shards: ShardContents | None = None
     """Summary of verdicts in a folder of shards; saving the study reads the verdicts."""
-    unused_columns: tuple[str, ...] = ()
-    """Columns of the table that have values and were not read; a note names them."""
 
     @property
     def verdict_count(self) -> int:
         """Number of recorded verdicts."""
         return self.shards.rows if self.shards else len(self.judgements)
 
+    @property
+    def amount(self) -> str:
+        """Numbers of items and of recorded verdicts (with votes by people), in words."""
+        return f"{count(len(self.items), 'item')}, {count(self.verdict_count, 'recorded verdict')}"
+
     def summary_lines(self) -> list[str]:
         """Return a summary of the items and verdicts read, as lines of text."""
         lines = [f"{self.format}: {self.format_reason}", *(self.join.lines() if self.join else ())]
-        lines.append(
-            f"{count(len(self.items), 'item')}, {count(self.verdict_count, 'recorded verdict')}"
-        )
+        lines.append(self.amount)
         if self.disabled_metrics:
             reason = next(iter(self.disabled_metrics.values()))
             lines.append(f"disabled, because {reason}: {', '.join(self.disabled_metrics)}")
@@ -246,7 +247,6 @@ def detect_format_and_read(
         tuple(notes),
         revision,
         builder.shards,
-        unused,
     )
 
 

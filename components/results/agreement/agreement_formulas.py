@@ -78,7 +78,8 @@ HOW_VERIFIED: Final = (
 HOW_REPLACEMENT: Final = (
     "The judge replaces each voter in turn. The judge's agreement with the remaining voters "
     "is compared with that of the replaced voter on the same pairs: `judge − person`. "
-    "Interval: by items. Best: share of bootstrap samples of the items in which this judge "
+    "Interval: by items; the sentence on the best one is adjusted for all. "
+    "Best: share of bootstrap samples of the items in which this judge "
     "has the highest difference."
 )
 HOW_DISTANCES: Final = (

@@ -28,6 +28,7 @@ from components.results.view import paper_table
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreement_among_people
 from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.protocols.creation_alignment import Alignment
 from metrics.win_rates.prediction_powered import CorrectedWinRate
 from metrics.win_rates.win_rates import win_rate
@@ -214,13 +215,14 @@ def best_voter_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
     """Sentence on the judge and prompt that best replace a person, the first of `known`: whether
-    they differ significantly from the person, and how often they are the best in bootstrap samples.
-    `names`: name of a rater -> (judge, prompt)."""
+    they differ significantly from the person, adjusted for all of `known`, and how often they are
+    the best in bootstrap samples. `names`: name of a rater -> (judge, prompt)."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
     who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
-    low, high = first.advantage.low, first.advantage.high
+    advantage = simultaneous_interval(first.advantage, len(known))
+    low, high = advantage.low, advantage.high
     if low is not None and low > 0:
         result = "agrees with the other voters **more often than the person it replaces**"
     elif high is not None and high < 0:

@@ -249,9 +249,13 @@ class CardMeasures:
         votes, on such models."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
-        families = self.raters.filtered.study.families
         mine = str(self.rows["family"].iloc[0])
-        names = sorted(name for name, family in families.items() if mine and family == mine)
+        own = [
+            self.rows[side].astype(str)[self.rows[family].astype(str) == mine]
+            for side, family in (("first", "family_0"), ("second", "family_1"))
+            if mine and family in self.rows
+        ]
+        names = sorted(set().union(*own))
         frame = self.raters.frame
         people = row_selection.select_rows(frame, row_selection.people_mask(frame))
         return own_family_rate(self.rows, names), own_family_rate(people, names), names

@@ -12,14 +12,15 @@ from components.html.pieces import LegendMark, panel_heading
 from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.value_table import value_table
 from components.html.templates import macros
+from components.results.bias.computed import load_bias
 from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.view.result_view import Content
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.summary.study_inputs import style_counts_of_study
 from metrics.twins.style_control import style_section
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     control_sentence,
-    digits_to_show_sign,
     effects_of_irrelevant_changes,
     more_than_chance_sentence,
     twin_headline,
@@ -200,8 +201,7 @@ def _display_factor(estimate: Estimate) -> int:
 
 def _format_effect_interval(estimate: Estimate) -> str:
     scale = _display_factor(estimate)
-    digits = digits_to_show_sign(estimate, 0 if scale == 100 else 2, scale)
-    return interval(estimate, digits, scale=scale)
+    return interval(estimate, 0 if scale == 100 else 2, scale=scale)
 
 
 def _format_effect(estimate: Estimate, signed: bool = True) -> str:
@@ -234,7 +234,8 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     axis = fit_axis(drawn, tick_steps_from(0.1), lambda t: number(t, 1), holds=holds)
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
-    sentences = [_length_weight_text(judge, part, several) for judge, part in found.items()]
+    tests = load_bias(filtered).bonferroni_factor
+    sentences = [_length_weight_text(judge, part, several, tests) for judge, part in found.items()]
     unknown = set(STYLE_FEATURES) - {name for _, name, _, _ in rows}
     without: dict[tuple[str, str], list[str]] = {}
     for judge, part in found.items():
@@ -260,12 +261,19 @@ def _people_style_weight(weights: dict[str, dict[str, Estimate]], name: str) -> 
     return None if minus is None or minus.value is None or own is None else own - minus.value
 
 
-def _length_weight_text(judge: str, weights: dict[str, dict[str, Estimate]], named: bool) -> str:
+def _length_weight_text(
+    judge: str, weights: dict[str, dict[str, Estimate]], named: bool, tests: float
+) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
-    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge."""
+    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge;
+    `tests`: number of sentences for which the intervals are widened."""
     who, whose = (judge, f" for {judge}") if named else ("It", "")
-    minus, own = weights.get("minus_people", {}).get("length"), weights["coefficients"]["length"]
-    if minus is not None and minus.value is not None and minus.low is not None:
+    unknown = Estimate(None)
+    minus, own = (
+        simultaneous_interval(weights.get(key, {}).get("length", unknown), tests)
+        for key in ("minus_people", "coefficients")
+    )
+    if minus.value is not None and minus.low is not None:
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)

@@ -62,7 +62,8 @@ def test_each_kind_is_recognised_with_its_size_and_its_next_step(tmp_path, text,
     seen = see(tmp_path, text)
     assert 0 < seen.seconds <= time.monotonic() - start
     assert (seen.kind, seen.facts[kind]) == (kind, fact)
-    assert seen.rows == (2 if kind == ANSWERS else 3)
+    verdicts = "0 recorded verdicts" if kind == ANSWERS else "3 recorded verdicts"
+    assert says(uploads_html(seen), verdicts) and not says(uploads_html(seen), "rows")
     html = uploads_html(seen)
     assert opens in html and html.count('aria-pressed="true"') == 1
     assert says(html, "No call") == (kind != ANSWERS)
@@ -106,6 +107,7 @@ def test_another_kind_can_be_chosen_and_taken_back(tmp_path):
 def test_a_table_of_unknown_columns_offers_to_name_them(tmp_path):
     seen = see(tmp_path, "x,y\n1,2\n3,4\n")
     html = uploads_html(seen)
+    assert says(html, "2 rows")
     assert not seen.facts and html.count(UNKNOWN) == len(KINDS) and "Name the columns" in html
 
 
@@ -157,8 +159,15 @@ def test_votes_and_unused_columns_are_said_before_anything_is_saved(tmp_path):
     voted = PAIRS.replace("judge\n", "judge,human,seed\n").replace(",gpt\n", ",gpt,model_a,7\n")
     seen = see(tmp_path, voted)
     assert says(seen.facts[VERDICTS], "2 votes by people")
-    assert says(uploads_html(seen), "not used: seed.") and "human" not in seen.unused
+    html = uploads_html(seen)
+    assert says(html, "not used: seed;") and not says(html, "not used: human")
     assert not says(uploads_html(see(tmp_path, PAIRS)), "not used")
+
+
+def test_a_row_that_was_left_out_is_said_before_anything_is_saved(tmp_path):
+    """Four rows, one of them a model against itself: three verdicts, and the row by its line."""
+    html = uploads_html(see(tmp_path, PAIRS + "Q3,z,z,tie,gpt\n"))
+    assert says(html, "3 recorded verdicts") and says(html, "1 row left", "itself", "line 5")
 
 
 def test_the_answers_of_one_model_beside_its_scores_are_seen_and_intervals_stay_on_the_scale(store):

@@ -213,6 +213,8 @@ def test_an_even_share_is_one_of_n_or_a_range():
 def test_an_interval_has_both_ends_or_none():
     assert formats.interval(Estimate(0.5, 0.25, 0.75), 0, scale=100) == "[25, 75]"
     assert formats.interval(Estimate(0.0, 0.0, 0.0)) == "[0.0, 0.0]"
+    assert formats.interval(Estimate(3.1, 0.02, 6.2)) == "[0.02, 6.20]", "0 is not inside"
+    assert formats.interval(Estimate(3.1, -0.02, 6.2)) == "[0.0, 6.2]"
     assert formats.interval(Estimate(0.5, None, 0.75)) == formats.interval(Estimate(0.5, 0.2)) == ""
 
 
@@ -233,6 +235,7 @@ def test_a_lean_is_turned_toward_its_position():
     assert says(even, "0.0 points", "toward neither", "[−4.0, 5.0]")
     sure = formats.lean_text(Estimate(-0.05, -0.08, -0.02))
     assert says(sure, "adjust", "5.0 points toward first", "[2.0, 8.0]")
+    assert "[0.04, 8.00]" in formats.lean_text(Estimate(-0.05, -0.08, -0.0004))
     for unknown in (None, Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
         assert formats.lean_text(unknown) == ""
 

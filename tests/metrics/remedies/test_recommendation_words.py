@@ -42,6 +42,7 @@ def drawn_study(items: int, ties: float, right: float, seed: int = 2) -> RemedyS
 
 def test_a_gain_is_written_with_its_interval_and_as_that_of_the_choice() -> None:
     assert gain_text(Estimate(0.046, -0.012, 0.08)) == "+4.6 points [−1.2, 8.0]"
+    assert gain_text(Estimate(0.005, 0.00011, 0.009)) == "+0.5 points [0.01, 0.90]", "not 0.0"
     for low, high in ((None, 0.08), (0.012, None)):
         assert gain_text(Estimate(0.046, low, high)) == "+4.6 points"
     advice = drawn_study(200, 0.5, 0.95).advice(0)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from metrics.estimation.intervals import digits_to_show_sign
 from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     difference_with_interval_text,
-    digits_to_show_sign,
     effects_of_irrelevant_changes,
     more_than_chance_sentence,
     twin_headline,

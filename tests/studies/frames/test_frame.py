@@ -113,6 +113,22 @@ def test_families_are_there_only_where_both_sides_have_some() -> None:
     assert "family" not in framed(row(), families=families, judge_families={"j": ""})
 
 
+@pytest.mark.parametrize(
+    ("families", "judge", "found"),
+    [
+        ({}, "", ("x", "", "x")),
+        ({"x": "openai", "y": "openai"}, "", ("openai", "openai", "openai")),
+        ({}, "acme", ("acme", "", "acme")),
+        ({"x": "openai"}, "acme", ("acme", "", "openai")),
+    ],
+)
+def test_a_judge_with_the_name_of_a_contestant_wrote_its_answers(families, judge, found) -> None:
+    made = row(judge="x", shown="y x")
+    frame = framed(made, families=families, judge_families={"x": judge})
+    assert (frame["family"][0], frame["family_0"][0], frame["family_1"][0]) == found
+    assert "family" not in framed(row(judge="x-2", shown="y x"), judge_families={"x-2": ""})
+
+
 def test_the_table_is_narrow() -> None:
     frame = framed(*[row() for _ in range(10)])
     assert frame["pick"].dtype == frame["known_answer"].dtype == np.int8

@@ -179,6 +179,10 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
         "often",
         "person",
     )
+    # 0.04 ± 0.03 by t(0.025; 8 df) = 2.306; the best of four needs t(0.00625) = 3.206: ± 0.0417.
+    for others, sure in ((2, True), (3, False)):
+        said = best_voter_replacement_sentence([one("a", 0.01, 0.9), *[one("b", 0, 0.1)] * others])
+        assert says(said, "more often") is sure is not says(said, "no significant")
     alone = best_voter_replacement_sentence([one("a", -0.2, 1.0)])
     assert says(alone, "**a** agrees", "less often", "person") and "Best" not in alone
 

@@ -35,7 +35,7 @@ from components.results.bias.pair_tests import (
 from components.results.bias.sentences import bias_headline, flip_sentence, low_consistency_warning
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
-from components.results.overview.panels import JudgeRow
+from components.results.overview.panels import OVERVIEW, JudgeRow
 from components.results.overview.tab import HOW_JUDGES
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
@@ -524,7 +524,11 @@ def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
     assert shown == ["too few items", "not shown"] and all(
         one in HOW_JUDGES.lower() for one in shown
     )
-    assert "first" in JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "").leans_to
+    known = JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "")
+    assert "first" in known.leans_to
+    rows = [known, *(JudgeRow(row, *[Estimate(None)] * 3, "") for row in (sure, fair))]
+    table = OVERVIEW.judges(rows, ("Flips", ""), 1, None, 0)
+    assert table.count("data-name") - table.count('data-name="flips"') == 1, "“leans to” the first"
     mixed = sentences._no_preference_clause([lean(), lean(least_p=0.1), lean(least_p=1)], "judge")
     assert says(mixed, "no judge", "two have", "too few")
 

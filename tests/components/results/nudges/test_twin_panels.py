@@ -109,7 +109,7 @@ def weights(own: Estimate, minus: Estimate | None = None) -> dict[str, dict[str,
         (weights(Estimate(0.5, 0.2, 0.8)), "+0.50", "No"),
         (weights(Estimate(-0.5, -0.8, -0.2)), "−0.50", "No"),
         (weights(Estimate(0.1, -0.2, 0.4)), "No weight", "people"),
-        (weights(Estimate(0.1, 0.0, 0.4)), "No weight", "people"),
+        (weights(Estimate(0.1, -0.01, 0.4)), "No weight", "people"),
         (weights(Estimate(0.5, 0.2, 0.8), Estimate(0.3, 0.1, 0.5)), "0.30 more", "less"),
         (weights(Estimate(0.5, 0.2, 0.8), Estimate(-0.3, -0.5, -0.1)), "0.30 less", "more"),
         (weights(Estimate(0.5, 0.2, 0.8), Estimate(0.1, -0.1, 0.3)), "No difference", "more"),
@@ -119,14 +119,29 @@ def weights(own: Estimate, minus: Estimate | None = None) -> dict[str, dict[str,
 def test_the_weight_of_length_is_compared_with_people_if_they_voted(
     part: dict[str, dict[str, Estimate]], has: str, lacks: str
 ) -> None:
-    said = twin_panels._length_weight_text("judge-1", part, True)
+    said = twin_panels._length_weight_text("judge-1", part, True, 1)
     assert has in said and lacks not in said and "judge-1" in said
-    assert "judge-1" not in twin_panels._length_weight_text("judge-1", part, False)
+    assert "judge-1" not in twin_panels._length_weight_text("judge-1", part, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "has"),
+    [(0.23, 0.02, "No"), (0.43, 0.22, "0.43 more"), (0.3, 0.07, "No"), (0.3, 0.08, "0.30 more")],
+)
+def test_a_weight_of_length_is_named_if_it_is_shown_among_all_judges(
+    value: float, low: float, has: str
+) -> None:
+    """A sentence on one of five judges needs t(0.005; 79 df) = 2.640 instead of t(0.025) = 1.990
+    (printed tables), so half widths grow by 1.326: 0.21 to 0.279, 0.23 to 0.305, 0.22 to 0.292."""
+    minus = Estimate(value, low, 2 * value - low, 1600, 80)
+    assert has in twin_panels._length_weight_text("j", weights(KNOWN, minus), True, 5)
+    alone = weights(minus)
+    assert says(twin_panels._length_weight_text("j", alone, True, 5), "No weight") is (has == "No")
 
 
 def test_an_unknown_weight_has_no_sentence() -> None:
     for own in (Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
-        assert twin_panels._length_weight_text("j", weights(own), True) == ""
+        assert twin_panels._length_weight_text("j", weights(own), True, 1) == ""
 
 
 def test_the_weight_of_people_is_that_of_the_judge_minus_the_difference() -> None:
@@ -145,6 +160,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     found["j"]["coefficients"]["lists"] = Estimate(None, note="few items")
     shown = SimpleNamespace(store=None, name="", filter=Filter(), memoise=lambda *_: found)
     monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
+    monkeypatch.setattr(twin_panels, "load_bias", lambda _: SimpleNamespace(bonferroni_factor=5))
     made = twin_panels.render_style_weights(shown)  # type: ignore[arg-type]
     assert made is not None
     html = made.bodies["style"]
@@ -154,7 +170,9 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     # A reason of one of two judges names this judge.
     found["k"] = weights(Estimate(0.1))
     found["k"]["coefficients"]["lists"] = Estimate(None, note="none differ")
+    found["k"]["minus_people"] = {"length": Estimate(0.23, 0.02, 0.44, 1600, 80)}
     two = twin_panels.render_style_weights(shown).bodies["style"]  # type: ignore[arg-type, union-attr]
+    assert says(two, "shown for k", "[−0.05, 0.51]"), "not shown among five judges"
     assert says(two, "lists for j:", "few items.", "lists for k:", "none differ.")
 
 

@@ -66,9 +66,13 @@ from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
 from metrics.remedies.budget_plan import BudgetPlan
+<<<<<<< HEAD
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.summary.measured_study import read_stored_study
 from metrics.summary.summary import to_plain_data
+=======
+from metrics.summary.measured_study import read_stored_study
+>>>>>>> md
 from studies.domain import Ask, Estimate, Item, Judgement, JudgeSpec, Verdict
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
@@ -131,6 +135,14 @@ def test_gpt_4_as_drawn(prd):
     ]
     assert "Use this rule" in recommendation_panel(results)
     assert "75.8" in recommendation_panel(results)
+
+
+def test_a_judge_of_its_own_answers_is_known_by_its_name(prd):
+    """The win rate of gpt-4 by gpt-4 is that of the records' README; the study names no family."""
+    card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
+    own, people, names = card.own_family_win_rates
+    assert (own.value, names) == (pytest.approx(0.85625), ["gpt-4"]) and people.value < own.value
+    assert "self_preference" in read_stored_study(prd.path, "prd").summarise(quick=True)
 
 
 @pytest.mark.parametrize("unreadable", [0.0, 0.25])
