@@ -73,11 +73,12 @@ def even_share(options: Collection[int]) -> str:
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     """Format the interval of an estimate, such as "[65.5, 72.9]", with both ends multiplied by
-    `scale` (100 turns shares into per cent); empty if an end is missing. It has more decimals if an
-    end that is not 0 would be printed as 0."""
+    `scale` (100 turns shares into per cent); empty if an end is missing. It has up to three decimals
+    if it excludes 0 and an end would be printed as 0, but not for plain shares (Wilson)."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
-    decimals = digits_to_show_sign(estimate, decimals, scale)
+    more = digits_to_show_sign(estimate, decimals, scale)
+    decimals = more if more <= 3 and not estimate.method.startswith("Wilson") else decimals
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
     return f"[{', '.join(ends)}]"
 

@@ -66,13 +66,9 @@ from components.share.paper_text import methods_paragraph
 from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
 from metrics.remedies.budget_plan import BudgetPlan
-<<<<<<< HEAD
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.summary.measured_study import read_stored_study
 from metrics.summary.summary import to_plain_data
-=======
-from metrics.summary.measured_study import read_stored_study
->>>>>>> md
 from studies.domain import Ask, Estimate, Item, Judgement, JudgeSpec, Verdict
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
