@@ -73,8 +73,8 @@ def even_share(options: Collection[int]) -> str:
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     """Format the interval of an estimate, such as "[65.5, 72.9]", with both ends multiplied by
-    `scale` (100 turns shares into per cent); empty if an end is missing. It has up to three decimals
-    if it excludes 0 and an end would be printed as 0, but not for plain shares (Wilson)."""
+    `scale` (100 turns shares into per cent); empty if an end is missing. If it excludes 0 and an
+    end would be printed as 0, it has up to three decimals, but not for plain shares (Wilson)."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
     more = digits_to_show_sign(estimate, decimals, scale)
