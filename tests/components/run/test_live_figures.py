@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
@@ -201,7 +203,7 @@ def test_verdicts_on_pairs_without_a_battle_have_an_empty_elo_chart(judged):
     """Among more options there is no Elo, so no chart; of a pair it only has no rating yet."""
     view = LiveStudies(judged).for_study(NAME)
     assert view.figures().elo_figure is not None
-    view._curves = {}
+    view = replace(view, _curves={})  # the store keeps the other one for later tests
     told = view._compute_figures().elo_figure
     assert told is not None and not told["data"]
     view.frame = view.frame.assign(options=3)
