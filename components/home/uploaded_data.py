@@ -18,6 +18,7 @@ from components.study.plan.cost_preview import count_asks_and_noise_repeats
 from components.study.plan.study_preview import build_preview, load_records, read_data_spec
 from studies.domain import BY_DESIGN, HUMAN_PREFIX, PASS_FAIL_OPTIONS, Judgement
 from studies.errors import EvenhandError, SourceError
+from studies.files.upload_names import hide_hashes
 from studies.sources.detection.mapping_guess import find_unused_winner_column
 from studies.sources.load import LoadedSource
 from studies.spec.keys import DATA
@@ -49,7 +50,7 @@ class UploadedData:
     unread_column: str = ""
     """Column that has verdicts or labels by its name, and no meaning yet."""
     notes: tuple[str, ...] = ()
-    """What the import left out or assumed."""
+    """Notes of the import: rows left out, and assumptions made."""
     chosen: str = ""
     """Kind that the visitor chose instead of the one seen."""
 
@@ -97,7 +98,7 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
         _count_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
         _find_unread_winner_column(text, folder) if next(iter(facts)) == ANSWERS else "",
-        found.notes,
+        tuple(map(hide_hashes, found.notes)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,7 @@ def test_a_row_that_was_left_out_is_said_before_anything_is_saved(tmp_path):
     """Four rows, one of them a model against itself: three verdicts, and the row by its line."""
     html = uploads_html(see(tmp_path, PAIRS + "Q3,z,z,tie,gpt\n"))
     assert says(html, "3 recorded verdicts") and says(html, "1 row left", "itself", "line 5")
+    assert not re.search("[0-9a-f]{8}-", html), "the file has its own name, not that of its copy"
 
 
 def test_the_answers_of_one_model_beside_its_scores_are_seen_and_intervals_stay_on_the_scale(store):
