@@ -16,8 +16,9 @@ from components.home.uploaded_data import UploadedData, store_and_read_uploads, 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html, notice_html, panel_heading
+from components.layout.glossary import mark_terms
 from components.layout.header import Header
-from components.layout.loading_screen import LEAD, TITLE
+from components.layout.loading_screen import LEAD, TITLE, FirstContent
 from components.layout.widgets import ClickableHTML
 from components.run import actions_tab
 from components.server.gradio_private import click_data
@@ -115,11 +116,21 @@ def opens_home(address: Mapping[str, str]) -> bool:
     )
 
 
-def home_loading_html(store: Store, engine: Engine) -> Markup | None:
-    """HTML of Home until the page's controls are ready; None while the live demo runs."""
+def first_content_of_home(store: Store, engine: Engine) -> FirstContent | None:
+    """Home as it is shown until its event has been answered; None while the live demo runs."""
     if engine.active_run(live_demo_study_name(store)) is not None:
         return None
-    return study_list.html.preview(finding_html(TITLE, LEAD), *show_home(store, engine))
+    finding, squares, studies, examples = show_home(store, engine)
+    values = {
+        "eh-first-finding": mark_terms(finding),
+        "eh-first-squares": mark_terms(squares),
+        "eh-home-studies": studies,
+        "eh-home-examples": mark_terms(examples),
+    }
+    loading = study_list.html.preview(
+        finding_html(TITLE, LEAD), finding, squares, studies, examples
+    )
+    return FirstContent(loading, values)
 
 
 def bind(

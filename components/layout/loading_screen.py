@@ -7,6 +7,7 @@ soon as Gradio has drawn a control.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -15,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from components.html.markup import ASSETS, EMPTY, Markup, fill, read_program_file
+from components.html.markup import ASSETS, EMPTY, Markup, fill, json_script, read_program_file
 from components.html.pieces import logo_html
 
 TITLE: Final = "Is your LLM judge even-handed?"
@@ -25,8 +26,20 @@ LEAD: Final = (
 )
 OTHER_TABS: Final = ("study", "run", "results", "inspect", "vote")
 LOADING: Final = "Loading the page…"
-Preview = Callable[[Mapping[str, str]], Markup | None]
-"""Function from query parameters to the content to show while loading; None: empty cards."""
+
+
+@dataclass(frozen=True)
+class FirstContent:
+    """What a page shows before its first event has been answered."""
+
+    loading: Markup
+    """Content of the loading screen."""
+    values: Mapping[str, str]
+    """elem_id of a component -> the value with which the page draws it first."""
+
+
+Preview = Callable[[Mapping[str, str]], FirstContent | None]
+"""Function from query parameters to the first content; None: empty cards."""
 _BODY: Final = b"<gradio-app"
 _CARD_TAGS: Final = re.compile(rb"<meta\s+(?:property|name)=\"(?:og|twitter):[^>]*>\s*")
 """Tags from which a chat draws the card of a link; Gradio's name Gradio."""
@@ -63,8 +76,10 @@ class LoadingScreen:
             await self._app(scope, receive, send)
             return
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
-        content = await to_thread.run_sync(self._preview, query)
-        screen = str(loading_html(query, home=self._home, content=content)).encode()
+        first = await to_thread.run_sync(self._preview, query)
+        content = first and first.loading
+        screen = loading_html(query, home=self._home, content=content)
+        inserted = str(screen + first_values_html(first.values if first else {})).encode()
         start: Message | None = None
         parts: list[bytes] = []
 
@@ -81,13 +96,20 @@ class LoadingScreen:
                 head, found, rest = body.partition(b"</head>")
                 card = str(link_preview_tags(scope)).encode() if found else b""
                 body = _CARD_TAGS.sub(b"", head) + card + found + rest
-                body = body.replace(_BODY, screen + _BODY, 1)
+                body = body.replace(_BODY, inserted + _BODY, 1)
             headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
             length = (b"content-length", str(len(body)).encode())
             await send({**start, "headers": [*headers, length]})
             await send({"type": "http.response.body", "body": body})
 
         await self._app(scope, receive, insert)
+
+
+def first_values_html(values: Mapping[str, str]) -> Markup:
+    """Script tags that prepare Gradio's configuration of the page before Gradio reads it, and give
+    components their first values, by elem_id."""
+    script = read_program_file(ASSETS / "first.js")
+    return fill("{}<script>{}</script>", json_script("eh-first", values), script)
 
 
 def link_preview_tags(scope: Scope) -> Markup:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from components.filtering.filtered_study import FilteredStudy
 from components.home import tab as home_tab
-from components.html.markup import Markup
+from components.layout.loading_screen import FirstContent
 from components.results import results_tab, view_drawing
 from components.results.overview import tab as overview_tab
 from judges.engine.engine import Engine
@@ -48,14 +48,14 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
 
 def loading_screen_content(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
-) -> Markup | None:
-    """HTML shown while a page with the query parameters `requested` loads: Home, or the Summary of
-    a study's results if a drawing of it is stored and no run of the study is active. None if the
+) -> FirstContent | None:
+    """What a page with the query parameters `requested` shows while it loads: Home, or the Summary
+    of a study's results if a drawing of it is stored and no run of the study is active. None if the
     page opens with another tab, and in public mode."""
     if isinstance(store, VisitorStore):
         return None
     if engine is not None and home_tab.opens_home(requested):
-        return home_tab.home_loading_html(store, engine)
+        return home_tab.first_content_of_home(store, engine)
     if not overview_tab.opens_summary(requested):
         return None
     name = requested["study"]
@@ -63,7 +63,7 @@ def loading_screen_content(
     if run is not None and not run.finished.is_set():
         return None
     drawn = view_drawing.find_stored_view(store, name, overview_tab.NAME)
-    return overview_tab.summary_preview_html(drawn) if drawn else None
+    return FirstContent(overview_tab.summary_preview_html(drawn), {}) if drawn else None
 
 
 def _run_ignoring_evenhand_errors(work: Callable[[], object]) -> None:
