@@ -1,11 +1,13 @@
-"""ASGI middleware that compresses the page and its scripts, and lets browsers keep the scripts.
+"""ASGI middleware that makes the page and its scripts arrive sooner.
 
 Gradio sends the page at "/" uncompressed. It compresses its hundred scripts and plotly.js again for
-every visitor, and does not let browsers keep them. This module does not import gradio.
+every visitor, and does not let browsers keep them. Most scripts are named only in other scripts, so
+that browsers ask for them late. This module does not import gradio.
 """
 
 import gzip
 import re
+from collections import Counter
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,35 +28,51 @@ CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 _HASHED_ASSET: Final = re.compile(r"/assets/([\w.-]*-[\w-]{8,10}\.(?:js|css))")
 """Path of a script or stylesheet of Gradio whose name contains a hash of its contents."""
 _MEDIA_TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
+_HEAD: Final = b"<head>"
 
 
 class CompressionMiddleware:
     """Middleware that compresses the responses of PAGE_PATHS, Gradio's scripts and plotly.js for
-    browsers that accept this, and lets browsers keep the scripts."""
+    browsers that accept this, lets browsers keep the scripts, and names in the page the scripts
+    that most visitors have asked for."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._scripts = _list_scripts()
+        self._asked = Counter[str]()  # address of a script of Gradio -> number of requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         if scope["type"] != "http" or scope.get("method") != "GET":
             await self._app(scope, receive, send)
         elif script := self._scripts.get(path.rpartition("/file=")[2]):
+            if _HASHED_ASSET.fullmatch(path) and script.suffix == ".js":
+                self._asked[path] += 1
             await _script_response(script, Headers(scope=scope))(scope, receive, send)
         elif path in PAGE_PATHS:
             packs = "gzip" in Headers(scope=scope).get("Accept-Encoding", "")
-            await self._app(scope, receive, _CompressedResponse(send).send if packs else send)
+            page = _CompressedResponse(send, _preload_links(self._asked))
+            await self._app(scope, receive, page.send if packs else send)
         else:
             await self._app(scope, receive, send)
 
 
-class _CompressedResponse:
-    """A response that is sent compressed, unless it is short or already compressed; equal contents
-    are compressed only once."""
+def _preload_links(asked: Counter[str]) -> bytes:
+    """HTML that lets a browser fetch scripts at once which it will need: those asked for at least
+    half as often as the script asked for most."""
+    most = max(asked.values(), default=0)
+    often = sorted(path for path, times in asked.items() if 2 * times >= most)
+    return "".join(
+        f'<link rel="modulepreload" crossorigin href=".{one}">' for one in often
+    ).encode()
 
-    def __init__(self, send: Send) -> None:
-        self._send, self._parts = send, list[bytes]()
+
+class _CompressedResponse:
+    """A response that is sent compressed, unless it is short or already compressed, with `links` in
+    the head of a page; equal contents are compressed only once."""
+
+    def __init__(self, send: Send, links: bytes) -> None:
+        self._send, self._links, self._parts = send, links, list[bytes]()
         self._start: Message = {}
 
     async def send(self, message: Message) -> None:
@@ -67,6 +85,8 @@ class _CompressedResponse:
         body, headers = b"".join(self._parts), MutableHeaders(raw=list(self._start["headers"]))
         headers.add_vary_header("Accept-Encoding")
         if len(body) >= _MIN_PACKED_BYTES and "content-encoding" not in headers:
+            if headers.get("Content-Type", "").startswith("text/html"):
+                body = body.replace(_HEAD, _HEAD + self._links, 1)
             body = _compress_page(body)
             headers["Content-Encoding"] = "gzip"
             headers["Content-Length"] = str(len(body))
