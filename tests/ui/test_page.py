@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,21 @@ def test_home_is_seen_whole_while_the_page_loads(app, browser, visit):
     page = visit()
     page.locator("#eh-home-examples .eh-thumb").first.wait_for()
     until(lambda: page.locator("#eh-loading").count() == 0)  # no id twice, nothing comes back
+
+
+def test_home_and_the_tab_of_the_address_stand_before_any_event_is_answered(app, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    held: list[Any] = []
+    page.route("**/queue/join**", held.append)
+    page.goto(app.url)
+    page.locator("#eh-home-examples .eh-thumb").first.wait_for()
+    until(lambda: bool(held))
+    assert page.locator("#eh-first-squares .eh-squares i").count() == 40
+    assert page.locator("#eh-home-studies tbody tr").count() >= 5
+    page.goto(f"{app.url}/?tab=results&study=Probe+set%2C+embedded+judge")
+    page.get_by_role("tab", name="Results", selected=True).wait_for()
+    context.close()
 
 
 def test_a_drawn_summary_is_shown_while_the_page_loads(app, browser, visit):

@@ -251,10 +251,12 @@ def test_the_timer_of_the_demo_runs_while_the_demo_does(clicks, monkeypatch, run
     timer, *parts = clicks.events["show_home_or_running_demo"].fn()
     if running:
         assert timer.active is True and parts == ["finding", "squares", "studies", "examples"]
-        assert home_tab.home_loading_html(clicks.store, clicks.engine) is None
+        assert home_tab.first_content_of_home(clicks.store, clicks.engine) is None
     else:
         assert timer == SKIP and parts == ["f", "s", "studies", "examples"]
-        assert says(home_tab.home_loading_html(clicks.store, clicks.engine), "studies", "examples")
+        first = home_tab.first_content_of_home(clicks.store, clicks.engine)
+        assert says(first.loading, "studies", "examples")
+        assert list(first.values.values()) == parts
 
 
 def test_the_demo_is_planned_started_and_chosen(clicks, monkeypatch) -> None:

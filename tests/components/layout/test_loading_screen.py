@@ -10,7 +10,13 @@ from typing import Any
 
 import components
 from components.html.markup import ASSETS, Markup
-from components.layout.loading_screen import LEAD, TITLE, LoadingScreen, loading_html
+from components.layout.loading_screen import (
+    LEAD,
+    TITLE,
+    LoadingScreen,
+    first_values_html,
+    loading_html,
+)
 
 COMPONENTS = Path(components.__file__).parent
 SCRIPT = re.sub(r"#eh-[a-z0-9-]+", "", (ASSETS / "page.js").read_text(encoding="utf-8"))
@@ -47,6 +53,11 @@ def test_the_page_begins_with_its_purpose_and_has_the_right_length():
     assert status == 200 and TITLE in body and LEAD in body
     assert body.index("eh-loading") < body.index("<gradio-app>") and body.endswith("</html>")
     assert int(headers[b"content-length"]) == len(body.encode())
+
+
+def test_first_values_cannot_end_their_script():
+    made = first_values_html({"eh-home-studies": "</script><b>"})
+    assert '{"eh-home-studies":"\\u003c/script>\\u003cb>"}' in made and made.count("</script>") == 2
 
 
 GRADIO_HEAD = (

@@ -52,7 +52,8 @@ def test_the_drawn_overview_is_shown_until_the_study_changes(store: Store) -> No
     compute_summary_ahead(store, ADDRESS)
     until(lambda: loading_screen_content(store, None, ADDRESS) is not None)
     shown = loading_screen_content(store, None, {**ADDRESS, "view": "Overview", "__theme": "dark"})
-    assert shown is not None and shown.count("eh-panel") >= 3 and "always first" in shown
+    assert shown and shown.loading.count("eh-panel") >= 3 and "always first" in shown.loading
+    assert not shown.values  # its controls know no study yet
     for other in (
         {"tab": "inspect"},
         {"view": "Ranking"},
@@ -80,8 +81,11 @@ def test_home_is_shown_before_its_controls_are_ready(store: Store) -> None:
     for address in ({}, {"__theme": "dark"}, {"tab": "home", "study": "opened"}):
         shown = loading_screen_content(store, engine, address)
         assert shown is not None and all(
-            part in shown for part in (TITLE, "My studies", "Open opened", 'id="eh-all-examples"')
+            part in shown.loading
+            for part in (TITLE, "My studies", "Open opened", 'id="eh-all-examples"')
         )
+        assert "Open opened" in shown.values["eh-home-studies"]
+        assert 'id="eh-all-examples"' in shown.values["eh-home-examples"]
     others: list[dict[str, str]] = [
         {"study": "opened"}, {"tab": "vote"}, {"tab": "home", "blind": "1"}, {"token": "x"},
     ]  # fmt: skip

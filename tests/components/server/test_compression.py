@@ -9,11 +9,11 @@ from pathlib import Path
 import brotli
 import gradio
 import pytest
-from httpx import Response
+from httpx import Response as ClientResponse
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -87,7 +87,9 @@ def test_another_file_of_that_name_is_not_ours(client):
     assert body.decode() == PAGE
 
 
-def sent(body: str, headers: dict[str, str] | None = None, *, method: str = "GET") -> Response:
+def sent(
+    body: str, headers: dict[str, str] | None = None, *, method: str = "GET"
+) -> ClientResponse:
     """The response of a page with this body, sent in two parts, to a browser that accepts gzip."""
 
     async def page(request: Request) -> StreamingResponse:
@@ -113,3 +115,24 @@ def test_what_is_packed_already_and_what_is_posted_stay_as_they_are():
     assert got.headers["content-encoding"] == "identity" and got.text == "a" * 2000
     posted = sent("a" * 2000, method="POST")
     assert not {"content-encoding", "vary"} & set(posted.headers) and posted.text == "a" * 2000
+
+
+def test_a_page_names_the_scripts_that_most_visitors_asked_for():
+    """Among them none that few asked for, and none that the server does not have."""
+    assets = Path(str(gradio.__file__)).parent / "templates" / "frontend" / "assets"
+    common, other, rare = sorted(path.name for path in assets.glob("Index-*.js"))[:3]
+    page = f"<html><head><title>{'a' * 2000}</title></head></html>"
+
+    async def either(request: Request) -> Response:
+        return HTMLResponse(page) if request.url.path == "/" else PlainTextResponse(page)
+
+    routes = [Route("/{path:path}", either)]
+    client = TestClient(Starlette(routes=routes, middleware=[Middleware(CompressionMiddleware)]))
+    assert client.get("/").text == page
+    for name, times in ((common, 4), (other, 2), (rare, 1), ("Index-12345678.js", 4)):
+        for _ in range(times):
+            client.get(f"/assets/{name}")
+    links = [f'<link rel="modulepreload" crossorigin href="./assets/{name}">'
+             for name in (common, other)]  # fmt: skip
+    assert client.get("/").text == page.replace("<head>", "<head>" + "".join(sorted(links)))
+    assert client.get("/config").text == page
