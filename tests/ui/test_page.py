@@ -97,7 +97,7 @@ def test_home_and_the_tab_of_the_address_stand_before_any_event_is_answered(app,
     context = browser.new_context()
     page = context.new_page()
     held: list[Any] = []
-    page.route("**/queue/join**", held.append)
+    page.route("**/queue/join**", lambda route: held.append(route))
     page.goto(app.url)
     page.locator("#eh-home-examples .eh-thumb").first.wait_for()
     until(lambda: bool(held))
