@@ -375,7 +375,7 @@
   };
   const setControl = (name, value) => { hold(evenhand.held.with(names.indexOf(name), value)); pressDraw(); };
 
-  const markHome = () => document.body.classList.toggle("eh-at-home", tabOf(new URL(location.href)) === "home");
+  const markHome = () => { if (tabs().length) document.body.classList.toggle("eh-at-home", tabOf(new URL(location.href)) === "home"); };   // until then as first.js has it
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", markHome) : markHome();
 
   // A link to a result: its panels are empty until the page has asked for them, and somebody waits.

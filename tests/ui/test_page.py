@@ -103,6 +103,7 @@ def test_home_and_the_tab_of_the_address_stand_before_any_event_is_answered(app,
     until(lambda: bool(held))
     assert page.locator("#eh-first-squares .eh-squares i").count() == 40
     assert page.locator("#eh-home-studies tbody tr").count() >= 5
+    assert not page.locator("#eh-study").is_visible()  # nothing moves when the answer arrives
     page.goto(f"{app.url}/?tab=results&study=Probe+set%2C+embedded+judge")
     page.get_by_role("tab", name="Results", selected=True).wait_for()
     context.close()
