@@ -85,13 +85,13 @@ def format_estimate(estimate: dict[str, Any]) -> str:
     if value is None:
         return f"– ({note})" if note else "–"
     digits = 0 if estimate["unit"] == "Elo" else 3
-    shown = _sign_of_one_sided_interval(estimate) + _format_number(value, digits)
+    shown = _one_sided_limit_symbol(estimate) + _format_number(value, digits)
     if low is not None and high is not None:
         shown += f" [{_format_number(low, digits)}, {_format_number(high, digits)}]"
     return f"{shown}  n {estimate['n']:,}" + (f"  ({note})" if note else "")
 
 
-def _sign_of_one_sided_interval(estimate: dict[str, Any]) -> str:
+def _one_sided_limit_symbol(estimate: dict[str, Any]) -> str:
     """Return "≥ " if the interval has only a lower limit, "≤ " if only an upper limit, else ""."""
     if (estimate["low"] is None) == (estimate["high"] is None):
         return ""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from metrics.estimation.intervals import digits_to_show_sign
+from metrics.estimation.intervals import decimals_that_show_sign_of_interval
 from studies.domain import Estimate
 from studies.texts.counts import plural
 
@@ -77,7 +77,7 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     end would be printed as 0, it has up to three decimals, but not for plain shares (Wilson)."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
-    more = digits_to_show_sign(estimate, decimals, scale)
+    more = decimals_that_show_sign_of_interval(estimate, decimals, scale)
     decimals = more if more <= 3 and not estimate.method.startswith("Wilson") else decimals
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
     return f"[{', '.join(ends)}]"

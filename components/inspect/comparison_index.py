@@ -16,7 +16,7 @@ import pandas as pd
 
 from components.inspect.disagreements import disagreement_mask
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
-from metrics.estimation.measures import build_order_sets
+from metrics.estimation.measures import order_set_flips
 from metrics.estimation.row_selection import (
     COMPARISON_KEY,
     ORDER_KEY,
@@ -27,7 +27,7 @@ from metrics.estimation.row_selection import (
     group_codes,
     modal_verdicts,
     people_mask,
-    select_complete_sets,
+    select_picks_of_complete_sets,
     usable_status_mask,
     used_categories,
 )
@@ -109,8 +109,8 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
     of_row, n = group_codes(frame, COMPARISON_KEY)
     of_row = _renumber_people_last(frame, of_row, n)
     flipped, lean = np.zeros(n, bool), np.zeros(n, np.int64)
-    sets = build_order_sets(
-        modal_verdicts(select_complete_sets(frame[[*_FLIP_COLUMNS]].assign(at=of_row)))
+    sets = order_set_flips(
+        modal_verdicts(select_picks_of_complete_sets(frame[[*_FLIP_COLUMNS]].assign(at=of_row)))
     )
     at = sets["at"].to_numpy()
     flipped[at] = ~sets["consistent"].to_numpy()

@@ -55,7 +55,7 @@ def verification_masks(
         return {}
     bits = _verification_bits_by_comparison(index, checks, contestant)
     found: dict[str, Mask] = {kind: bits & 1 << k > 0 for k, kind in enumerate(CHECK_OUTCOMES)}
-    mixed = VerificationArrays(checks).select_mixed_pair_verdicts(
+    mixed = VerificationArrays(checks).select_verdicts_where_one_answer_follows(
         index.frame.assign(at=index.comparison_of_row)
     )
     at, right = mixed["at"].to_numpy(), mixed["right"].to_numpy()

@@ -18,7 +18,7 @@ from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.catalogue.records import RECORDS
 from metrics.estimation import row_selection
-from metrics.position.first_slot_votes import live_first_share
+from metrics.position.first_slot_votes import anytime_valid_first_slot_share
 from metrics.position.position_measures import (
     consistency,
     first_share,
@@ -211,7 +211,7 @@ class LiveStudy:
             win_rate_figure(rates, height=250)
             if rates
             else empty_figure("No complete item with readable verdicts yet.", 250),
-            live_first_share(self.frame),
+            anytime_valid_first_slot_share(self.frame),
             _order_change_share(self.frame),
             repeats,
         )

@@ -89,6 +89,6 @@ def _effect_row(effect: TwinEffect) -> dict[str, Any]:
         "control": effect.family in CONTROLS,
         "n": effect.beyond_floor.n,
         "items": effect.beyond_floor.items,
-        "detectable": effect.detectable,
+        "detectable": effect.min_detectable,
         "finding": effect.finding,
     }

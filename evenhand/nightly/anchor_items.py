@@ -7,7 +7,7 @@ from typing import Final
 
 from evenhand.nightly.gate_result import StreamCheck, score_kind_name
 from evenhand.study_table import JudgedStudy
-from metrics.drift.night_scores import Stream, score_night
+from metrics.drift.night_scores import Stream, night_outcomes_by_stream
 from studies.errors import StudyError
 
 ANCHORS: Final = " (anchors)"
@@ -17,20 +17,20 @@ ANCHORS: Final = " (anchors)"
 def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night (one run of a study) on each item: stream -> item ->
     outcome. A stream is a judge, a prompt and a kind of score, such as accuracy; outcomes are as
-    in `score_night`. If `anchors` names a category, its items form streams of their own;
-    StudyError if no item has this category."""
+    in `night_outcomes_by_stream`. If `anchors` names a category, its items form streams of their
+    own; StudyError if no item has this category."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
-        return score_night(frame, twins)
+        return night_outcomes_by_stream(frame, twins)
     fixed = (frame["category"].astype(str) == anchors).to_numpy()
     if not fixed.any():
         known = ", ".join(sorted(set(frame["category"].astype(str)) - {""})) or "none"
         raise StudyError(f"anchors: no item has the category {anchors!r}; categories: {known}")
     kept = {
         Stream(stream.judge, f"{stream.prompt}{ANCHORS}", stream.kind): outcomes
-        for stream, outcomes in score_night(frame.loc[fixed]).items()
+        for stream, outcomes in night_outcomes_by_stream(frame.loc[fixed]).items()
     }
-    return {**score_night(frame.loc[~fixed], twins), **kept}
+    return {**night_outcomes_by_stream(frame.loc[~fixed], twins), **kept}
 
 
 def explain_worse_scores(checks: Iterable[StreamCheck]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
-    draw_item_weights,
+    draw_bootstrap_item_weights,
     mean_estimate,
     safe_divide,
     sum_by_item,
@@ -76,7 +76,7 @@ def judges_as_annotators(
     found, shares = [], []
     for name in sorted(set(judge[~human])):
         selected = ~human & (judge == name)
-        own = _judge_agreement_share(counts, case[selected], choice[selected])
+        own = _judge_agreement_share_by_case(counts, case[selected], choice[selected])
         shares.append(own - person)
         found.append(_estimate_judge_as_annotator(name, own, person, item))
     best = (
@@ -93,7 +93,7 @@ def _value_or_minus_infinity(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
-def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
+def _judge_agreement_share_by_case(counts: Ints, case: Ints, choice: Ints) -> Floats:
     """Return, for each case, the share of voters who agree with the judge, averaged over the
     judge's verdicts; nan for cases without a vote or a verdict.
 
@@ -133,7 +133,7 @@ def _share_of_bootstraps_each_judge_leads(
     if not common.any():
         return [None] * len(advantage)
     _, sums = sum_by_item(advantage[:, common].T, item[common])
-    drawn = draw_item_weights(len(sums), rounds, rng) @ sums
+    drawn = draw_bootstrap_item_weights(len(sums), rounds, rng) @ sums
     top = drawn.max(axis=1, keepdims=True)
     leads = drawn >= top - 1e-12
     return [float(value) for value in (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)]

@@ -30,7 +30,7 @@ from metrics.estimation.intervals import (
     proportions,
     safe_divide,
     unknown_estimate,
-    widen_by_rare_share,
+    widen_for_rare_events,
 )
 from studies.domain import Estimate
 from studies.frames.frame import QUESTION_COLUMN, TIE
@@ -140,7 +140,7 @@ def _estimate_chance_corrected(
     size = math.isqrt(sums.shape[1])
     counts = sums.sum(axis=1)
     differing = counts - sums[:, :: size + 1].sum(axis=1)
-    got = widen_by_rare_share(got, differing, counts, FEW_DISAGREEMENTS)
+    got = widen_for_rare_events(got, differing, counts, FEW_DISAGREEMENTS)
     return got if got.low is None else replace(got, low=max(got.low, LIMITS[0]))
 
 
@@ -229,12 +229,12 @@ def build_verdict_grid(frame: pd.DataFrame, same_prompt: bool = False) -> Verdic
     item = row_selection.item_codes(first)
     if not human.any() or asks == 0:
         return VerdictGrid(names, picks, item, first)
-    majority = _majority_slots(first, row_selection.select_rows(rows, human))
+    majority = _people_majority_slot_by_call(first, row_selection.select_rows(rows, human))
     picks = np.concatenate([majority[None, :], picks])
     return VerdictGrid([PEOPLE, *names], picks, item, first)
 
 
-def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
+def _people_majority_slot_by_call(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
     """Return, for each call (row of `asks`), the slot of the answer that most people chose (rows of
     `votes`); TIE if no single choice is the most frequent, NO_CHOICE without votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
@@ -293,7 +293,7 @@ class PeopleVotes:
     choice: Ints
 
 
-def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
+def extract_people_votes(frame: pd.DataFrame) -> PeopleVotes:
     """Extract people's votes from a frame; of a person's repeated votes on a case only the
     first."""
     rows = row_selection.select_picks(
@@ -337,12 +337,12 @@ def picks_as_sorted_name_indices(rows: pd.DataFrame) -> Ints:
 
 def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
     """Compute the agreement of people with each other from a frame, to compare a judge with it."""
-    return agreement_among_votes(extract_votes(frame))
+    return agreement_among_votes(extract_people_votes(frame))
 
 
 def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
     """Compute the agreement among people from their votes as arrays."""
-    a, b = vote_pairs(votes)
+    a, b = vote_pairs_on_same_case(votes)
     item = votes.item[a]
     # Each pair in both directions, so that κ does not depend on which vote comes first.
     left, right = np.concatenate([a, b]), np.concatenate([b, a])
@@ -351,20 +351,20 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
         votes.choice[right],
         np.concatenate([item, item]),
         "" if len(a) else SINGLE_VOTES_NOTE,
-        lambda mask: _coincidence_weights(left[mask]),
+        lambda mask: _krippendorff_vote_pair_weights(left[mask]),
     )
     size = np.bincount(votes.case, minlength=votes.cases)
     return PeopleAgreement(
         _halve_n(pair),
-        _leave_one_out_agreement(votes),
-        _agreement_with_absolute_majority(votes),
+        _agreement_with_plurality_of_others(votes),
+        _agreement_with_absolute_majority_of_others(votes),
         len(np.unique(votes.voter)),
         int((size > 0).sum()),
         int((size == 1).sum()),
     )
 
 
-def _coincidence_weights(votes: Ints) -> Floats:
+def _krippendorff_vote_pair_weights(votes: Ints) -> Floats:
     """Return the weight ½·1/(m − 1) of each pair of votes, for a case with m votes.
 
     A vote belongs to m − 1 pairs, so every vote has the same total weight (Krippendorff); the ½ is
@@ -383,7 +383,7 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
     return PairAgreement(**parts)
 
 
-def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
+def vote_pairs_on_same_case(votes: PeopleVotes) -> tuple[Ints, Ints]:
     """Return all pairs of votes by different people on the same case, as two arrays of row
     numbers."""
     order = np.argsort(votes.case, kind="stable")
@@ -398,7 +398,7 @@ def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
     return a[different], b[different]
 
 
-def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
+def _agreement_with_plurality_of_others(votes: PeopleVotes) -> PairAgreement:
     """Compare each vote with the majority of the other votes on its case; several most frequent
     choices count as a tie."""
     counts = count_votes(votes)
@@ -411,7 +411,7 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
     return pair_agreement(votes.choice[selected], most[selected], votes.item[selected], note)
 
 
-def _agreement_with_absolute_majority(votes: PeopleVotes) -> Estimate:
+def _agreement_with_absolute_majority_of_others(votes: PeopleVotes) -> Estimate:
     """Estimate how often a vote equals the answer that more than half of the other voters on its
     case prefer; a tie counts ½. Votes are left out if there are fewer than two other voters, or if
     there is no such answer."""

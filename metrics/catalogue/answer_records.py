@@ -154,7 +154,7 @@ LEAD: Final = declare_agreement(
 )
 
 
-def _tally_unusable(grouped: GroupedFrame) -> MeasureTally:
+def _tally_unusable_replies(grouped: GroupedFrame) -> MeasureTally:
     failed = ~grouped.frame["status"].isin(list(USABLE_STATUSES))
     return build_tally(grouped.frame, failed, 1)
 
@@ -166,7 +166,7 @@ UNUSABLE: Final = declare_agreement(
     how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
     paths=("counts.by_status",),
     better="low",
-    measure=Measure("unusable", "share", _tally_unusable),
+    measure=Measure("unusable", "share", _tally_unusable_replies),
     outlets=frozenset({"card", "library", "gate"}),
     selection={"status": "failures"},
     counts_verdicts=True,

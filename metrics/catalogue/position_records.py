@@ -42,7 +42,7 @@ def chance_consistency(options: int, ties: float) -> float:
     return ties**options + options * ((1 - ties) / options) ** options
 
 
-def even_share(options: int, _ties: float) -> float:
+def equal_share(options: int, _ties: float) -> float:
     return 1 / options
 
 
@@ -74,7 +74,7 @@ FIRST_SHARE: Final = declare_of_position(
     f"orders. {SHARE_INTERVAL} `first_share_bounds`: lowest and highest share that unusable "
     "replies allow, incomplete comparisons included.",
     paths=(*position_json_paths("first_share"), "position.*.*.first_share_bounds"),
-    neutral=even_share,
+    neutral=equal_share,
     needs=(KNOWN_ORDER,),
     measure=measures.FIRST_SHARE,
     outlets=frozenset({"matrix", "card", "library", "paper"}),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from metrics.catalogue.position_records import even_share
+from metrics.catalogue.position_records import equal_share
 from metrics.catalogue.record import (
     PRESET,
     PROBABILITIES,
@@ -37,7 +37,7 @@ declare_measures(
      "missing verdict had gone the worst or the best way", "Manski bounds. Of a jury: every "
      "undecided comparison.",
      "bounds.* jury.bounds.*"),
-    neutral=even_share, better="high",
+    neutral=equal_share, better="high",
 )  # fmt: skip
 declare_measures(
     "ranking", "pair",

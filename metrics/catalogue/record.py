@@ -130,7 +130,7 @@ DECLARED: Final[dict[str, MeasureRecord]] = {}
 """Key -> record, in the order of declaration."""
 
 
-def _make_declare(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, MeasureRecord]:
+def _make_declarer(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, MeasureRecord]:
     """Return the function `declare`, which builds a record with `build`, adds it to the catalogue
     and returns it; it raises ValueError if the catalogue has a record with the same key."""
 
@@ -143,7 +143,7 @@ def _make_declare(build: Callable[_Facts, MeasureRecord]) -> Callable[_Facts, Me
     return declare
 
 
-declare: Final = _make_declare(MeasureRecord)
+declare: Final = _make_declarer(MeasureRecord)
 """Add the record with these facts to the catalogue and return it; ValueError if the catalogue has a
 record with the same key."""
 

@@ -31,7 +31,7 @@ def records_listed_by(outlet: Outlet, options: int = 2) -> list[MeasureRecord]:
     ]
 
 
-def records_reading_texts(outlet: Outlet) -> list[MeasureRecord]:
+def text_measure_records(outlet: Outlet) -> list[MeasureRecord]:
     """Records of the measures that an outlet lists and that are computed from the texts of replies,
     so that they apply to verdicts on single answers too. An outlet is a place that lists measures,
     such as the library."""

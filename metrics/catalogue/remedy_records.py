@@ -3,7 +3,7 @@ one call."""
 
 from typing import Final
 
-from metrics.catalogue.position_records import even_share
+from metrics.catalogue.position_records import equal_share
 from metrics.catalogue.record import (
     JACKKNIFE_INTERVAL,
     KNOWN_ANSWERS,
@@ -15,7 +15,7 @@ from metrics.catalogue.record import (
 _RULES: Final = ("remedies.rules.*.*.*", "remedies.juries.*.*")
 
 
-def _paths_of_all_rules(*names: str) -> str:
+def _json_paths_of_all_rules(*names: str) -> str:
     return " ".join(f"{rule}.{name}" for rule in _RULES for name in names)
 
 
@@ -23,31 +23,31 @@ declare_measures(
     "remedies", "rater",
     ("rule_agreement", "Agreement of a rule", "comparisons that the rule decides for the known "
      "answer, undecided ones counted half (1/N among N options)", SHARE_INTERVAL,
-     _paths_of_all_rules("agreement")),
+     _json_paths_of_all_rules("agreement")),
     ("plan_agreement", "Agreement of a budget's rule", "comparisons that the rule chosen on "
      "half of the items decides for the known answer on the other half, undecided ones counted "
      "half", JACKKNIFE_INTERVAL, "remedies.plan.steps.[].agreement"),
-    neutral=even_share, needs=(KNOWN_ANSWERS,),
+    neutral=equal_share, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
 declare_measures(
     "remedies", "rater",
     ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
-     f"{_paths_of_all_rules('decided')} remedies.risk.*.*.[].decided"),
+     f"{_json_paths_of_all_rules('decided')} remedies.risk.*.*.[].decided"),
     needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
 declare_measures(
     "remedies", "rater",
     ("rule_right", "Right when decided", "decided comparisons with the known answer",
      SHARE_INTERVAL,
-     f"{_paths_of_all_rules('right_when_decided')} remedies.risk.*.*.[].right_when_decided"),
-    neutral=even_share, needs=(KNOWN_ANSWERS,),
+     f"{_json_paths_of_all_rules('right_when_decided')} remedies.risk.*.*.[].right_when_decided"),
+    neutral=equal_share, needs=(KNOWN_ANSWERS,),
 )  # fmt: skip
 declare_measures(
     "remedies", "rater",
     ("rule_difference", "Gain on all items", "agreement of the rule minus that of one call, on "
      "all items (optimistic for a chosen rule)", "Of a jury: one call of its best member, or "
      "of the judge of its table. Paired by item; adjusted by max-t for all rules of the table.",
-     f"{_paths_of_all_rules('difference', 'adjusted')}"),
+     f"{_json_paths_of_all_rules('difference', 'adjusted')}"),
     ("rule_gain", "Gain of the recommended rule", "agreement of the rule chosen on half of the "
      "items minus that of one call, measured on the other half", "20 random halves, both ways. "
      "Of a step of the plan: minus that of the step before.",

@@ -49,14 +49,14 @@ def baseline_p_value(counts: Sequence[ScoreCounts], baseline: Sequence[int]) -> 
         middle = (min(bag) + max(bag)) / 2
         high = sum(count for value, count in bag.items() if value > middle)
         nights = sum(bag.values())
-        above, below = weights_if_high_or_low(high, nights)
+        above, below = item_weights_if_baseline_high_or_low(high, nights)
         weighted.append({-above: high, -below: nights - high})  # equal weights: one entry
         observed.append(-above if score > middle else -below)
     return lower_tail_probability(weighted, observed)
 
 
 @cache
-def weights_if_high_or_low(high: int, nights: int) -> tuple[int, int]:
+def item_weights_if_baseline_high_or_low(high: int, nights: int) -> tuple[int, int]:
     """Return the weight of an item if its score on the baseline night is high, and its weight if
     that score is low. A score is high if it is above the middle between the item's lowest and
     highest score; `high` of the item's `nights` nights have a high score.
@@ -78,16 +78,16 @@ def _probability_of_high_scores(high: int, nights: int) -> float:
     baseline: it is high on the baseline night and low on all later nights, except that each night
     shows the opposite with probability _SLIP."""
     later = nights - 1
-    first_high = (1 - _SLIP) * _probability_of_slips(high - 1, later)
-    return first_high + _SLIP * _probability_of_slips(high, later)
+    first_high = (1 - _SLIP) * _probability_of_erring_nights(high - 1, later)
+    return first_high + _SLIP * _probability_of_erring_nights(high, later)
 
 
-def _probability_of_slips(slips: int, nights: int) -> float:
+def _probability_of_erring_nights(slips: int, nights: int) -> float:
     """Binomial probability that `slips` of the nights err, each with probability _SLIP."""
     return math.comb(nights, slips) * _SLIP**slips * (1 - _SLIP) ** (nights - slips)
 
 
-def strength_of_baseline_p_value(night: int, p_value: float) -> float:
+def e_value_of_baseline_p_value(night: int, p_value: float) -> float:
     """Convert a p-value of the test of the baseline night to evidence for a change on the scale of
     an e-value: an alarm is raised at 1/α, with α the allowed rate of false alarms. `night` is the
     number of nights since the baseline; the test is made on the nights in `LOOKS`, on others the

@@ -33,7 +33,7 @@ _SMALLEST_P: Final = 1e-300
 _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
 
-def start_night_weight(night: int) -> float:
+def capital_share_for_start_night(night: int) -> float:
     """Share of the betting capital for a change that starts on this night: proportional to
     1/night, and 0 after HORIZON nights."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
@@ -43,7 +43,7 @@ def start_night_weight(night: int) -> float:
 def _capital_share_for_later_starts(nights: int) -> float:
     """Share of the betting capital that is reserved for changes that start after this many
     nights."""
-    return sum(start_night_weight(night) for night in range(nights + 1, HORIZON + 1))
+    return sum(capital_share_for_start_night(night) for night in range(nights + 1, HORIZON + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class ChangeEvidence:
     def after_night(self, p_value: float) -> ChangeEvidence:
         """Return the evidence after one more night with this p-value."""
         night = self.nights + 1
-        fresh = start_night_weight(night)
-        bets = _bet_factors(p_value)
+        fresh = capital_share_for_start_night(night)
+        bets = _capital_factors_by_change_size(p_value)
         capital = tuple(
             min(bet * (held + fresh), 1e200) for bet, held in zip(bets, self.started, strict=True)
         )
@@ -73,7 +73,7 @@ class ChangeEvidence:
         return _capital_share_for_later_starts(self.nights) + sum(self.started) / len(self.started)
 
 
-def _bet_factors(p_value: float) -> Sequence[float]:
+def _capital_factors_by_change_size(p_value: float) -> Sequence[float]:
     """Return, for each assumed size of a change (SHIFTS), the factor by which a night with this
     p-value multiplies the capital bet on that size.
 

@@ -94,7 +94,7 @@ class StreamHistory:
             counts.append({sign * score: nights for score, nights in counted.items()})
             baseline.append(sign * scores[outcome])
         p = baseline_contrast.baseline_p_value(counts, baseline)
-        return max(strength, baseline_contrast.strength_of_baseline_p_value(evidence.nights, p))
+        return max(strength, baseline_contrast.e_value_of_baseline_p_value(evidence.nights, p))
 
     def to_json(self) -> dict[str, Any]:
         """Return the history as a JSON object, which `from_json` reads."""

@@ -51,7 +51,7 @@ NightScores = Mapping[Stream, Mapping[str, str]]
 "agreement", the verdicts of all calls on the item as one text."""
 
 
-def score_night(
+def night_outcomes_by_stream(
     frame: pd.DataFrame, twins: pd.DataFrame | None = None
 ) -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
@@ -76,11 +76,11 @@ def score_night(
                 kind = KINDS.get(record.key, record.key)
                 found[Stream(judge, prompt, kind)] = _scores_of_measure_by_item(record, rows)
     if twins is not None and len(twins):
-        found |= _score_resistance(twins, frame)
+        found |= _twin_duel_shares(twins, frame)
     return found
 
 
-def _score_resistance(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
+def _twin_duel_shares(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
     """Return, by judge and prompt, then by item, the share of verdicts for the original in duels
     (an answer against its twin), in sixtieths. Floors (twins whose change cannot matter) and
     controls (twins with a real fault) do not count."""
@@ -143,17 +143,17 @@ def outcome_scores(kind: Kind, outcomes: Mapping[str, int]) -> dict[str, int]:
     """
     if kind != "agreement":
         return {outcome: int(outcome) for outcome in outcomes}
-    verdicts = {outcome: _verdicts_by_call(outcome) for outcome in outcomes}
+    verdicts = {outcome: _parse_verdicts_by_call(outcome) for outcome in outcomes}
     return {outcome: _agreement_score(own, verdicts, outcomes) for outcome, own in verdicts.items()}
 
 
 def has_verdicts(outcome: str) -> bool:
     """Whether an outcome of the kind "agreement", the text of a night's verdicts on one item, has a
     verdict in at least one call."""
-    return bool(_verdicts_by_call(outcome))
+    return bool(_parse_verdicts_by_call(outcome))
 
 
-def _verdicts_by_call(outcome: str) -> dict[str, str]:
+def _parse_verdicts_by_call(outcome: str) -> dict[str, str]:
     """Return call -> verdict, from the text of a night. Calls without a verdict, which baseline
     files of older versions contain, are left out."""
     parted = (text.rpartition(_VERDICT_MARK) for text in outcome.split(_CALL_SEP))

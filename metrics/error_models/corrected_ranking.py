@@ -22,7 +22,7 @@ from metrics.estimation import rare_events, row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
-    draw_item_weights,
+    draw_bootstrap_item_weights,
     jackknife_estimate,
     proportion,
     safe_divide,
@@ -90,7 +90,7 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
     """Rank the contestants of a grid of verdicts, corrected for the judges' errors. `pairs` names
     the two contestants of each comparison in alphabetical order."""
     labels = len(np.unique(grid.items[grid.known_winner != 0]))
-    errors = {"/".join(one): _judge_errors(grid, k) for k, one in enumerate(grid.raters)}
+    errors = {"/".join(one): _judge_error_rates(grid, k) for k, one in enumerate(grid.raters)}
     kept = [k for k, one in enumerate(errors.values()) if _is_better_than_chance(one["slope"])]
     left_out = tuple(name for k, name in enumerate(errors) if k not in kept)
     if not kept:
@@ -117,7 +117,7 @@ def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> 
     return _build_ranking(counts, names, errors, left_out, labels, grid.size)
 
 
-def _judge_errors(grid: OrderGrid, rater: int) -> dict[str, Estimate]:
+def _judge_error_rates(grid: OrderGrid, rater: int) -> dict[str, Estimate]:
     """Error rates of rater number `rater` on the labelled comparisons: "first" with the better
     answer shown first, "second" with it shown second; and "slope", 1 minus the sum of the two,
     which is 0 for random verdicts."""
@@ -301,7 +301,7 @@ def _build_ranking(
     if not bounded:
         (theta,) = _fit_by_em(counts, whole, pseudo=PSEUDO_COUNT)
     rng = np.random.default_rng(SEED)
-    drawn = counts.weighted_totals(draw_item_weights(counts.items, ROUNDS, rng))
+    drawn = counts.weighted_totals(draw_bootstrap_item_weights(counts.items, ROUNDS, rng))
     # Error rates of few labels also vary where the sample shows no error: half an error and half a
     # right verdict with random weights (a Jeffreys prior as a Bayesian bootstrap).
     lost, right = rng.gamma(0.5, size=(2, ROUNDS, counts.rates))

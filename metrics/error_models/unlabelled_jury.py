@@ -18,7 +18,7 @@ import pandas as pd
 
 from metrics.error_models.latent_truth import LatentFit, RaterReplies, fit_latent_truth
 from metrics.estimation import integer_codes, row_selection
-from metrics.estimation.intervals import Floats, Ints, draw_item_weights, wilson_bounds
+from metrics.estimation.intervals import Floats, Ints, draw_bootstrap_item_weights, wilson_bounds
 from metrics.remedies.effective_votes import mean_error_correlation, votes_from_correlation
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from studies.domain import Estimate
@@ -139,7 +139,7 @@ class _Cases:
         for truth, codes in enumerate(truths):
             for judge in range(self.judges):
                 counts[judge, truth, np.arange(len(first)), codes[judge, first]] = 1
-        self.replies = RaterReplies(counts, _categories_by_pattern(), group[first])
+        self.replies = RaterReplies(counts, _pattern_by_category_matrix(), group[first])
         self.sign = np.sign(np.nansum(verdicts, axis=1))[:, first]
         both = [bool(np.isfinite(one).all(axis=0).any()) for one in verdicts]
         kinds = [3 if (one == 0).any() else 2 for one in verdicts]
@@ -160,7 +160,7 @@ class _Cases:
         return int(self.item.max()) + 1
 
 
-def _categories_by_pattern() -> Floats:
+def _pattern_by_category_matrix() -> Floats:
     """Return the matrix [pattern, category]: 1 where the category fits the pattern, else 0. A
     category is a pair of replies, one with the better answer first and one with it second; a
     pattern is such a pair in which one reply may be missing."""
@@ -209,7 +209,7 @@ def _estimate_jury(
     effective number of judges and the share right, with intervals from bootstrap samples of the
     items. `gain` and `kinds` (kinds of comparisons in the model) are stored as given."""
     whole = cases.weights(np.ones((1, cases.item_count)))
-    drawn = draw_item_weights(cases.item_count, ROUNDS, np.random.default_rng(SEED))
+    drawn = draw_bootstrap_item_weights(cases.item_count, ROUNDS, np.random.default_rng(SEED))
     weights = cases.weights(drawn)
     again = fit_latent_truth(
         cases.replies, weights, fit.posterior, smoothing=SMOOTHING, steps=200, tolerance=1e-4

@@ -257,12 +257,12 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     the two cells, or if the standard error is 0.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses an effective number of units (`_effective_pairs`).
+    The score interval uses an effective number of units (`_tango_sample_size`).
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
-    discordance = max(_discordant_share(paired), abs(raw.value))
-    n = _effective_pairs(paired, raw, discordance)
+    discordance = max(_mean_absolute_item_difference(paired), abs(raw.value))
+    n = _tango_sample_size(paired, raw, discordance)
     differing = discordance / paired.step * n
     if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.difference) >= NO_SPREAD:
         return raw
@@ -276,7 +276,7 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     return replace(raw, low=min(low, raw.low), high=max(high, raw.high), method=TANGO_METHOD)
 
 
-def _discordant_share(paired: PairedTotals) -> float:
+def _mean_absolute_item_difference(paired: PairedTotals) -> float:
     """Return the mean over items of |mean in the left cell − mean in the right cell|, weighted by
     the number of values of each item."""
     width = paired.sums.shape[1] // 2
@@ -286,7 +286,7 @@ def _discordant_share(paired: PairedTotals) -> float:
     return float((gap * weight).sum() / 2)
 
 
-def _effective_pairs(paired: PairedTotals, raw: Estimate, discordance: float) -> float:
+def _tango_sample_size(paired: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Return the sample size for Tango's interval: the number of independent units (such as
     verdicts) that would give the observed standard error. It is the number of items if all items
     have the same difference, or if each item has one unit."""

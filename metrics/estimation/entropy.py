@@ -41,7 +41,7 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     such comparisons. With few repeats, "order" is biased upward. No interval exceeds log₂(N + 1),
     the entropy of N winners and a tie that are all equally frequent.
     """
-    rows = row_selection.select_complete_sets(frame)
+    rows = row_selection.select_picks_of_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     repeats = np.bincount(order, minlength=orders)

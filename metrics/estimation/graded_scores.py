@@ -12,7 +12,7 @@ from metrics.estimation import intervals, prompt_kinds, row_selection
 from studies.frames.frame import NO_PICK
 
 
-def graded_scores_for_first_slot(frame: pd.DataFrame) -> intervals.Floats:
+def graded_preference_for_first_slot(frame: pd.DataFrame) -> intervals.Floats:
     """How strongly each row prefers the first slot, from −1 (strongly prefers the second) to 1; nan
     where the reply is unusable or not graded."""
     score = np.full(len(frame), np.nan)

@@ -43,7 +43,7 @@ def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]
     size = 1
     for codes, shift, count in found:
         # Most combinations do not occur: make the codes dense before the table grows too large.
-        if size * max(count, 1) > _max_table_size(rows):
+        if size * max(count, 1) > _max_counting_table_size(rows):
             key, size = codes_by_appearance(key, size)
         size *= max(count, 1)
         key = key.astype(np.int32 if size < 2**31 else np.int64, copy=False)
@@ -55,7 +55,7 @@ def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]
 
 def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
     """Convert keys below `size` to dense codes 0…n−1 in order of appearance; return them and n."""
-    if size > _max_table_size(len(key)):
+    if size > _max_counting_table_size(len(key)):
         codes, values = pd.factorize(key)
         return codes, len(values)
     width = np.int32 if len(key) < 2**31 else np.int64
@@ -70,7 +70,7 @@ def unique_codes(key: Ints) -> tuple[Ints, Ints]:
     """Return the distinct keys and, for each key, its index among them, like np.unique. Dense keys
     are counted in a table, which is faster than sorting."""
     least, top = int(key.min(initial=0)), int(key.max(initial=-1)) + 1
-    if least < 0 or top > _max_table_size(len(key)):
+    if least < 0 or top > _max_counting_table_size(len(key)):
         present, code = np.unique(key, return_inverse=True)
         return present, code
     here = np.zeros(top, np.bool_)
@@ -80,7 +80,7 @@ def unique_codes(key: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(here), place[key].astype(np.int64)
 
 
-def _max_table_size(rows: int) -> int:
+def _max_counting_table_size(rows: int) -> int:
     """Largest useful counting table for this number of rows; beyond this size, hashing takes less
     memory."""
     return 4 * rows + 1000

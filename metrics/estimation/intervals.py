@@ -242,9 +242,9 @@ def mean_estimate(
     """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`; with
     one item only there is no interval, without rows no value.
 
-    If all items have the same mean, the half-width is `no_spread_half_width` with `effect`
+    If all items have the same mean, the half-width is `equal_items_half_width` with `effect`
     (default: the distance to the farther bound; without bounds there is no interval). If few rows
-    differ from all others, the interval is widened by `_rare_value_margins`.
+    differ from all others, the interval is widened by `_limit_distances`.
     """
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -262,15 +262,15 @@ def mean_estimate(
             note = join_notes(note, NO_SPREAD_NOTE)
             return Estimate(centre, None, None, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
         effect = finite_distance_to_farther_bound(centre, bounds) if effect is None else effect
-        below = above = no_spread_half_width(groups, effect)
+        below = above = equal_items_half_width(groups, effect)
     else:
-        rare = _rare_value_margins(y, codes)
+        rare = _limit_distances(y, codes)
         below, above = max(below, rare[0]), max(above, rare[1])
     low, high = max(centre - below, bounds[0]), min(centre + above, bounds[1])
     return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
 
 
-def _rare_value_margins(values: Floats, items: NDArray[Any]) -> tuple[float, float]:
+def _limit_distances(values: Floats, items: NDArray[Any]) -> tuple[float, float]:
     """Return the distances of the mean to its lower and to its upper limit if fewer than
     FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
@@ -298,7 +298,7 @@ def _rare_value_margins(values: Floats, items: NDArray[Any]) -> tuple[float, flo
     return below, above
 
 
-def no_spread_half_width(items: int, effect: float) -> float:
+def equal_items_half_width(items: int, effect: float) -> float:
     """Half-width of an interval if all items in the sample have the same value, which does not
     prove that all others have it too.
 
@@ -308,7 +308,7 @@ def no_spread_half_width(items: int, effect: float) -> float:
     return effect * upper_limit_of_unseen_share(items)
 
 
-def widen_by_rare_share(
+def widen_for_rare_events(
     estimate: Estimate, events: Floats, counts: Floats, fewer_than: int
 ) -> Estimate:
     """Widen the interval of an estimate 1 − c·(share of events), such as κ, by the Wilson interval
@@ -355,7 +355,7 @@ def jackknife_estimate(
     statistic is undefined, and no interval for one item, or if the statistic is undefined without
     one of the items.
 
-    If leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
+    If leaving out items changes nothing, the half-width is `equal_items_half_width` with `effect`
     (default: the distance to the farther bound; 0 if a bound is infinite).
     """
     groups = len(sums)
@@ -376,7 +376,7 @@ def jackknife_estimate(
     half = float(student_t_quantile(groups)) * error
     if error < NO_SPREAD:
         effect = finite_distance_to_farther_bound(value, bounds) if effect is None else effect
-        half = no_spread_half_width(groups, effect)
+        half = equal_items_half_width(groups, effect)
     low, high = min(max(value - half, bounds[0]), value), max(min(value + half, bounds[1]), value)
     return Estimate(value, low, high, n, groups, unit, 0.95, JACKKNIFE_METHOD, note)
 
@@ -401,7 +401,7 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
 # -- resampling ----------------------------------------------------------------------------------
 
 
-def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
+def draw_bootstrap_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
     """Draw how often each item occurs in each bootstrap round: [round, item]."""
     return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
 
@@ -409,7 +409,7 @@ def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floa
 # -- printing ------------------------------------------------------------------------------------
 
 
-def digits_to_show_sign(estimate: Estimate, digits: int, scale: float) -> int:
+def decimals_that_show_sign_of_interval(estimate: Estimate, digits: int, scale: float) -> int:
     """Return the number of decimals for printing an interval, multiplied by `scale`, so that an
     interval that excludes 0 does not seem to touch it: `digits` if no end is rounded to 0, else up
     to three more."""

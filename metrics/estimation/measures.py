@@ -27,9 +27,9 @@ from metrics.estimation.intervals import (
     Floats,
     Ints,
     Statistic,
+    equal_items_half_width,
     jackknife_estimate,
     join_notes,
-    no_spread_half_width,
     proportions,
     safe_divide,
     student_t_quantile,
@@ -66,7 +66,7 @@ class GroupedFrame:
         return row_selection.select_picks(self.frame)
 
     @cached_property
-    def repeated_picks(self) -> pd.DataFrame:
+    def picks_of_repeated_comparisons(self) -> pd.DataFrame:
         """Rows of the comparisons that have repeats in at least one order, with a usable verdict
         for a slot or a tie. Calls repeated only to measure noise are included. Most comparisons of
         a large study have no repeats."""
@@ -119,7 +119,7 @@ class GroupedFrame:
         return np.bincount(cells, minlength=self.count).astype(np.int64)
 
     @cached_property
-    def balanced_picks(self) -> pd.DataFrame:
+    def picks_for_position_measures(self) -> pd.DataFrame:
         """Verdicts for measures of position: those on comparisons read in all their orders (at
         least two) or, in cells judged in one order only, all. Verdicts of unknown order are left
         out."""
@@ -127,7 +127,7 @@ class GroupedFrame:
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 
     @cached_property
-    def comparable_picks(self) -> pd.DataFrame:
+    def picks_for_order_free_measures(self) -> pd.DataFrame:
         """Verdicts for measures that do not depend on position: those on comparisons read in all
         their orders (at least two), and those of unknown order. In cells judged in one order only,
         all verdicts."""
@@ -137,11 +137,11 @@ class GroupedFrame:
     @cached_property
     def order_sets(self) -> pd.DataFrame:
         """One row for each comparison read in all its orders (at least two), with the columns of
-        `build_order_sets`, from which consistency and flips are computed."""
-        return build_order_sets(row_selection.modal_verdicts(self.complete_picks))
+        `order_set_flips`, from which consistency and flips are computed."""
+        return order_set_flips(row_selection.modal_verdicts(self.complete_picks))
 
 
-def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
+def order_set_flips(rows: pd.DataFrame) -> pd.DataFrame:
     """Reduce each complete order set (one row per order) to one row with columns on its flip.
 
     Added columns: consistent (same outcome in every order), hard (two different winners), soft (one
@@ -217,7 +217,7 @@ class Measure:
     notes_one_order: bool = False
     prefers_order_sets: bool = False
     """Whether verdicts of comparisons judged in one order count only in cells that have no others
-    (`balanced_picks`, `comparable_picks`)."""
+    (`picks_for_position_measures`, `picks_for_order_free_measures`)."""
     needs_order: bool = False
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_estimate_of_measure
@@ -352,7 +352,7 @@ def _mean_estimates_by_cell(
     error = np.sqrt(np.nan_to_num(safe_divide(items, items - 1)) * spread) / np.maximum(n, 1)
     half = np.where(items > 1, student_t_quantile(items), 0) * error
     for g in np.flatnonzero((error < NO_SPREAD) & (items > 1)):
-        half[g] = no_spread_half_width(
+        half[g] = equal_items_half_width(
             int(items[g]), finite_distance_to_farther_bound(centre[g], measure.value_range)
         )
     return [

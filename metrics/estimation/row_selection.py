@@ -91,7 +91,7 @@ def people_mask(frame: pd.DataFrame) -> Mask:
     return human[codes] if len(human) else np.zeros(len(frame), bool)
 
 
-def suspect_mask(frame: pd.DataFrame) -> Mask:
+def suspected_injection_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the rows with a suspected prompt injection; all false if this is not recorded."""
     return (
         np.asarray(frame[SUSPECT_COLUMN], np.bool_)
@@ -288,7 +288,7 @@ def complete_set_mask(rows: pd.DataFrame) -> Mask:
     return (planned > 1) & (read[comparison] >= planned)
 
 
-def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
+def select_picks_of_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
     """Picks of complete order sets: comparisons in which every planned order was read."""
     rows = select_picks(frame)
     return select_rows(rows, complete_set_mask(rows))

@@ -128,7 +128,7 @@ def scale_of(offered: Sequence[Arrangement]) -> ScoreScale:
     return ScoreScale(low, high, high - low, min(one.step for one in offered))
 
 
-def frame_scale(rows: pd.DataFrame) -> ScoreScale:
+def score_scale_of_rows(rows: pd.DataFrame) -> ScoreScale:
     """Return the scale of the options that verdicts on single answers (rows of a frame) chose from;
     unknown if not all options have scores."""
     named = rows["labels"].cat

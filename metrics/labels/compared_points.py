@@ -7,7 +7,7 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
-from metrics.labels.labelled_rows import usable_scores
+from metrics.labels.labelled_rows import scores_or_nan_if_unusable
 from studies.frames.arrangement import ONE_STEP
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_mask
 
@@ -22,7 +22,7 @@ def single_answer_rows(grouped: GroupedFrame, passes: bool) -> pd.DataFrame:
     0 for a fail) and `right` (label; nan if there is none)."""
     frame = grouped.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
-    score = usable_scores(frame)
+    score = scores_or_nan_if_unusable(frame)
     chosen = single & np.isfinite(score) & (pass_fail_mask(frame) == passes)
     label = frame[GOLD_COLUMN].to_numpy(np.float64) if GOLD_COLUMN in frame else np.nan
     return row_selection.select_rows(frame.assign(value=score, right=label), chosen)

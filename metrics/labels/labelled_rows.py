@@ -49,14 +49,14 @@ def score_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, ScoreRows]:
 def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
     """Convert verdict and label of each row to PASS (1) or FAIL (0); UNKNOWN (−1) for an unusable
     reply or no label."""
-    score = usable_scores(rows)
+    score = scores_or_nan_if_unusable(rows)
     verdict = np.where(np.isnan(score), UNKNOWN, np.where(score >= 0.5, PASS, FAIL))
     gold = _label_of_each_row(rows)
     label = np.where(np.isnan(gold), UNKNOWN, np.where(gold >= 0.5, PASS, FAIL))
     return PassFailRows.from_values(verdict, label, row_selection.item_codes(rows))
 
 
-def usable_scores(rows: pd.DataFrame) -> Floats:
+def scores_or_nan_if_unusable(rows: pd.DataFrame) -> Floats:
     """Score of the single answer in each row; nan for an unusable reply."""
     if "score_0" not in rows:
         return np.full(len(rows), np.nan)
@@ -66,11 +66,11 @@ def usable_scores(rows: pd.DataFrame) -> Floats:
 
 def _build_score_rows(rows: pd.DataFrame) -> ScoreRows:
     return ScoreRows(
-        usable_scores(rows),
+        scores_or_nan_if_unusable(rows),
         _label_of_each_row(rows),
         row_selection.item_codes(rows),
         _float_column_or_nan(rows, EXPECTED_COLUMN),
-        score_scale.frame_scale(rows),
+        score_scale.score_scale_of_rows(rows),
     )
 
 

@@ -144,10 +144,10 @@ def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
     main = rows[~rows["noise"]]
     means = main.groupby([*case, order])["score"].mean().reset_index()
     shifts = _score_shifts_by_order(means, case, order, table_scale(rows))
-    return OrderEffect(_changed_share(main, case, order), _noise_floor(rows), shifts)
+    return OrderEffect(_order_change_share(main, case, order), _noise_floor(rows), shifts)
 
 
-def _changed_share(main: pd.DataFrame, case: list[str], order: str) -> Estimate:
+def _order_change_share(main: pd.DataFrame, case: list[str], order: str) -> Estimate:
     """Estimate the share of pairs of orders in which the first verdicts on an answer differ, as the
     mean over answers. Pairs are counted because an answer judged in many orders would differ in
     some order by noise alone."""
@@ -205,7 +205,7 @@ def _add_place_shares(
     codes = main["labels"].to_numpy()
     count = max((len(offered[code].options) for code in np.unique(codes)), default=0)
     places = tuple(
-        _estimate_place_share(main, [_score_of_place(one, place) for one in offered])
+        _estimate_place_share(main, [_score_of_option_at_place(one, place) for one in offered])
         for place in range(count)
     )
     known = places and places[0].share.value is not None
@@ -260,7 +260,7 @@ def _share_with_offered_score(case: np.ndarray, score: Floats, offered: Floats) 
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)
 
 
-def _score_of_place(arrangement: Arrangement, place: int) -> float:
+def _score_of_option_at_place(arrangement: Arrangement, place: int) -> float:
     scores = arrangement.scores
     return scores[place] if place < len(scores) else math.nan
 

@@ -28,13 +28,13 @@ class PassByOrder:
     """`pass_first` − `fail_first`, paired by answer; 0 without an order effect."""
 
 
-def pass_by_order(frame: pd.DataFrame, rater: Rater) -> PassByOrder:
+def pass_rates_by_order(frame: pd.DataFrame, rater: Rater) -> PassByOrder:
     """Estimate the pass rates of one judge and prompt by the option listed first; unknown if no
     answer was judged in both orders."""
     return _estimate_pass_rates(_answers_in_both_orders(frame, rater))
 
 
-def pass_by_order_groups(
+def group_pass_rates_by_order(
     frame: pd.DataFrame, rater: Rater, column: Literal["contestant", "category"]
 ) -> dict[str, PassByOrder]:
     """Return, by contestant or category, the pass rates of one judge and prompt with pass listed
@@ -89,12 +89,12 @@ def pass_by_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     rows = row_selection.select_rows(frame, pass_fail_mask(frame))
     nested: dict[str, Any] = {}
     for judge, prompt in _list_judges_and_prompts(rows):
-        found = pass_by_order(rows, (judge, prompt))
+        found = pass_rates_by_order(rows, (judge, prompt))
         if found.shift.value is None:
             continue
         values = _pass_by_order_as_json(found)
         for column in GROUPS:
-            groups = pass_by_order_groups(rows, (judge, prompt), column)
+            groups = group_pass_rates_by_order(rows, (judge, prompt), column)
             if len(groups) > 1:
                 values[f"by_{column}"] = {
                     name: _pass_by_order_as_json(one) for name, one in groups.items()

@@ -184,8 +184,8 @@ def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Es
     if sensitivity.value is None or specificity.value is None:
         return unknown_estimate(NO_SIDE_NOTE, "share")
     value = sensitivity.value + specificity.value - 1
-    low = _combined_distance([(1.0, sensitivity), (1.0, specificity)], lower=True)
-    high = _combined_distance([(1.0, sensitivity), (1.0, specificity)], lower=False)
+    low = _limit_distance([(1.0, sensitivity), (1.0, specificity)], lower=True)
+    high = _limit_distance([(1.0, sensitivity), (1.0, specificity)], lower=False)
     return Estimate(
         value,
         None if low is None else max(-1.0, value - low),
@@ -198,7 +198,7 @@ def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Es
     )
 
 
-def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
+def _limit_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
     """Distance from a weighted sum of independent estimates to its lower or upper limit; `parts`
     lists (weight, estimate). None if one of the estimates lacks that limit."""
     total = 0.0
@@ -220,7 +220,7 @@ def combine_independent(
     The distance of the sum to its lower limit is √Σ(weight·distance of the estimate to its lower
     limit)²; likewise for the upper limit."""
     value = sum(weight * (one.value or 0.0) for weight, one in parts)
-    low, high = (_combined_distance(parts, lower=side) for side in (True, False))
+    low, high = (_limit_distance(parts, lower=side) for side in (True, False))
     return Estimate(
         value,
         None if low is None else value - low,
@@ -243,13 +243,13 @@ def equal_errors_p_value(contestants: Sequence[PassFailRows]) -> float | None:
     its share of passes.
     """
     shares = [
-        [_pass_shares(rows.labelled, label) for rows in contestants] for label in (PASS, FAIL)
+        [_item_pass_shares(rows.labelled, label) for rows in contestants] for label in (PASS, FAIL)
     ]
     found = [p for side in shares if (p := _equal_shares_p_value(side)) is not None]
     return min(1.0, len(found) * min(found)) if found else None
 
 
-def _pass_shares(rows: PassFailRows, label: int) -> Floats:
+def _item_pass_shares(rows: PassFailRows, label: int) -> Floats:
     """Return, for each item, the share of passes among the verdicts on its answer, for the answers
     with this label. `rows` are those of one contestant."""
     own = rows.select(rows.label == label)

@@ -21,7 +21,7 @@ from metrics.labels.point_table import point_table, table_scale
 from metrics.labels.true_pass_rate import (
     corrected_pass_rate,
     is_by_labels,
-    pool_with_labels,
+    pooled_pass_rate,
     true_pass_rate,
     why_not_correctable,
 )
@@ -66,7 +66,7 @@ class PointRanking:
         return all(one.true_rate is not None and is_by_labels(one.true_rate) for one in self.models)
 
 
-def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
+def model_rankings_by_rater(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     """Rank the models for each judge and prompt with usable verdicts on single answers: by pass
     rate or by mean score. Empty without such verdicts."""
     if not (frame["options"] == 1).any():
@@ -78,23 +78,23 @@ def point_rankings(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     for rater, own in option_order.rows_by_rater(table):
         if rater in passing:
             rows = label_sections.pass_fail_rows_by_contestant(frame, rater)
-            found[rater] = _rank_by_pass_rate(own, rows, passing[rater])
+            found[rater] = _rank_models_by_pass_rate(own, rows, passing[rater])
         else:
-            found[rater] = _rank_by_score(own)
+            found[rater] = _rank_models_by_mean_score(own)
     return found
 
 
-def _rank_by_score(rows: pd.DataFrame) -> PointRanking:
+def _rank_models_by_mean_score(rows: pd.DataFrame) -> PointRanking:
     scale = table_scale(rows)
     values = {
         str(who): scale.mean_score(part["score"].to_numpy(np.float64), part["item"].to_numpy())
         for who, part in rows.groupby("who", sort=True)
     }
-    gaps = _paired_gaps(rows, list(values))
+    gaps = _score_gaps(rows, list(values))
     return PointRanking("mean score", _rank_models(values, values, gaps))
 
 
-def _rank_by_pass_rate(
+def _rank_models_by_pass_rate(
     table: pd.DataFrame, rows: Mapping[str, PassFailRows], overall: label_sections.PassFailResult
 ) -> PointRanking:
     """Rank the models of one judge and prompt by true pass rate, or by observed pass rate if a true
@@ -108,18 +108,16 @@ def _rank_by_pass_rate(
             for who, one in ((who, true_pass_rate(rows[who], rates[who])) for who in rates)
         }
     else:
-        true = _correct_with_pooled_labels({who: rows[who] for who in rates}, overall)
+        true = _true_pass_rates_with_pooled_labels({who: rows[who] for who in rates}, overall)
     if all(one.value is not None for one in true.values()):
-        gaps = {
-            pair: _independent_gap(true[pair[0]], true[pair[1]]) for pair in _pairs_of_names(true)
-        }
+        gaps = {pair: _gap_of_rates(true[pair[0]], true[pair[1]]) for pair in _pairs_of_names(true)}
         models = _rank_models(true, observed, gaps, true)
         return PointRanking("true pass rate", models, overall.may_reverse_ranking)
-    models = _rank_models(observed, observed, _paired_gaps(table, list(observed)), true)
+    models = _rank_models(observed, observed, _score_gaps(table, list(observed)), true)
     return PointRanking("observed pass rate", models, overall.may_reverse_ranking)
 
 
-def _correct_with_pooled_labels(
+def _true_pass_rates_with_pooled_labels(
     rows: Mapping[str, PassFailRows], overall: label_sections.PassFailResult
 ) -> dict[str, Estimate]:
     """Return model -> true pass rate, with the judge's errors estimated on the labels of all models
@@ -147,7 +145,7 @@ def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason:
     corrected = corrected_pass_rate(unlabelled, labelled)
     if not rates.confusion.total:
         return _append_note_if_known(corrected, SHARED_NOTE)
-    return _append_note_if_known(pool_with_labels(rows.usable, rates, corrected), SHARED_NOTE)
+    return _append_note_if_known(pooled_pass_rate(rows.usable, rates, corrected), SHARED_NOTE)
 
 
 def _append_note_if_known(estimate: Estimate, note: str) -> Estimate:
@@ -169,7 +167,7 @@ def _pairs_of_names(names: Sequence[str] | Mapping[str, Any]) -> list[tuple[str,
     return list(itertools.combinations(sorted(names), 2))
 
 
-def _paired_gaps(rows: pd.DataFrame, names: Sequence[str]) -> Gaps:
+def _score_gaps(rows: pd.DataFrame, names: Sequence[str]) -> Gaps:
     """Estimate, for every two models, the difference of their mean scores on the items for which
     both have a score; an estimate without a value if there is no such item."""
     means = rows.groupby(["item", "entry", "who"])["score"].mean().unstack("who")
@@ -188,7 +186,7 @@ def _paired_gaps(rows: pd.DataFrame, names: Sequence[str]) -> Gaps:
     return found
 
 
-def _independent_gap(first: Estimate, second: Estimate) -> Estimate:
+def _gap_of_rates(first: Estimate, second: Estimate) -> Estimate:
     """Estimate the difference of two corrected rates, unknown if one of them is; the squared
     distances to their limits add up (Donner and Zou 2012).
 
@@ -261,7 +259,7 @@ def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
     Judges and prompts with verdicts on one model only are left out.
     """
     nested: dict[str, Any] = {}
-    for (judge, prompt), found in point_rankings(frame).items():
+    for (judge, prompt), found in model_rankings_by_rater(frame).items():
         if len(found.models) > 1:
             nested.setdefault(judge, {})[prompt] = {
                 "basis": found.basis,

@@ -87,7 +87,7 @@ class PointRemedies:
     no_signal: bool = False
 
 
-def point_remedies(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
+def compare_single_answer_rules_with_one_call(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
     """Compare the rules with one call, for each judge and prompt that has verdicts on labelled
     answers; empty without such verdicts."""
     if not (frame["options"] == 1).any():
@@ -99,7 +99,7 @@ def point_remedies(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
     for rater, own in rows_by_rater(table):
         if (~own["noise"]).any():
             kind: Kind = "pass" if passes[own["labels"].to_numpy()].all() else "score"
-            found[rater] = _compare_point_rules(_RaterVerdicts(own, kind))
+            found[rater] = _compare_rules_with_one_call(_RaterVerdicts(own, kind))
     return found
 
 
@@ -166,7 +166,7 @@ class _RaterVerdicts:
         return float(self.cells.groupby(list(ANSWER))["calls"].sum().mean())
 
 
-def _compare_point_rules(verdicts: _RaterVerdicts) -> PointRemedies:
+def _compare_rules_with_one_call(verdicts: _RaterVerdicts) -> PointRemedies:
     answers = verdicts.answers
     item = _item_codes_of_answers(answers)
     losses: dict[str, tuple[float, Floats]] = {SINGLE: (1.0, answers["loss"].to_numpy(np.float64))}
@@ -178,7 +178,7 @@ def _compare_point_rules(verdicts: _RaterVerdicts) -> PointRemedies:
         losses["expected"] = (1.0, answers["expected_loss"].to_numpy(np.float64))
     if probable and orders > 1:
         losses["expected-arrangements"] = (calls, _losses_of_column(verdicts, answers, "expected"))
-    moved = _held_out_losses(verdicts, answers, item, probable)
+    moved = _losses_with_held_out_threshold(verdicts, answers, item, probable)
     if moved is not None:
         losses["threshold" if verdicts.kind == "pass" else "shift"] = (calls, moved)
     repeats = _repeat_losses(verdicts)
@@ -276,7 +276,7 @@ def _repeat_losses(verdicts: _RaterVerdicts) -> tuple[float, Floats, Floats, Int
 # ------------------------------------------------------------------ rules fitted on half the labels
 
 
-def _held_out_losses(
+def _losses_with_held_out_threshold(
     verdicts: _RaterVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
     """Return the loss of each answer with a pass threshold (for scores: a constant added to all
@@ -373,12 +373,12 @@ def _verdicts_follow_labels(
     return lead.low is not None and lead.low > 0
 
 
-def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
+def single_answer_rules_section(frame: pd.DataFrame) -> dict[str, Any]:
     """Build the summary's section on remedies for verdicts on single answers, as judge -> prompt ->
     {"rules": estimates, "missing": rules that cannot be computed, "recommendation": the recommended
     rule, or {"rule": null}}."""
     nested: dict[str, Any] = {}
-    for (judge, prompt), found in point_remedies(frame).items():
+    for (judge, prompt), found in compare_single_answer_rules_with_one_call(frame).items():
         name = "agreement" if found.kind == "pass" else "mae"
         advice = found.advice
         nested.setdefault(judge, {})[prompt] = {

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection, score_scale
-from metrics.labels.labelled_rows import usable_scores
+from metrics.labels.labelled_rows import scores_or_nan_if_unusable
 from studies.frames import point_columns
 from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
 
@@ -45,7 +45,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "criteria": _texts_by_code([" ".join(one.criteria) for one in parsed], codes),
             "labels": codes,
             "noise": rows["noise"].to_numpy(np.bool_),
-            "score": usable_scores(rows),
+            "score": scores_or_nan_if_unusable(rows),
             "expected": _numbers_or_nan(rows, point_columns.EXPECTED_COLUMN),
             "spread": _numbers_or_nan(rows, point_columns.SPREAD_COLUMN),
             "label": _numbers_or_nan(rows, point_columns.GOLD_COLUMN),

@@ -45,13 +45,13 @@ def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoin
     found: dict[Rater, tuple[ReliabilityPoint, ...]] = {}
     for rater, own in rows_by_rater(table):
         if passes[own["labels"].to_numpy()].all():
-            found[rater] = _pass_curve(own)
+            found[rater] = _pass_reliability_curve(own)
         else:
-            found[rater] = _score_curve(own)
+            found[rater] = _score_reliability_curve(own)
     return found
 
 
-def _pass_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
+def _pass_reliability_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     known = rows["expected"].notna()
     probability = rows["expected"].where(known, rows["score"])
     answers = rows.assign(value=probability).groupby([*ANSWER])[["value", "label"]].mean()
@@ -70,7 +70,7 @@ def _pass_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     )
 
 
-def _score_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
+def _score_reliability_curve(rows: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
     score: Floats = np.round(rows["score"].to_numpy(np.float64), 6)
     scale = table_scale(rows)
     return tuple(

@@ -65,10 +65,10 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
         return rates.base_rate
     if reason := why_not_correctable(rates):
         return unknown_estimate(reason)
-    return pool_with_labels(usable, rates, corrected_pass_rate(unlabelled, rows.labelled))
+    return pooled_pass_rate(usable, rates, corrected_pass_rate(unlabelled, rows.labelled))
 
 
-def pool_with_labels(usable: PassFailRows, rates: PassFailRates, corrected: Estimate) -> Estimate:
+def pooled_pass_rate(usable: PassFailRows, rates: PassFailRates, corrected: Estimate) -> Estimate:
     """Estimate the share of good answers among all answers with `usable` verdicts: the mean of the
     share by the labels (in `rates`) and the share `corrected` for the judge's errors on the answers
     without a label, weighted by their numbers of verdicts."""
@@ -194,7 +194,7 @@ def prediction_powered_rate(rows: PassFailRows) -> Estimate:
     if len(y) < 2 or len(on_others) < 2:
         return unknown_estimate("needs labelled and unlabelled verdicts")
     n, others = len(y), len(on_others)
-    weight = _tuned_weight(y, on_labelled, on_others)
+    weight = _verdict_weight(y, on_labelled, on_others)
     value = float(y.mean() + weight * (on_others.mean() - on_labelled.mean()))
     residual_items = sum_by_item((y - y.mean()) - weight * (on_labelled - on_labelled.mean()),
                                  usable.item[known])[1]  # fmt: skip
@@ -236,7 +236,7 @@ def _wilson_limits(
     return float(low), float(high)
 
 
-def _tuned_weight(labels: Floats, on_labelled: Floats, on_others: Floats) -> float:
+def _verdict_weight(labels: Floats, on_labelled: Floats, on_others: Floats) -> float:
     """Compute the weight of the judge's verdicts (0 to 1) that minimises the variance of the
     prediction-powered estimate, from the labels and the verdicts on labelled and on other answers
     (1 good or pass, 0 bad or fail)."""

@@ -64,8 +64,9 @@ class VerifierAgreement:
 
 
 class VerificationArrays:
-    """The verifications of a study as arrays with one entry per verification. Items, contestants
-    and people are coded by their sorted names."""
+    """The verifications of a study as arrays with one entry per verification. In a verification a
+    person checks a single answer: whether it follows the instruction, its kind of fault if it does
+    not, and whether it is harmful. Items, contestants, people are coded by their sorted names."""
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
@@ -162,7 +163,7 @@ class VerificationArrays:
     # ---- against verdicts
 
     @cached_property
-    def majority_follows(self) -> dict[tuple[str, str], bool]:
+    def follows_instruction_by_majority(self) -> dict[tuple[str, str], bool]:
         """Whether an answer follows the instruction by most of its verifications, by (item,
         contestant). Answers with as many yes as no are left out."""
         answer, answers = self.answer_codes
@@ -173,7 +174,7 @@ class VerificationArrays:
             if lead[at] != 0
         }
 
-    def select_mixed_pair_verdicts(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def select_verdicts_where_one_answer_follows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Select readable verdicts on mixed pairs: by most verifiers, exactly one of the two
         answers follows the instruction.
 
@@ -185,7 +186,7 @@ class VerificationArrays:
             return rows.assign(right=np.zeros(0, np.int64))
         names = row_selection.contestants(rows)
         item = rows["item"].astype("category")
-        table = self._majority_table([str(name) for name in item.cat.categories], names)
+        table = self._follows_table([str(name) for name in item.cat.categories], names)
         follows = table[
             item.cat.codes.to_numpy()[:, None], row_selection.slot_contestants(rows, names)[:, :2]
         ]
@@ -194,13 +195,13 @@ class VerificationArrays:
         mixed = (follows.min(axis=1) == 0) & (follows.max(axis=1) == 1)
         return row_selection.select_rows(rows.assign(right=right), mixed)
 
-    def _majority_table(self, items: Sequence[str], names: Sequence[str]) -> intervals.Ints:
-        """Return `majority_follows` as a table [item, contestant]: 1 if the answer follows the
-        instruction, 0 if it does not, UNVERIFIED (−1) if this is unknown."""
+    def _follows_table(self, items: Sequence[str], names: Sequence[str]) -> intervals.Ints:
+        """Return `follows_instruction_by_majority` as a table [item, contestant]: 1 if the
+        answer follows the instruction, 0 if it does not, UNVERIFIED (−1) if this is unknown."""
         table = np.full((len(items), len(names)), UNVERIFIED, np.int64)
         of_item = {name: code for code, name in enumerate(items)}
         of_name = {name: code for code, name in enumerate(names)}
-        for (item, name), follows in self.majority_follows.items():
+        for (item, name), follows in self.follows_instruction_by_majority.items():
             if item in of_item and name in of_name:
                 table[of_item[item], of_name[name]] = int(follows)
         return table
@@ -215,19 +216,19 @@ class VerificationArrays:
         """
 
         def tally(grouped: GroupedFrame) -> MeasureTally:
-            rows = self.select_mixed_pair_verdicts(grouped.frame)
+            rows = self.select_verdicts_where_one_answer_follows(grouped.frame)
             rows = row_selection.select_rows(rows, rows["right"] != TIE)
             return build_tally(rows, rows["right"], 1)
 
         return Measure("prefers_following", "share", tally, empty=NO_MIXED_PAIR_NOTE)
 
     @property
-    def mixed_pair_tie_measure(self) -> Measure:
+    def tie_measure_if_one_answer_follows(self) -> Measure:
         """Measure: share of ties among verdicts on mixed pairs (only one answer follows the
         instruction)."""
 
         def tally(grouped: GroupedFrame) -> MeasureTally:
-            rows = self.select_mixed_pair_verdicts(grouped.frame)
+            rows = self.select_verdicts_where_one_answer_follows(grouped.frame)
             return build_tally(rows, rows["right"] == TIE, 1)
 
         return Measure("ties", "share", tally, empty=NO_MIXED_PAIR_NOTE)
@@ -250,7 +251,7 @@ def verification_summary(
     against: dict[str, Any] = {}
     human = row_selection.people_mask(frame)
     evidence = GroupedFrame(row_selection.select_rows(frame, ~human), ["judge", "prompt"])
-    measures = (verified.following_preference_measure, verified.mixed_pair_tie_measure)
+    measures = (verified.following_preference_measure, verified.tie_measure_if_one_answer_follows)
     found = [measure.by_cell(evidence) for measure in measures]
     for cell, tied in found[-1].items():
         if tied.n:

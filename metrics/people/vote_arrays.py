@@ -71,16 +71,16 @@ class VotesByPerson:
         self.item = row_selection.item_codes(rows)
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
-    def estimate_selected_share_by_person(
+    def estimate_mean_over_votes_by_person(
         self, values: Floats, selected: row_selection.Mask, note: str
     ) -> list[Estimate]:
         """Estimate each person's mean of `values` (0 to 1, one for each vote) over the selected
         votes, clustered by item. `note` is the note for a person without such votes."""
-        return self._estimate_share_by_person(
+        return self._estimate_mean_by_person(
             values[selected], self.who[selected], self.item[selected], note
         )
 
-    def _estimate_share_by_person(
+    def _estimate_mean_by_person(
         self, values: Floats, person: Ints, item: Ints, note: str
     ) -> list[Estimate]:
         """Estimate each person's mean of `values`, clustered by item; `person` is the person and
@@ -108,7 +108,7 @@ class VotesByPerson:
     def first_share_by_person(self) -> list[Estimate]:
         """Share of each person's decisive votes for the answer shown first, where the order is
         recorded."""
-        made = self.estimate_selected_share_by_person(
+        made = self.estimate_mean_over_votes_by_person(
             (self.pick == 0).astype(np.float64), self.decisive_known_order_mask, ALL_TIES_NOTE
         )
         orders = self.rows["orders"].to_numpy()
@@ -184,7 +184,7 @@ class VotesByPerson:
         a case who gave the same verdict, as the mean over the person's votes."""
         share = self.peer_agreement_by_vote[0]
         met = np.isfinite(share)
-        return self._estimate_share_by_person(
+        return self._estimate_mean_by_person(
             share[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE
         )
 
@@ -251,7 +251,7 @@ class VotesByPerson:
         known = ((table >= 0) | ~here).all(axis=1)
         return np.where(known, np.where(here, table, 0).sum(axis=1), np.nan)
 
-    def vote_timing(self, code: int) -> tuple[float | None, int]:
+    def median_seconds_and_timed_votes(self, code: int) -> tuple[float | None, int]:
         """Return a person's median seconds per timed vote (None if no vote is timed), and the
         number of timed votes; `code` is the person's code in `who`."""
         timed = self.seconds[(self.who == code) & np.isfinite(self.seconds)]

@@ -165,7 +165,7 @@ class _SidePicks:
     chance: float
 
     @property
-    def toward_first(self) -> bool:
+    def prefers_first_slot(self) -> bool:
         """Whether the person picks first more often than by chance."""
         return self.first > self.n * self.chance
 
@@ -173,14 +173,14 @@ class _SidePicks:
     def reference_share(self) -> float:
         """Share of first picks to test against: the higher of `expected` and `chance` if the person
         picks first more often than by chance, else the lower."""
-        nearest = max if self.toward_first else min
+        nearest = max if self.prefers_first_slot else min
         return nearest(self.expected, self.chance)
 
     @property
     def p_value(self) -> float:
         """Two-sided exact binomial p-value against `reference_share`, not adjusted."""
         law = stats.binom(self.n, self.reference_share)
-        tail = law.sf(self.first - 1) if self.toward_first else law.cdf(self.first)
+        tail = law.sf(self.first - 1) if self.prefers_first_slot else law.cdf(self.first)
         return min(1.0, 2 * float(tail))
 
     def flag_if_significant(self, p_value: float | None) -> VoterFlag | None:
@@ -192,9 +192,9 @@ class _SidePicks:
             or abs(self.first / self.n - self.reference_share) < MIN_LEAN
         ):
             return None
-        taken = self.first if self.toward_first else self.n - self.first
-        others = self.expected if self.toward_first else 1 - self.expected
-        what = "first" if self.toward_first else "second" if self.chance == 0.5 else "later"
+        taken = self.first if self.prefers_first_slot else self.n - self.first
+        others = self.expected if self.prefers_first_slot else 1 - self.expected
+        what = "first" if self.prefers_first_slot else "second" if self.chance == 0.5 else "later"
         reason = (
             f"picks the {what} answer in {taken:,} of {self.n:,} decisive votes; expected from the "
             f"others' votes: {_format_percent(others)} ({_format_p_value(p_value)})"
@@ -217,7 +217,7 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
             "too fast",
             f"{k:,} of {n:,} timed votes were faster than the answers can be read "
             f"({MAX_READING_SPEED:.0f} characters per second); median "
-            f"{people.vote_timing(code)[0]:.1f} s",
+            f"{people.median_seconds_and_timed_votes(code)[0]:.1f} s",
         )
         if n >= MIN_VOTES and 2 * k > n
         else None

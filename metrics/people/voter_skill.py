@@ -15,12 +15,12 @@ from typing import Final
 
 import numpy as np
 
-from metrics.agreement.pairwise_agreement import PeopleVotes, vote_pairs
+from metrics.agreement.pairwise_agreement import PeopleVotes, vote_pairs_on_same_case
 from metrics.estimation.intervals import (
     NO_SPREAD,
     Floats,
     Ints,
-    no_spread_half_width,
+    equal_items_half_width,
     safe_divide,
     student_t_quantile,
     unknown_estimate,
@@ -63,7 +63,7 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
     if not known.any():
         return [unknown_estimate(NOT_SHARED_NOTE, "share")] * people
     both = known[:, None] & known[None, :]
-    skill = _fit_skills(_leave_one_group_out(above * both), _leave_one_group_out(met * both))
+    skill = _fit_skills(_sums_without_groups(above * both), _sums_without_groups(met * both))
     decided = votes.choice >= 0
     chance = safe_divide(
         np.bincount(votes.voter[decided], 1 / np.maximum(options[decided], 2), people),
@@ -85,7 +85,7 @@ def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Flo
 
     Only comparisons where both people are decisive count.
     """
-    a, b = vote_pairs(votes)
+    a, b = vote_pairs_on_same_case(votes)
     decided = (votes.choice[a] >= 0) & (votes.choice[b] >= 0)
     a, b = a[decided], b[decided]
     wide = np.maximum(options[a], 2).astype(np.float64)
@@ -102,7 +102,7 @@ def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Flo
     return sum_by_pair(above), sum_by_pair(np.ones(len(cell)))
 
 
-def _leave_one_group_out(tables: Floats) -> Floats:
+def _sums_without_groups(tables: Floats) -> Floats:
     """Return the sum of the `tables` of all groups of items, and after it, for each group, the sum
     of the tables of all other groups."""
     whole = tables.sum(axis=0, keepdims=True)
@@ -136,6 +136,6 @@ def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
     error = math.sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
     half = float(student_t_quantile(groups)) * error
     if error < NO_SPREAD:
-        half = no_spread_half_width(items, finite_distance_to_farther_bound(value, (0.0, 1.0)))
+        half = equal_items_half_width(items, finite_distance_to_farther_bound(value, (0.0, 1.0)))
     low, high = max(value - half, 0.0), min(value + half, 1.0)
     return Estimate(value, low, high, n, items, "share", 0.95, SKILL_METHOD)

@@ -80,7 +80,7 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 def _voters_without_flags(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
-    ties = people.estimate_selected_share_by_person(
+    ties = people.estimate_mean_over_votes_by_person(
         (people.pick < 0).astype(np.float64), everything, ""
     )
     skill = voter_skills(people.votes, people.options[people.first_vote_rows], len(people.names))
@@ -98,7 +98,7 @@ def _voters_without_flags(people: VotesByPerson) -> list[Voter]:
             people.agreement_with_others[code],
             people.agreement_among_others[code],
             skill[code],
-            *people.vote_timing(code),
+            *people.median_seconds_and_timed_votes(code),
         )
         for code, name in enumerate(people.names)
     ]

@@ -15,7 +15,7 @@ from studies.domain import Estimate
 PAIRS_ONLY_NOTE = "needs pairs in both orders"
 
 
-def count_first_slot_votes(frame: pd.DataFrame) -> tuple[int, int]:
+def count_items_voting_for_first_slot(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the number of items that vote for the first slot, and the number of all items that
     vote. An item votes by its first pair that was read in both orders and flipped, for the slot
     toward which the pair flipped.
@@ -44,10 +44,10 @@ def count_first_slot_votes(frame: pd.DataFrame) -> tuple[int, int]:
     return int((votes > 0).sum()), len(votes)
 
 
-def live_first_share(frame: pd.DataFrame) -> Estimate:
+def anytime_valid_first_slot_share(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of items that vote for the first slot, with bounds that hold at every
     moment of a run. An item votes by its first pair whose verdict changed with the order
-    (`count_first_slot_votes`). Unknown unless every row shows two answers."""
+    (`count_items_voting_for_first_slot`). Unknown unless every row shows two answers."""
     if not len(frame) or not (frame["options"] == 2).all():
         return intervals.unknown_estimate(PAIRS_ONLY_NOTE, "share")
-    return confidence_sequence(*count_first_slot_votes(frame))
+    return confidence_sequence(*count_items_voting_for_first_slot(frame))

@@ -36,7 +36,7 @@ def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
     With f the first-slot share where the labels are A, B and g where they are B, A: slot = (f +
     g)/2 and label = (f + 1 − g)/2. Only decisive verdicts on pairs read in all their orders count
     (all decisive ones of known order, if no comparison was planned in several orders)."""
-    rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
+    rows = row_selection.select_pairs(GroupedFrame(frame).picks_for_position_measures)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
     swapped = _swapped_labels_mask(rows)
     first = (rows["pick"] == 0).to_numpy()
@@ -87,7 +87,7 @@ def _crossed_label_tally(statistic: Statistic) -> Callable[[GroupedFrame], Measu
     and where they are B, A; `statistic` computes an effect from these counts."""
 
     def tally(grouped: GroupedFrame) -> MeasureTally:
-        rows = row_selection.select_pairs(grouped.balanced_picks)
+        rows = row_selection.select_pairs(grouped.picks_for_position_measures)
         rows = row_selection.select_rows(rows, rows["pick"] >= 0)
         swapped, first = _swapped_labels_mask(rows), (rows["pick"] == 0).to_numpy()
         counted = build_tally(rows, first & ~swapped, ~swapped, first & swapped, swapped, 1)

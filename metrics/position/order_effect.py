@@ -32,7 +32,7 @@ def _order_effect_tally(grouped: GroupedFrame) -> MeasureTally:
     D = (share of pairs of replies in different orders that differ) − (share of pairs of replies in
     the same order that differ). For two orders with choice probabilities p₁ and p₂ the mean of D is
     ½·‖p₁ − p₂‖², which is 0 without an order effect."""
-    rows = grouped.repeated_picks
+    rows = grouped.picks_of_repeated_comparisons
     rows = row_selection.select_rows(rows, row_selection.complete_set_mask(rows))
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = _choice_counts(rows, order, orders)
@@ -102,7 +102,7 @@ def _consecutive_repeat_similarity_tally(grouped: GroupedFrame) -> MeasureTally:
     """Compute, for each order of each comparison with three repeats or more, the share of differing
     verdicts among repeats at least two apart minus that among consecutive repeats. Calls repeated
     only to measure noise are left out."""
-    rows = grouped.repeated_picks
+    rows = grouped.picks_of_repeated_comparisons
     usable = (rows["orders"] != 0).to_numpy() & ~rows["noise"].to_numpy()
     rows = row_selection.select_rows(rows, usable)
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)

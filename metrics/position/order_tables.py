@@ -56,7 +56,7 @@ class OrderTable:
     None stands for zeros."""
 
     @property
-    def flip_balances(self) -> Ints:
+    def flip_balance_by_item(self) -> Ints:
         """For each item, the number of flips toward the first slot minus the number toward the
         second. If `leans` is None, every pair is of a different item, and each flip has an entry +1
         or −1."""
@@ -67,10 +67,10 @@ class OrderTable:
     @property
     def incomplete_by_item(self) -> Ints:
         """Number of pairs that lack a verdict in at least one order, for each entry of
-        `flip_balances`."""
+        `flip_balance_by_item`."""
         if self.incomplete is not None:
             return self.incomplete
-        return np.zeros(len(self.flip_balances), np.int64)
+        return np.zeros(len(self.flip_balance_by_item), np.int64)
 
     @property
     def incomplete_pairs(self) -> int:
@@ -105,7 +105,7 @@ class OrderTable:
 
     def __add__(self, other: OrderTable) -> OrderTable:
         """Add two tables that have no items in common, such as those of two categories."""
-        leans = np.concatenate([self.flip_balances, other.flip_balances])
+        leans = np.concatenate([self.flip_balance_by_item, other.flip_balance_by_item])
         incomplete = np.concatenate([self.incomplete_by_item, other.incomplete_by_item])
         return OrderTable(self.counts + other.counts, leans, incomplete)
 
@@ -117,7 +117,7 @@ class OrderTable:
         significant in this worst case does not depend on the reason. p is 1 if the worst case
         cancels or reverses the preference.
         """
-        leans, sign = self.flip_balances, int(np.sign(self.flip_balances.sum()))
+        leans, sign = self.flip_balance_by_item, int(np.sign(self.flip_balance_by_item.sum()))
         worst = leans - sign * self.incomplete_by_item
         if sign * int(worst.sum()) <= 0:
             return OrderTest("items, worst case", float(worst.sum()), 1.0, None, len(worst))
@@ -130,7 +130,7 @@ class OrderTable:
             names = ("items", "sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
         return {
-            "items": item_sign_test(self.flip_balances),
+            "items": item_sign_test(self.flip_balance_by_item),
             "sign": sign_test(self.toward_first, self.toward_second),
             "mcnemar": mcnemar_test(self.toward_first, self.toward_second),
             "stuart_maxwell": stuart_maxwell_test(self.counts),
@@ -154,11 +154,11 @@ class OrderTable:
         decisive = 2 * self.pairs - 2 * int(self.counts[1, 1]) - soft
         if not decisive:
             return OrderTest("permutation", 0.0, 1.0, None, self.pairs, "only ties")
-        p = _two_sided_p(hard, soft, abs(lean))
+        p = _two_sided_p_of_random_flip_signs(hard, soft, abs(lean))
         return OrderTest("permutation", lean * lean / decisive, p, None, self.pairs, "exact")
 
 
-def _two_sided_p(hard: int, soft: int, lean: int) -> float:
+def _two_sided_p_of_random_flip_signs(hard: int, soft: int, lean: int) -> float:
     """Probability of |2·H + S| ≥ `lean`, with H the sum of `hard` and S that of `soft` random signs
     (±1)."""
     if lean == 0:
@@ -188,7 +188,7 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     rows = row_selection.modal_verdicts(evidence.complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    swapped = _swapped_mask(rows)
+    swapped = _reverse_alphabetical_order_mask(rows)
     pick = rows["pick"].to_numpy()
     outcome = np.where(pick == TIE, 1, np.where((pick == 0) ^ swapped, 0, 2))
     outcomes = np.zeros((2, count), np.int64)
@@ -234,7 +234,7 @@ def _balances_and_incomplete(
     )
 
 
-def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
+def _reverse_alphabetical_order_mask(rows: pd.DataFrame) -> row_selection.Mask:
     """Mask of the rows whose first contestant sorts after the second; compared by category codes
     for speed."""
     sides = [rows[name].astype("category").cat for name in ("first", "second")]

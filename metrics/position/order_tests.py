@@ -19,7 +19,7 @@ from scipy.special import bdtr
 
 from metrics.estimation import measures, row_selection
 from metrics.estimation.intervals import Floats, Ints
-from metrics.position.position_tallies import two_order_sets
+from metrics.position.position_tallies import pairs_read_in_both_orders
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
@@ -118,9 +118,9 @@ def _fair_coin_probabilities(tosses: int) -> Floats:
     return np.asarray(stats.binom.pmf(np.arange(tosses + 1), tosses, 0.5), np.float64)
 
 
-def flip_balances(sets: pd.DataFrame) -> Ints:
+def flip_balance_by_item(sets: pd.DataFrame) -> Ints:
     """Flips toward the first slot minus flips toward the second, for each item; `sets` has one row
-    for each pair in both orders (`two_order_sets`)."""
+    for each pair in both orders (`pairs_read_in_both_orders`)."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(sets))
     flips = np.sign(sets["lean"].to_numpy()) * ~sets["consistent"].to_numpy()
     return np.rint(np.bincount(item, flips, minlength=items)).astype(np.int64)
@@ -197,7 +197,7 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
     """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar (without and
     with continuity correction), Stuart–Maxwell, Bowker. p is None without such pairs."""
-    sets = two_order_sets(measures.GroupedFrame(frame))
+    sets = pairs_read_in_both_orders(measures.GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
     table = both_orders_table(frame)
@@ -206,7 +206,7 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
         names = ("items", "sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
         return {name: OrderTest(name, None, None, None, 0, empty) for name in names}
     return {
-        "items": item_sign_test(flip_balances(sets)),
+        "items": item_sign_test(flip_balance_by_item(sets)),
         "sign": sign_test(primacy, recency),
         "mcnemar": mcnemar_test(primacy, recency),
         "mcnemar_corrected": mcnemar_test(primacy, recency, continuity=True),

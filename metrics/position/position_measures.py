@@ -14,7 +14,7 @@ import pandas as pd
 from metrics.estimation import all_measures, intervals, row_selection
 from metrics.estimation.measures import GroupedFrame, Measure
 from metrics.position import position_tallies as tallies
-from metrics.position.position_tallies import two_order_sets
+from metrics.position.position_tallies import pairs_read_in_both_orders
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
@@ -44,7 +44,7 @@ TIE_RATE: Final = Measure(
 SLOT_ENTROPY: Final = Measure(
     "entropy",
     "bits/log2 N",
-    tallies.slot_tally,
+    tallies.slot_pick_tally,
     "other",
     (0, 1),
     NO_SETS_NOTE,
@@ -91,7 +91,7 @@ CONSISTENCY_KAPPA: Final = Measure(
     effect=tallies.consistency_kappa_range,
 )
 NOISE_FLOOR: Final = Measure(
-    "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True
+    "noise_floor", SHARE, tallies.repeat_noise_tally, empty=NO_REPEATS_NOTE, needs_order=True
 )
 ACCURACY: Final = Measure(
     "accuracy", SHARE, tallies.accuracy_tally, empty="no verdict where the better answer is known"
@@ -123,7 +123,7 @@ FAIRNESS: Final = Measure(
     needs_order=True,
 )
 STABILITY: Final = Measure(
-    "stability", SHARE, tallies.stability_tally, empty=NO_PLANNED_REPEATS_NOTE, needs_order=True
+    "stability", SHARE, tallies.modal_share_tally, empty=NO_PLANNED_REPEATS_NOTE, needs_order=True
 )
 
 
@@ -212,7 +212,7 @@ def stability(frame: pd.DataFrame) -> Estimate:
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
     """Count pairs read in both orders ("pairs"), "flips", flips "toward_first" and "toward_second",
     and pairs with the same slot picked twice ("first_twice", "second_twice")."""
-    sets = two_order_sets(GroupedFrame(frame))
+    sets = pairs_read_in_both_orders(GroupedFrame(frame))
     lean = sets["lean"].to_numpy()
     return {
         "pairs": len(sets),
@@ -228,7 +228,7 @@ def slot_and_tie_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list
     """Count the picks of each slot ("slots", a list) and the "ties" on comparisons of `options`
     answers that were read in all their orders. If no comparison was planned in several orders, all
     verdicts of known order count."""
-    rows = GroupedFrame(frame).balanced_picks
+    rows = GroupedFrame(frame).picks_for_position_measures
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
     return {"slots": slots.tolist(), "ties": int((pick == TIE).sum())}
@@ -239,7 +239,7 @@ def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
     answers that were read in all their orders. If no comparison was planned in several orders, all
     decisive verdicts of known order count."""
     evidence = GroupedFrame(frame)
-    rows = evidence.balanced_picks
+    rows = evidence.picks_for_position_measures
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
     pick, item = rows["pick"].to_numpy(), row_selection.item_codes(rows)
     note = intervals.join_notes("" if len(rows) else NO_SETS_NOTE, f"chance is 1/{options}")

@@ -26,7 +26,7 @@ from metrics.estimation.intervals import (
     safe_divide,
     student_t_quantile,
     unknown_estimate,
-    widen_by_rare_share,
+    widen_for_rare_events,
 )
 from metrics.estimation.measures import (
     GroupedFrame,
@@ -43,7 +43,7 @@ def first_slot_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the picks of the first slot, out of the decisive verdicts on comparisons read in all
     their orders (in cells judged in one order only: out of all decisive verdicts of known
     order)."""
-    rows = grouped.balanced_picks
+    rows = grouped.picks_for_position_measures
     pick = rows["pick"].to_numpy()
     return build_tally(rows, pick == 0, pick >= 0)
 
@@ -51,13 +51,13 @@ def first_slot_tally(grouped: GroupedFrame) -> MeasureTally:
 def tie_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count ties, out of the verdicts of complete order sets or of unknown order (in cells judged
     in one order only: out of all verdicts)."""
-    rows = grouped.comparable_picks
+    rows = grouped.picks_for_order_free_measures
     return build_tally(rows, rows["pick"] == TIE, 1)
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
     """Return a function that counts the comparisons read in all their orders for which `column` is
-    true, out of all such comparisons; the columns are those of `build_order_sets`."""
+    true, out of all such comparisons; the columns are those of `order_set_flips`."""
 
     def tally(grouped: GroupedFrame) -> MeasureTally:
         return build_tally(grouped.order_sets, grouped.order_sets[column], 1)
@@ -70,7 +70,7 @@ def flip_tally(grouped: GroupedFrame) -> MeasureTally:
     return build_tally(grouped.order_sets, ~grouped.order_sets["consistent"], 1)
 
 
-def two_order_sets(grouped: GroupedFrame) -> pd.DataFrame:
+def pairs_read_in_both_orders(grouped: GroupedFrame) -> pd.DataFrame:
     """Return one row for each pair read in both of its two orders. The column `lean` is 0 if the
     verdict did not flip, above 0 if it flipped toward the first slot, below 0 toward the second."""
     sets = grouped.order_sets
@@ -79,19 +79,19 @@ def two_order_sets(grouped: GroupedFrame) -> pd.DataFrame:
 
 def primacy_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the pairs that flip toward the first slot, out of all pairs in two orders."""
-    sets = two_order_sets(grouped)
+    sets = pairs_read_in_both_orders(grouped)
     return build_tally(sets, sets["lean"] > 0, 1)
 
 
 def recency_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the pairs that flip toward the second slot, out of all pairs in two orders."""
-    sets = two_order_sets(grouped)
+    sets = pairs_read_in_both_orders(grouped)
     return build_tally(sets, sets["lean"] < 0, 1)
 
 
 def fairness_tally(grouped: GroupedFrame) -> MeasureTally:
     """Score each pair: +1 for a flip toward the second slot, −1 toward the first, 0 for no flip."""
-    sets = two_order_sets(grouped)
+    sets = pairs_read_in_both_orders(grouped)
     return build_tally(sets, -np.sign(sets["lean"]), 1)
 
 
@@ -185,7 +185,7 @@ def estimate_consistency_kappa(sums: Floats, statistic: Statistic, measure: Meas
     """Estimate κ of consistency (consistency above chance) with a jackknife interval over items,
     widened if few order sets flip."""
     got = jackknife_estimate_of_measure(sums, statistic, measure)
-    return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
+    return widen_for_rare_events(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
 def consistency_kappa_tally(grouped: GroupedFrame) -> MeasureTally:
@@ -200,7 +200,7 @@ def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, 
     the most frequent verdict.
 
     With `noise`, calls repeated only to measure noise are included."""
-    rows = grouped.repeated_picks
+    rows = grouped.picks_of_repeated_comparisons
     usable = (rows["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
     if not noise:
         usable = usable & ~rows["noise"].to_numpy()
@@ -214,24 +214,24 @@ def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, 
     return rows.iloc[first], 1 - agreeing / (total * (total - 1)), counts.max(axis=1) / total
 
 
-def noise_tally(grouped: GroupedFrame) -> MeasureTally:
+def repeat_noise_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return, for each order of each comparison with repeats, the share of pairs of repeats that
     differ. Calls repeated only to measure noise are included."""
     rows, differing, _ = _compare_repeats(grouped, noise=True)
     return build_tally(rows, differing, 1)
 
 
-def stability_tally(grouped: GroupedFrame) -> MeasureTally:
+def modal_share_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return, for each order of each comparison with repeats, the share of repeats with the most
     frequent verdict. Calls repeated only to measure noise are left out."""
     rows, _, mode_share = _compare_repeats(grouped, noise=False)
     return build_tally(rows, mode_share, 1)
 
 
-def slot_tally(grouped: GroupedFrame) -> MeasureTally:
+def slot_pick_tally(grouped: GroupedFrame) -> MeasureTally:
     """Count the picks of each slot, separately for each number of options, in complete order sets
     (in cells judged in one order only: in all verdicts)."""
-    rows = grouped.balanced_picks
+    rows = grouped.picks_for_position_measures
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
     columns = [(options == n) & (pick == slot) for n in sizes for slot in range(n)]

@@ -92,7 +92,7 @@ def correlate_all_benchmarks(
     return BenchmarkCorrelations(names, {name: dict(scores[name]) for name in names}, rho, r2)
 
 
-def add_study_scores(
+def add_study_as_benchmark(
     study: Mapping[str, Estimate], benchmarks: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
     """Return all `benchmarks`, with the study's own numbers (ratings, rewards or win rates) as one

@@ -156,7 +156,9 @@ def _people_rows(scores: SignedScores) -> Iterator[AlignmentRow]:
 
 
 def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[AlignmentContrast]:
-    """Yield the contrast dual − single of each judge and input; none unless `runs` has both."""
+    """Yield the contrast dual − single of each judge and input: the distance from people's scores
+    if the scores in both orders are averaged ("dual") minus that of single verdicts. None unless
+    `runs` has both."""
     if not {"dual", "single"} <= set(runs):
         return
     for judge, sees in _judges_and_inputs(scores):

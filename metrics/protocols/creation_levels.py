@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import intervals, row_selection
-from metrics.estimation.score_scale import ScoreScale, frame_scale
+from metrics.estimation.score_scale import ScoreScale, score_scale_of_rows
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 from studies.frames.point_columns import pass_fail_mask
@@ -209,7 +209,7 @@ def single_answer_ratings_by_prompt(frame: pd.DataFrame) -> dict[str, PromptRati
 
 def _estimate_prompt_ratings(prompt: str, rows: pd.DataFrame) -> PromptRatings:
     score = rows["score_0"].to_numpy(np.float64)
-    known = MT_BENCH_SCALE if prompt.startswith(MT_BENCH_PREFIXES) else frame_scale(rows)
+    known = MT_BENCH_SCALE if prompt.startswith(MT_BENCH_PREFIXES) else score_scale_of_rows(rows)
     scale, who = known.extended_to(score), rows["first"].astype(str).to_numpy()
     judge = rows["judge"].cat.codes.to_numpy()
     means = {}

@@ -111,12 +111,12 @@ def _build_grade_cell(
         pooled_entropy=pooled,
         accuracy=accuracy[0],
         accuracy_lead=accuracy[1],
-        contradictions=contradiction_share(rows),
-        unrelated_share=unrelated_share(rows),
+        contradictions=share_of_choices_against_own_grades(rows),
+        unrelated_share=unrelated_option_choice_share(rows),
     )
 
 
-def contradiction_share(frame: pd.DataFrame) -> Estimate:
+def share_of_choices_against_own_grades(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of choices of an option that the judge itself graded lower than another
     option, in the same reply.
 
@@ -139,7 +139,7 @@ def contradiction_share(frame: pd.DataFrame) -> Estimate:
     return proportion(against, row_selection.item_codes(rows), note="selection below the top grade")
 
 
-def unrelated_share(frame: pd.DataFrame) -> Estimate:
+def unrelated_option_choice_share(frame: pd.DataFrame) -> Estimate:
     """Estimate the share of decisive choices for the unrelated option, where it was shown; unknown
     if there are no such choices."""
     rows = row_selection.select_picks(frame)
@@ -171,7 +171,7 @@ class ReadingDifference:
     only_second: int
 
 
-def reading_differences(
+def reply_reading_differences(
     first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
 ) -> dict[CellKey, ReadingDifference]:
     """Compare two readings of the same replies in each cell, such as by the default and the

@@ -137,7 +137,7 @@ def _win_shares_against_reference(
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
     rows = row_selection.select_rows(frame, playing)
-    note = f"{counting_rules.rule_note(combine, unreadable)}, ties left out"
+    note = f"{counting_rules.counting_rule_note(combine, unreadable)}, ties left out"
     decisive = win_rates.head_to_head(rows, combine, unreadable, ties="drop")
     counts = win_rates.win_loss_record(rows, combine, unreadable)
     return {

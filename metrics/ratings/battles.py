@@ -185,7 +185,7 @@ class PairCounts:
         return self.wins_low + self.wins_high
 
 
-def count_pairs(data: Battles) -> PairCounts:
+def count_wins_by_pair(data: Battles) -> PairCounts:
     """Count the wins of both contestants of each pair, in total and by kind of item (see
     `PairCounts`)."""
     models = len(data.names)

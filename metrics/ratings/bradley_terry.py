@@ -25,7 +25,7 @@ from metrics.ratings.battles import (
     Ints,
     PairCounts,
     Weighting,
-    count_pairs,
+    count_wins_by_pair,
     dense_codes,
     extract_battles,
 )
@@ -123,7 +123,7 @@ class Leaderboard:
         """Quantile of the largest |t| over all gaps, for statements about all gaps at once."""
         if self.covariance is None:
             return self._t_quantile
-        z = simultaneous_gaps.simultaneous_quantile(self.covariance)
+        z = simultaneous_gaps.quantile_of_largest_gap_z(self.covariance)
         widening = float(t_quantile_from_normal(z, self.items) / student_t_quantile(self.items))
         return self._t_quantile * widening
 
@@ -184,7 +184,7 @@ class Leaderboard:
         i, j = self.names.index(above), self.names.index(below)
         if i == j:
             return Estimate(0.0, 0.0, 0.0, int(self.matches[i]), self.items, "Elo")
-        n = int(self.matches[i] + self.matches[j] - self._direct_verdicts(i, j))
+        n = int(self.matches[i] + self.matches[j] - self._count_direct_verdicts(i, j))
         if self.strong_component[i] != self.strong_component[j]:
             return self._one_sided_gap(i, j, n)
         value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
@@ -233,7 +233,7 @@ class Leaderboard:
             None, None, None, n, self.items, "Elo", 0.95, LIMIT_METHOD, NO_WIN_CHAIN_NOTE
         )
 
-    def _direct_verdicts(self, above: int, below: int) -> int:
+    def _count_direct_verdicts(self, above: int, below: int) -> int:
         """Number of verdicts on the pair of contestants `above` and `below` (row numbers). The
         match counts of both contain them, so the n of their gap subtracts them once."""
         counts = self.counts
@@ -263,7 +263,7 @@ class Leaderboard:
         more than MAX_LIMIT_PAIRS such differences none of them is significant. Without intervals
         every rank is possible.
         """
-        above = self._significantly_above
+        above = self._significantly_better_matrix
         size = len(self.names)
         best, worst = 1 + above.sum(axis=0), size - above.sum(axis=1)
         return {
@@ -274,10 +274,10 @@ class Leaderboard:
     def is_significantly_better(self, above: str, below: str) -> bool:
         """Whether `above` is significantly better than `below`, adjusted for all pairs at once."""
         row, column = self.names.index(above), self.names.index(below)
-        return bool(self._significantly_above[row, column])
+        return bool(self._significantly_better_matrix[row, column])
 
     @cached_property
-    def _significantly_above(self) -> Floats:
+    def _significantly_better_matrix(self) -> Floats:
         """Matrix [i, j]: 1 if contestant i is significantly better than j, adjusted for all pairs
         (see `ranks`), else 0."""
         size = len(self.names)
@@ -311,7 +311,7 @@ def connected_leaderboards(
 
 def leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
     """Fit leaderboards (see `connected_leaderboards`) from battles that are already extracted."""
-    counts = count_pairs(data)
+    counts = count_wins_by_pair(data)
     label = (
         bradley_terry_fit.connected_component_codes(counts, strong=False)
         if counts.names

@@ -124,7 +124,7 @@ class _ChoiceTable:
             conditional_logit.unidentified_parameters(layout.problem)[layout.columns(kind)].any()
         )
 
-    def strength_columns(self) -> Floats:
+    def strength_regressors(self) -> Floats:
         """Regressors of the strengths θ, [setting, slot, column]: the strength of the option shown
         in a slot. In each group of options that are linked by being shown together, strengths sum
         to zero, so that those of m options take m − 1 columns."""
@@ -140,7 +140,7 @@ class _ChoiceTable:
         basis = np.concatenate(blocks, axis=1)
         return np.asarray(basis[np.maximum(self.options, 0)])
 
-    def slot_columns(self) -> Floats:
+    def slot_regressors(self) -> Floats:
         """Regressors of the position effects, [setting, slot, column]: the option shown in a slot
         gets the effect of this position. One set of effects for each number of options shown, which
         sum to zero; N effects therefore take N − 1 columns."""
@@ -152,7 +152,7 @@ class _ChoiceTable:
             blocks.append(block)
         return np.concatenate(blocks, axis=2)
 
-    def label_columns(self) -> Floats:
+    def label_regressors(self) -> Floats:
         """Regressors of the label effects, [setting, slot, column]: an option gets the effect of
         the label that it was shown under, such as A. The effects sum to zero, so that those of L
         labels take L − 1 columns."""
@@ -179,11 +179,11 @@ class _ChoiceDesign:
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
         self.table = table
-        blocks = {"strength": table.strength_columns()}
+        blocks = {"strength": table.strength_regressors()}
         if "slot" in kinds:
-            blocks["slot"] = table.slot_columns()
+            blocks["slot"] = table.slot_regressors()
         if "label" in kinds:
-            blocks["label"] = table.label_columns()
+            blocks["label"] = table.label_regressors()
         self.width = {kind: block.shape[2] for kind, block in blocks.items()}
         counts, multiplicity = conditional_logit.tally_by_item_kind(
             table.item,
@@ -236,7 +236,7 @@ def _strengths(design: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
     """Return option -> strength in logits, the strongest first."""
     table = design.table
     first = {int(code): place for place, code in _place_of_each_option(table.options)}
-    columns = table.strength_columns()
+    columns = table.strength_regressors()
     matches = table.match_counts
     found = {}
     for code, name in enumerate(table.names):
@@ -268,7 +268,7 @@ def _slot_effects(
     shares: dict[int, tuple[Estimate, ...]] = {}
     if not len(design.columns("slot")):
         return effects, shares
-    columns = table.slot_columns()
+    columns = table.slot_regressors()
     for size in np.unique(table.sizes):
         row = int(np.flatnonzero(table.sizes == size)[0])
         n = int((table.sizes[table.setting] == size).sum())

@@ -177,7 +177,7 @@ def unidentified_parameters(problem: LogitProblem) -> Mask:
     return np.asarray((np.abs(open_directions) > 1e-6).any(axis=1))
 
 
-def finite_directions(problem: LogitProblem) -> Floats | None:
+def finite_parameter_combinations(problem: LogitProblem) -> Floats | None:
     """Return a basis of the parameter combinations whose estimate is finite; None if all are.
 
     An estimate is infinite if parameters can move without end such that no chosen alternative ever
@@ -185,7 +185,7 @@ def finite_directions(problem: LogitProblem) -> Floats | None:
     are those that such a move does not change.
     """
     width = problem.design.shape[2]
-    rows, tied = _choice_differences(problem)
+    rows, tied = _chosen_minus_other_regressors(problem)
     if not len(rows) or np.linalg.matrix_rank(rows[tied]) == width:
         return None
     moved = np.abs(rows @ _unbounded_direction(rows, tied)) > 1e-7
@@ -204,8 +204,8 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     """Find a direction b with row·b = 0 for the rows in `tied`, row·b ≥ 0 for all other rows, and
     row·b > 0 for as many of them as possible; the zero vector if that is none.
 
-    `rows` and `tied` are those of `_choice_differences`: moving the parameters along b never makes
-    a chosen alternative less probable.
+    `rows` and `tied` are those of `_chosen_minus_other_regressors`: moving the parameters along
+    b never makes a chosen alternative less probable.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(
@@ -219,7 +219,7 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     return np.zeros(width) if found.x is None else np.asarray(found.x[:width])
 
 
-def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
+def _chosen_minus_other_regressors(problem: LogitProblem) -> tuple[Floats, Mask]:
     """Return the regressors of a chosen alternative minus those of another one in the same setting,
     for all such pairs; and a mask of the pairs whose other alternative was chosen too."""
     counts = problem.counts
@@ -240,7 +240,7 @@ def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
     """Fit the parameters of a conditional logit model by maximum likelihood (Newton); pseudo-counts
     are added only if an estimate would be infinite."""
     counts = problem.counts
-    finite = finite_directions(problem) if problem.design.shape[2] else None
+    finite = finite_parameter_combinations(problem) if problem.design.shape[2] else None
     if finite is not None:
         counts = counts + problem.pseudo * problem.available
     beta = np.zeros(problem.design.shape[2])

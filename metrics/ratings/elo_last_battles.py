@@ -39,7 +39,7 @@ def ratings_from_last_battles(
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):
         return None
-    battles = elo_orders.group_by_item(data)
+    battles = elo_orders.group_battles_by_item(data)
     ends = [
         battles.plan[-tail:],
         *(_last_battles(battles, item_order, tail) for item_order in item_orders),

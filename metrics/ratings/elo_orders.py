@@ -55,7 +55,7 @@ def batches_of_orders(
         return
     capacity = max(1, _MAX_CELLS // max(1, data.items))
     batch += islice(item_orders, max(0, capacity - len(batch)))
-    battles = group_by_item(data)
+    battles = group_battles_by_item(data)
     for start in range(0, len(batch), capacity):
         yield StreamedOrders(battles, batch[start : start + capacity], plan=start == 0)
     while batch := list(islice(item_orders, capacity)):
@@ -77,7 +77,7 @@ class BattlesByItem:
     """Code of padding: a battle without effect."""
 
 
-def group_by_item(data: Battles) -> BattlesByItem:
+def group_battles_by_item(data: Battles) -> BattlesByItem:
     """Group the codes of the battles by item; ValueError if an outcome is neither 0, ½ nor 1."""
     models = len(data.names)
     doubled = 2 * data.outcome
@@ -101,7 +101,7 @@ def battle_codes_in_item_orders(data: Battles, item_orders: Sequence[ItemOrder])
     An item order may contain an item several times (a bootstrap draw), so rows differ in length;
     shorter ones are padded with battles without effect.
     """
-    battles = group_by_item(data)
+    battles = group_battles_by_item(data)
     sizes, starts = battles.sizes, battles.starts
     longest = max(
         [len(battles.plan), *(int(sizes[item_order].sum()) for item_order in item_orders)]

@@ -23,7 +23,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
-    draw_item_weights,
+    draw_bootstrap_item_weights,
     safe_divide,
     unknown_estimate,
 )
@@ -127,8 +127,8 @@ def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | 
         [names[k] for k in models],
         np.searchsorted(models, low),
         np.searchsorted(models, high),
-        _item_totals(mine, items, pairs),
-        _item_totals(reference, items, pairs),
+        _points_by_item(mine, items, pairs),
+        _points_by_item(reference, items, pairs),
     )
 
 
@@ -147,7 +147,7 @@ def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> 
     return _Outcomes(item[kept], (low * len(names) + high)[kept], points[kept].astype(np.float64))
 
 
-def _item_totals(outcomes: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:
+def _points_by_item(outcomes: _Outcomes, items: Ints, pairs: Ints) -> tuple[Floats, Floats]:
     """Return the points and the numbers of verdicts of these items and pairs, each [item, pair]."""
     kept = np.isin(outcomes.pair, pairs)
     row = np.searchsorted(items, outcomes.item[kept])
@@ -175,7 +175,7 @@ class _PairTable:
     def estimate_measures(self) -> RankerMeasures:
         """Estimate the measures, with intervals from resampled items."""
         items = self.mine[0].shape[0]
-        drawn = draw_item_weights(items, ROUNDS, np.random.default_rng(SEED))
+        drawn = draw_bootstrap_item_weights(items, ROUNDS, np.random.default_rng(SEED))
         weights = np.vstack([np.ones(items), drawn.reshape(ROUNDS, items)])
         mine, reference = (
             safe_divide(weights @ t, weights @ n) for t, n in (self.mine, self.reference)
@@ -212,7 +212,7 @@ class _PairTable:
     def _strengths(self, rates: Floats) -> Floats:
         """Bradley–Terry strengths [round, model] from win rates [round, pair]; every pair counts
         once. The first round is the sample itself, the others are bootstrap samples."""
-        return bradley_terry_of_rates(rates, self.low, self.high, len(self.names))
+        return bradley_terry_from_win_rates(rates, self.low, self.high, len(self.names))
 
     def _mean_residual_by_model(self, residual: Floats) -> Floats:
         """Mean residual of each model over its opponents, [round, model]; `residual` [round, pair]
@@ -253,7 +253,7 @@ def fit_decisiveness(reference: Floats, judge: Floats) -> Floats:
     return np.asarray(np.exp((left + right) / 2))
 
 
-def bradley_terry_of_rates(rates: Floats, low: Ints, high: Ints, models: int) -> Floats:
+def bradley_terry_from_win_rates(rates: Floats, low: Ints, high: Ints, models: int) -> Floats:
     """Bradley–Terry strengths [round, model] on a logarithmic scale, from win rates [round, pair]
     of the pairs' low models. Every pair with a known win rate counts once."""
     pairs = len(low)

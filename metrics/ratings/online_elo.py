@@ -114,10 +114,10 @@ def compute_elo(
         orders = rounds = 0
     at = _snapshot_steps(int(data.weight.sum()), points)
     final, path = (
-        _play_last_battles(data, rng, chosen, orders, rounds) if points <= 1 else (None, None)
+        _elo_of_last_battles(data, rng, chosen, orders, rounds) if points <= 1 else (None, None)
     )
     if final is None or path is None:
-        final, path = _play_all(
+        final, path = _elo_of_all_orders(
             data, _shuffle_then_resample_items(data, rng, orders, rounds), chosen, at, 1 + orders
         )
     return EloResult(
@@ -136,7 +136,7 @@ def _shuffle_then_resample_items(
     )
 
 
-def _play_all(
+def _elo_of_all_orders(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, steps: Ints, curves: int
 ) -> tuple[Floats, Floats]:
     """Play the battles in plan order and in each item order; return the final ratings of every
@@ -153,7 +153,7 @@ def _play_all(
     return np.concatenate(finals, axis=1), np.concatenate(paths, axis=2)
 
 
-def _play_last_battles(
+def _elo_of_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
     """Compute the final ratings of every order from its last battles only, as earlier ones have
@@ -225,7 +225,7 @@ def _rating_table(
     shuffled, resampled = final[:, 1 : 1 + orders], final[:, 1 + orders :]
     order_band = _central_band(shuffled) if shuffled.shape[1] else None
     sampling = _central_band(resampled) if resampled.shape[1] else None
-    seen = count_items_played(data)
+    seen = items_per_contestant(data)
     rounds = f", item bootstrap, {resampled.shape[1]} rounds" if sampling else ""
     table = {}
     for row in np.argsort(-final[:, 0], kind="stable"):
@@ -266,7 +266,7 @@ def _outside_interval_note(value: float, interval: tuple[Floats, Floats] | None,
     return OUTSIDE_INTERVAL_NOTE
 
 
-def count_items_played(data: Battles) -> Ints:
+def items_per_contestant(data: Battles) -> Ints:
     """Number of items in which each contestant has a battle."""
     seen = np.zeros((len(data.names), data.items), bool)
     seen[data.first, data.item] = True

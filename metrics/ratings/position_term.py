@@ -123,7 +123,7 @@ def identified_design(data: Battles, ties: TieTreatment) -> PositionDesign | Non
     while len(data):
         layout = PositionDesign(data, ties)
         unidentified = conditional_logit.unidentified_parameters(layout.problem)[
-            layout.gamma_columns
+            layout.position_term_columns
         ]
         if not unidentified.any():
             return layout
@@ -162,13 +162,14 @@ class PositionDesign:
         self.problem = self._build_problem()
 
     @property
-    def gamma_columns(self) -> Ints:
+    def position_term_columns(self) -> Ints:
         """Column numbers of γ of each judge."""
         return np.arange(len(self.data.judges)) + int(self.basis.shape[1])
 
     @property
-    def nu_columns(self) -> Ints:
-        """Column numbers of ln ν of each judge with ties."""
+    def tie_columns(self) -> Ints:
+        """Columns of the design matrix that hold ln ν (ν is Davidson's tie parameter), one for each
+        judge that gave a tie; empty if ties are half wins."""
         start = int(self.basis.shape[1]) + len(self.data.judges)
         return np.arange(len(self.tied)) + start
 
@@ -203,13 +204,13 @@ class PositionDesign:
         design[:, 0, :strengths] = self.basis[first]
         design[:, 2, :strengths] = self.basis[second]
         design[:, 1, :strengths] = (self.basis[first] + self.basis[second]) / 2
-        design[rows, 0, self.gamma_columns[judge]] = 0.5
-        design[rows, 2, self.gamma_columns[judge]] = -0.5
+        design[rows, 0, self.position_term_columns[judge]] = 0.5
+        design[rows, 2, self.position_term_columns[judge]] = -0.5
         available = np.ones((len(judge), 3), bool)
         if self.ties == "half":
             return design[:, [0, 2]], available[:, [0, 2]], np.array([[1, 0], [0.5, 0.5], [0, 1.0]])
         for place, name in enumerate(self.tied):
-            design[judge == name, 1, self.nu_columns[place]] = 1.0
+            design[judge == name, 1, self.tie_columns[place]] = 1.0
         available[:, 1] = np.isin(judge, self.tied)
         return design, available, np.eye(3)
 
@@ -220,7 +221,7 @@ class PositionDesign:
         """Estimate the position term γ, in logits, of judge number `judge`."""
         n = int((self.data.judge == judge).sum())
         term = fitted.estimate(
-            self._unit_vector(int(self.gamma_columns[judge])),
+            self._unit_vector(int(self.position_term_columns[judge])),
             n,
             unit="logit",
             method="Bradley–Terry with position term",
@@ -237,7 +238,7 @@ class PositionDesign:
         for place, judge in enumerate(self.tied):
             n = int((self.data.judge == judge).sum())
             log = fitted.estimate(
-                self._unit_vector(int(self.nu_columns[place])), n, unit="ν", method="Davidson"
+                self._unit_vector(int(self.tie_columns[place])), n, unit="ν", method="Davidson"
             )
             found[self.data.judges[judge]] = exponentiate_estimate(log)
         return found

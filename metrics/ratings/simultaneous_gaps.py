@@ -17,7 +17,7 @@ MAX_DRAWN: Final = 30
 which is at least as large (Hayter 1984: Tukey–Kramer is conservative)."""
 
 
-def simultaneous_quantile(covariance: battles.Floats) -> float:
+def quantile_of_largest_gap_z(covariance: battles.Floats) -> float:
     """95 % quantile of the largest |z| over all differences of strengths with this covariance."""
     size = len(covariance)
     if size < 3:

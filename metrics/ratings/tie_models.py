@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from metrics.estimation.intervals import join_notes
 from metrics.ratings import bradley_terry_fit, conditional_logit, position_term
-from metrics.ratings.battles import Battles, Floats, Ints, count_pairs, extract_battles
+from metrics.ratings.battles import Battles, Floats, Ints, count_wins_by_pair, extract_battles
 from metrics.ratings.conditional_logit import (
     PSEUDO_COUNT,
     LogitFit,
@@ -90,7 +90,7 @@ def _connected_battles_or_reason(frame: pd.DataFrame) -> Battles | str:
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
-    label = bradley_terry_fit.connected_component_codes(count_pairs(data), strong=False)
+    label = bradley_terry_fit.connected_component_codes(count_wins_by_pair(data), strong=False)
     played = label[data.match_counts > 0]
     return data if len(set(played.tolist())) == 1 else SEVERAL_GROUPS_NOTE
 
@@ -217,7 +217,7 @@ def _finite_rao_kupper_basis(data: Battles) -> Floats | None:
     The estimates of Davidson's model are infinite in the same directions, with η = ln κ in place of
     2·ln ν. So the basis of Davidson's model is used, with half the weight of its last parameter.
     """
-    span = conditional_logit.finite_directions(_davidson_problem(data, True))
+    span = conditional_logit.finite_parameter_combinations(_davidson_problem(data, True))
     if span is None or not span.shape[1]:
         return span
     halved = span.copy()

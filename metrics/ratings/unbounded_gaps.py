@@ -75,19 +75,17 @@ class GapLimits:
         if not self._has_one_way_win_chain(above, below):
             return None
         problem = self._profile_likelihood(above, below)
-        if problem.log_likelihood_below_threshold(-MAX_GAP_LOGITS) <= 0:
+        if problem.log_likelihood_shortfall(-MAX_GAP_LOGITS) <= 0:
             return None
         return float(
-            brentq(
-                problem.log_likelihood_below_threshold, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9
-            )
+            brentq(problem.log_likelihood_shortfall, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9)
         )
 
     def is_significantly_positive(self, above: int, below: int) -> bool:
         """Whether `lower_limit` is above zero; needs only one fit."""
         return (
             self._has_one_way_win_chain(above, below)
-            and self._profile_likelihood(above, below).log_likelihood_below_threshold(0.0) > 0
+            and self._profile_likelihood(above, below).log_likelihood_shortfall(0.0) > 0
         )
 
     def _has_one_way_win_chain(self, above: int, below: int) -> bool:
@@ -130,7 +128,7 @@ class _ProfileLikelihood:
         self.best = best
         self.beta = np.zeros(models - 1)
 
-    def log_likelihood_below_threshold(self, gap: float) -> float:
+    def log_likelihood_shortfall(self, gap: float) -> float:
         """Amount by which the log-likelihood at this gap is below the threshold; if positive, the
         gap is excluded."""
         return (self.best - self._maximum_at_gap(gap)) / self.per_item + math.log(LOWER_TAIL)

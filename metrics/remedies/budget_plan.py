@@ -20,7 +20,7 @@ from metrics.estimation.measures import first_over_last
 from metrics.remedies.recommendation import SAME_PRICE, held_out_credits, interval_is_above_zero
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy
 from metrics.remedies.rule_sets import SINGLE, Rule, one_call_rule
-from metrics.remedies.rule_table import credit_totals
+from metrics.remedies.rule_table import credit_totals_by_item
 from studies.domain import Estimate, Rater
 
 Currency = Literal["dollars", "calls"]
@@ -84,14 +84,14 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Rater, float]) -> BudgetPlan
     known = {rater: prices[rater] for rater in study.raters if rater in prices}
     currency: Currency = "dollars" if known else "calls"
     costs = known or dict.fromkeys(study.raters, 1.0)
-    steps = _choose_steps(study, _list_options(study, costs))
+    steps = _choose_steps(study, _list_plan_options(study, costs))
     unpriced = dict.fromkeys(
         judge for judge, prompt in study.raters if (judge, prompt) not in costs
     )
     return BudgetPlan(currency, tuple(_estimate_steps(study, steps)), tuple(unpriced))
 
 
-def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_PlanOption]:
+def _list_plan_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_PlanOption]:
     """List the rules that may enter the plan, the cheapest first. For each cost that occurs: the
     best single call at this cost or less. For each rater with a recommended remedy: that remedy,
     and the rater's best rule at each cost or less. At equal cost, the rules of the judge with the
@@ -103,13 +103,13 @@ def _list_options(study: RemedyStudy, costs: Mapping[Rater, float]) -> list[_Pla
         reverse=True,
     )
     singles = [one_call_rule(study.grid, rater) for rater in raters]
-    options = list(_best_by_cost(study, singles, costs))
+    options = list(_best_rule_at_each_cost(study, singles, costs))
     for rater in raters:
         options += _options_of_rater(study, rater, costs)
     return sorted(options, key=lambda one: one.sort_key)
 
 
-def _best_by_cost(
+def _best_rule_at_each_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Rater, float]
 ) -> Iterator[_PlanOption]:
     """Yield, for each cost that occurs, the best rule with this cost or less. Of rules with the
@@ -122,7 +122,7 @@ def _best_by_cost(
         for rule in rules
     ]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
-    totals = credit_totals(study.grid, rules)
+    totals = credit_totals_by_item(study.grid, rules)
     rng = np.random.default_rng(SEED)
     for _, place, held in held_out_credits(totals[:, :-1], [ranks[key] for key in keys], rng):
         yield _PlanOption(rules[place], _cost_per_comparison(rules[place], costs), held)
@@ -154,7 +154,7 @@ def _options_of_rater(
         return
     rules = [rule for rule in study.rules_to_recommend_from(rater) if _has_price(rule, costs)]
     own = [rule for rule in rules if not rule.id.startswith("prompt:")]
-    yield from (one for one in _best_by_cost(study, own, costs) if one.rule.id != SINGLE)
+    yield from (one for one in _best_rule_at_each_cost(study, own, costs) if one.rule.id != SINGLE)
 
 
 def _choose_steps(study: RemedyStudy, options: Sequence[_PlanOption]) -> list[_PlanOption]:
@@ -224,7 +224,7 @@ def _cost_per_comparison(rule: Rule, costs: Mapping[Rater, float]) -> float:
 def _mean_credit(study: RemedyStudy, values: Floats, lowest: float = -1.0) -> Estimate:
     """Estimate the mean of credits (or of their differences) over comparisons; `values` are their
     sums by item, `lowest` the smallest possible mean."""
-    count = study.comparisons_by_item
+    count = study.comparison_count_by_item
     sums = np.stack([values, count], axis=1)
     bounds = (lowest, 1.0)
     return jackknife_estimate(sums, first_over_last, study.grid.size, "share", bounds, effect=1.0)

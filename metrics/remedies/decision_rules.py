@@ -98,13 +98,13 @@ def decide_by_sum_of_orders(verdicts: Values) -> Decisions:
     return decide_by_sign(verdicts[0] + verdicts[1])
 
 
-def majority_in_one_order(repeats: Values, calls: int) -> Decisions:
+def decide_by_majority_in_one_order(repeats: Values, calls: int) -> Decisions:
     """Decide by the majority of this number of calls in the same order, which is chosen at random.
     `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided."""
     return mean_decisions([decide_by_sign(order[:calls].sum(axis=0)) for order in repeats])
 
 
-def majority_in_both_orders(repeats: Values, calls: int) -> Decisions:
+def decide_by_majority_of_both_orders(repeats: Values, calls: int) -> Decisions:
     """Decide by the majority of all calls: this number of calls in each of the two orders.
     `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided."""
     return decide_by_sign(repeats[:, :calls].sum(axis=(0, 1)))
@@ -142,11 +142,11 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
     (its code: `labels` [order, comparison]). Content cancels in it, as every comparison is used in
     both orders. `items` is the item of each comparison."""
     side = np.array([[1.0], [-1.0]])
-    effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
+    effect = _mean_of_other_folds(graded * side, labels, items % FOLDS)
     return np.asarray(graded - effect * side, np.float64)
 
 
-def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
+def _mean_of_other_folds(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
     """Return, for each call, the mean of `slot` (graded score in favour of the first position) over
     the calls with the same arrangement of labels on items of other folds; 0 if there are none.
     `fold` is the part (fold) of the items that each comparison belongs to. Only comparisons with

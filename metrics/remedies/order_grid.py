@@ -174,8 +174,8 @@ def build_order_grid(
         _arrange_first_values(shape, where, graded[judged].astype(np.float32), plain)
         if np.isfinite(graded).any()
         else None,
-        _label_grid(shape, where, rows.frame, judged, plain),
-        _repeat_grid(shape, where, rows.frame, signs, judged, plain),
+        _first_call_label_codes(shape, where, rows.frame, judged, plain),
+        _arrange_repeated_verdicts(shape, where, rows.frame, signs, judged, plain),
         vote_shares(rows.case, rows.cases, signs, rows.people) if rows.people.any() else None,
     )
 
@@ -231,7 +231,7 @@ def _recorded_winners(rows: _PairRows, *, recorded: bool) -> Floats:
 def _signed_graded_scores(rows: _PairRows) -> Floats:
     """Graded score of each row, positive for the contestant whose name sorts first; nan without a
     graded reply."""
-    return graded_scores.graded_scores_for_first_slot(rows.frame) * rows.order_sign
+    return graded_scores.graded_preference_for_first_slot(rows.frame) * rows.order_sign
 
 
 def _raters_and_row_indices(
@@ -277,7 +277,7 @@ def _arrange_first_values(
     return grid
 
 
-def _label_grid(
+def _first_call_label_codes(
     shape: tuple[int, int, int],
     where: Places,
     frame: pd.DataFrame,
@@ -289,7 +289,7 @@ def _label_grid(
     return _arrange_first_values(shape, where, codes.astype(np.int16), keep, -1)
 
 
-def _repeat_grid(
+def _arrange_repeated_verdicts(
     shape: tuple[int, int, int],
     where: Places,
     frame: pd.DataFrame,
@@ -302,7 +302,7 @@ def _repeat_grid(
 
     Calls repeated only to measure noise are included. Calls with other labels (such as A and B
     exchanged) are different calls, so only calls with the same labels as the first call count."""
-    labels = _label_grid(shape, where, frame, judged, first_calls)
+    labels = _first_call_label_codes(shape, where, frame, judged, first_calls)
     mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
     same = labels[where] == mine
     key = (where[0] * 2 + where[1]) * shape[2] + where[2]

@@ -17,7 +17,7 @@ from metrics.estimation.intervals import (
     NO_SPREAD,
     Floats,
     Ints,
-    digits_to_show_sign,
+    decimals_that_show_sign_of_interval,
     jackknife_estimate,
     student_t_quantile,
 )
@@ -25,7 +25,7 @@ from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_names import rater_text, rule_instruction, rule_texts
 from metrics.remedies.rule_sets import Rule
-from metrics.remedies.rule_table import RuleEstimate, credit_totals
+from metrics.remedies.rule_table import RuleEstimate, credit_totals_by_item
 from studies.domain import Estimate, Rater
 
 REPETITIONS: Final = 20
@@ -114,7 +114,7 @@ def _advice_text(chosen: PriceGain, raters: Sequence[Rater]) -> str:
 
 
 def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
-    reason = no_room_text(table) or (
+    reason = no_room_for_gain_text(table) or (
         "the agreement of one call is not significantly different from chance"
         if coin
         else "no difference to one call is significantly above zero"
@@ -122,7 +122,7 @@ def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> st
     return f"No remedy was shown to help {judge}: {reason}.{small_gain_detection_text(table)}"
 
 
-def no_room_text(table: Sequence[RuleEstimate]) -> str:
+def no_room_for_gain_text(table: Sequence[RuleEstimate]) -> str:
     """Return a clause stating that one call, the first line of `table`, agrees so often that no
     rule can gain SMALL_GAIN; empty if there is room for such a gain."""
     agreement = table[0].agreement
@@ -134,7 +134,7 @@ def no_room_text(table: Sequence[RuleEstimate]) -> str:
     )
 
 
-def is_room_small(table: Sequence[RuleEstimate]) -> bool:
+def is_room_for_gain_small(table: Sequence[RuleEstimate]) -> bool:
     """Whether one call, the first line of the table, agrees so often that no rule can gain
     SMALL_GAIN, also by the lower end of its interval."""
     low = table[0].agreement.low
@@ -146,7 +146,7 @@ def small_gain_detection_text(table: Sequence[RuleEstimate]) -> str:
     by the intervals of the best rule in `table`. Empty if no such gain is possible or no rule
     qualifies: a rule must ask no people, have all replies and intervals, decide differently from
     one call, and not be significantly worse than it."""
-    if no_room_text(table):
+    if no_room_for_gain_text(table):
         return ""
     lines = [one for one in table if one.complete and one.changed and not one.rule.votes]
     found = [
@@ -189,7 +189,7 @@ def gain_text(gain: Estimate) -> str:
     text = f"{format_points(gain.value)} points"
     if gain.low is None or gain.high is None:
         return text
-    digits = digits_to_show_sign(gain, 1, 100)
+    digits = decimals_that_show_sign_of_interval(gain, 1, 100)
     low, high = (format_points(limit, digits).lstrip("+") for limit in (gain.low, gain.high))
     return f"{text} [{low}, {high}]"
 
@@ -213,7 +213,7 @@ def held_out_gains(
     """
     if len(rules) < 2 or not grid.size:
         return ()
-    totals = credit_totals(grid, rules)
+    totals = credit_totals_by_item(grid, rules)
     prices = [rule.calls_per_comparison for rule in rules]
     return tuple(
         PriceGain(price, rules[place], gain, held)

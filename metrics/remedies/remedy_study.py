@@ -20,9 +20,9 @@ from metrics.remedies.decision_rules import decide_by_sum_of_orders
 from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_grid import OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
-from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
+from metrics.remedies.risk_coverage import CoveragePoint, graded_risk_curve, jury_risk_curve
 from metrics.remedies.rule_sets import Rule, jury_rules, one_call_rule, prompt_rules, rules_of_rater
-from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
+from metrics.remedies.rule_table import RuleEstimate, credit_totals_by_item, estimate_rules
 from studies.domain import Estimate, Rater
 
 SEED: Final = 7
@@ -108,12 +108,12 @@ class RemedyStudy:
     def _single_call_credits_by_item(self) -> Floats:
         """Credit of the rule "one call", as [item, rater], summed over the item's comparisons; the
         last column is the number of comparisons."""
-        return credit_totals(
+        return credit_totals_by_item(
             self.grid, [one_call_rule(self.grid, rater) for rater in range(len(self.raters))]
         )
 
     @property
-    def comparisons_by_item(self) -> Floats:
+    def comparison_count_by_item(self) -> Floats:
         """Number of comparisons of each item."""
         return self._single_call_credits_by_item[:, -1]
 
@@ -131,7 +131,7 @@ class RemedyStudy:
     def has_graded_curve(self, rater: int) -> bool:
         """Whether the risk-coverage curve of a rater uses margins of graded scores; otherwise it
         uses leads of votes of a jury."""
-        return bool(graded_curve(self.grid, rater))
+        return bool(graded_risk_curve(self.grid, rater))
 
     def jury_of_risk_curve(self, rater: int) -> list[int]:
         """List the jury whose votes give the risk-coverage curve of a rater without graded scores:
@@ -142,8 +142,8 @@ class RemedyStudy:
         """Risk-coverage curve of a rater: share decided and share right, if a decision requires a
         margin. It is a margin of the graded score or, without graded scores, a lead of votes in a
         jury (`jury_of_risk_curve`)."""
-        graded = graded_curve(self.grid, rater)
-        return graded or votes_curve(self.grid, self.jury_of_risk_curve(rater))
+        graded = graded_risk_curve(self.grid, rater)
+        return graded or jury_risk_curve(self.grid, self.jury_of_risk_curve(rater))
 
     def _is_significantly_better(self, challenger: int, rater: int) -> bool:
         """Whether one call of rater `challenger` agrees significantly more often than one call of
@@ -153,7 +153,7 @@ class RemedyStudy:
         got = jackknife_estimate(sums, measures.first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
-    def one_call_of_each_judge(self, rater: int) -> list[RuleEstimate]:
+    def estimate_single_calls(self, rater: int) -> list[RuleEstimate]:
         """Estimate the rule "one call" for the judge of a rater, then for each other judge with the
         same prompt."""
         panel = self.raters_with_prompt(self.raters[rater][1])

@@ -29,7 +29,7 @@ class CoveragePoint:
     right_when_decided: Estimate
 
 
-def graded_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
+def graded_risk_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
     """Compute the risk-coverage curve of one rater: share decided and share right, if a decision
     requires a mean graded score of at least a margin, for margins from 0 to 1. Empty without graded
     replies."""
@@ -39,7 +39,7 @@ def graded_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
     return _coverage_curve(grid, (graded[0] + graded[1]) / 2, MARGINS)
 
 
-def votes_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
+def jury_risk_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
     """Compute the risk-coverage curve of a jury in which each judge has one vote in each order:
     share decided and share right, if a decision requires a lead of at least 1 vote, 2 votes, … all
     votes."""

@@ -33,7 +33,7 @@ class _OrderSets:
         return row_selection.first_row_per_group(self.group, self.groups)
 
 
-def rotation_tables(
+def rotation_rule_tables(
     frame: pd.DataFrame, rng: np.random.Generator
 ) -> dict[Rater, list[RuleEstimate]]:
     """Estimate the rules `single` (one call) and `rotations` (most frequent choice over all
@@ -44,7 +44,7 @@ def rotation_tables(
     """
     frame = row_selection.select_rows(frame, (frame["options"] > 2).to_numpy())
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
-    rows = row_selection.select_complete_sets(machine)
+    rows = row_selection.select_picks_of_complete_sets(machine)
     rows = row_selection.select_rows(rows, rows["known_answer"] >= 0)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     rows = rows.iloc[row_selection.first_row_per_group(order, orders)]

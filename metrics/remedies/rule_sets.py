@@ -75,11 +75,11 @@ def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
         ),
     ]
     if grid.votes is not None:
-        rules += [_people_rule(grid, rater, share) for share in PEOPLE_SHARES]
+        rules += [_rule_sending_share_to_people(grid, rater, share) for share in PEOPLE_SHARES]
     return rules
 
 
-def _people_rule(grid: OrderGrid, rater: int, share: float) -> Rule:
+def _rule_sending_share_to_people(grid: OrderGrid, rater: int, share: float) -> Rule:
     """Build the rule that decides by both orders, except for a `share` of the comparisons, which
     one human vote decides; comparisons whose two verdicts differ are sent to people first."""
     assert grid.votes is not None
@@ -124,8 +124,8 @@ def _repeat_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     repeats, rules = grid.repeats[rater], []
     for k in REPEAT_COUNTS:
         if repeats.shape[1] >= k and np.isfinite(repeats[:, k - 1]).any():
-            one = decision_rules.majority_in_one_order(repeats, k)
-            both = decision_rules.majority_in_both_orders(repeats, k)
+            one = decision_rules.decide_by_majority_in_one_order(repeats, k)
+            both = decision_rules.decide_by_majority_of_both_orders(repeats, k)
             rules.append(_rule_of_one_judge(grid, rater, f"repeats({k})", one, k))
             rules.append(_rule_of_one_judge(grid, rater, f"repeats({k})-both", both, 2 * k))
     return rules
@@ -139,8 +139,9 @@ def _rule_of_one_judge(
 
 
 def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
-    """List two rules for each other prompt of the judge: the verdict of one call, and the sum of
-    the verdicts in both orders."""
+    """List the rules (ways to decide a comparison from stored verdicts) that use the same judge's
+    verdicts with another prompt. There are two for each other prompt: decide by the verdict of one
+    call, or by the sum of the verdicts in both orders."""
     judge, prompt = grid.raters[rater]
     rules = []
     for other, (name, words) in enumerate(grid.raters):

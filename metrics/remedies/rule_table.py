@@ -90,7 +90,7 @@ def estimate_rules(
             if alone is None:
                 (alone,) = _contrasts_with_one_call(totals[id(baseline)], [totals[id(rule)]], rng)
             found.append(_build_rule_estimate(totals[id(rule)], alone))
-        elif (part := _estimate_on_known_part(grid, rule, baseline, rng)) is not None:
+        elif (part := _estimate_where_replies_complete(grid, rule, baseline, rng)) is not None:
             found.append(part)
     return found
 
@@ -135,7 +135,7 @@ def _build_rule_estimate(totals: _RuleTotals, contrast: Contrast | None) -> Rule
     )
 
 
-def _estimate_on_known_part(
+def _estimate_where_replies_complete(
     grid: OrderGrid, rule: Rule, baseline: Rule, rng: np.random.Generator
 ) -> RuleEstimate | None:
     """Estimate a rule on the comparisons for which it has all replies; None if these are of fewer
@@ -143,9 +143,9 @@ def _estimate_on_known_part(
     keep = np.isfinite(rule.decisions.first)
     if len(np.unique(grid.items[keep])) < MIN_ITEMS:
         return None
-    part, one = grid.select(keep), _restrict_rule(baseline, keep)
+    part, one = grid.select(keep), _rule_on_selected_comparisons(baseline, keep)
     base = one.decisions.credit(part.known_winner)
-    totals = _rule_totals(part, _restrict_rule(rule, keep), base)
+    totals = _rule_totals(part, _rule_on_selected_comparisons(rule, keep), base)
     (contrast,) = _contrasts_with_one_call(_rule_totals(part, one, base), [totals], rng)
     line = _build_rule_estimate(totals, contrast)
     note = f"on {part.size:,} of {grid.size:,} comparisons"
@@ -153,7 +153,7 @@ def _estimate_on_known_part(
     return replace(line, rule=rule, agreement=agreement)
 
 
-def _restrict_rule(rule: Rule, keep: row_selection.Mask) -> Rule:
+def _rule_on_selected_comparisons(rule: Rule, keep: row_selection.Mask) -> Rule:
     """Return the rule with only the selected comparisons."""
     first, second = rule.decisions.first[keep], rule.decisions.second[keep]
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
@@ -190,7 +190,7 @@ def _contrasts_with_one_call(
     return estimate_contrast_family(pairs, rng)
 
 
-def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
+def credit_totals_by_item(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
     """Sum the credit of every rule by item, [item, rule]; the last column is the number of
     comparisons."""
     credits = [rule.decisions.credit(grid.known_winner) for rule in rules]

@@ -12,7 +12,7 @@ from metrics.agreement.pairwise_agreement import (
     PairAgreement,
     agreement_among_people,
     agreement_matrix,
-    extract_votes,
+    extract_people_votes,
     pair_agreement,
 )
 from metrics.estimation import row_selection
@@ -52,7 +52,7 @@ def people_sections(frame: pd.DataFrame) -> Json:
 def voter_pair_agreement(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
     """Return a -> b -> agreement of two voters on the cases both voted on, if there are any; empty
     below two or above MAX_RATERS voters."""
-    got = extract_votes(votes)
+    got = extract_people_votes(votes)
     codes = votes["judge"].astype("category").cat.categories
     present = np.unique(got.voter).tolist()
     if not 1 < len(present) <= MAX_RATERS:

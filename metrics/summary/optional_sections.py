@@ -13,7 +13,7 @@ from metrics.estimation import measures, row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels import criterion_agreement, option_order, pass_by_order, point_ranking
 from metrics.labels.label_sections import pass_fail_section, scores_section
-from metrics.labels.point_rules import point_remedies_section
+from metrics.labels.point_rules import single_answer_rules_section
 from metrics.labels.reliability import reliability_section
 from metrics.labels.scores import criteria_order, score_contradictions, score_distribution
 from metrics.people.voters import measure_voters
@@ -42,7 +42,7 @@ highest win rate."""
 Json = dict[str, Any]
 
 
-def _grade_section(frame: pd.DataFrame) -> Json:
+def _grade_score_section(frame: pd.DataFrame) -> Json:
     """Return judge -> prompt -> Grade Score and further measures, for prompts that choose among
     more than two options or whose name starts with "grade-"; empty without such prompts."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
@@ -52,13 +52,13 @@ def _grade_section(frame: pd.DataFrame) -> Json:
     cells = grade_score.grade_estimates_by_cell(rows, ["judge", "prompt"]) if len(rows) else {}
     for (judge, prompt), parts in cells.items():
         own = (rows["judge"].astype(str) == judge) & (rows["prompt"].astype(str) == prompt)
-        nested.setdefault(judge, {})[prompt] = parts | _grade_extras(
+        nested.setdefault(judge, {})[prompt] = parts | _measures_beside_grade_score(
             row_selection.select_rows(rows, own)
         )
     return nested
 
 
-def _grade_extras(rows: pd.DataFrame) -> Json:
+def _measures_beside_grade_score(rows: pd.DataFrame) -> Json:
     """Return measures beside the Grade Score; those that cannot be computed are left out.
 
     They are the entropy of all slots picked, the accuracy, the share of choices of an option that
@@ -68,8 +68,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
     found = {
         "pooled_entropy": SLOT_ENTROPY.estimate(rows),
         "accuracy": ACCURACY.estimate(rows),
-        "contradictions": grade_table.contradiction_share(rows),
-        "unrelated_share": grade_table.unrelated_share(rows),
+        "contradictions": grade_table.share_of_choices_against_own_grades(rows),
+        "unrelated_share": grade_table.unrelated_option_choice_share(rows),
         **_gradelab_scores(rows),
     }
     return {name: got for name, got in found.items() if got.value is not None}
@@ -359,7 +359,7 @@ Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
 OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
-    "grade": _grade_section,
+    "grade": _grade_score_section,
     "strength": _option_strengths,
     "places": _choice_position_and_label_effects,
     "error_placement": error_placement.error_placement_section,
@@ -375,10 +375,10 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "criteria_order": criteria_order.criteria_order_section,
     "score_distribution": score_distribution.score_distribution_section,
     "score_contradictions": score_contradictions.score_contradictions_section,
-    "point_repeats": score_distribution.point_repeats_section,
+    "point_repeats": score_distribution.repeat_variation_section,
     "reliability": reliability_section,
     "point_ranking": point_ranking.point_ranking_section,
-    "point_remedies": point_remedies_section,
+    "point_remedies": single_answer_rules_section,
     "creation": _creation_section,
     "accuracies": _accuracies_as_in_papers_section,
     "agreement": _agreement_section,

@@ -25,7 +25,7 @@ the ranking are compared."""
 Json = dict[str, Any]
 
 
-def gap_table(boards: list[Leaderboard]) -> Json:
+def rating_gap_table(boards: list[Leaderboard]) -> Json:
     """Return above -> below -> difference in Elo, for every two contestants on the same
     leaderboard; above MAX_GAP_MATRIX contestants only for neighbours in the ranking."""
     table: Json = {}
@@ -120,8 +120,8 @@ def _planning_values_of_neighbours(
         "battles_so_far": len(rows),
         "design_effect": deff,
         "tie_rate": tied,
-        "half_width": power.half_width_after(gap, 0),
-        "half_width_after_as_many": power.half_width_after(gap, gap.n),
+        "half_width": power.half_width_after_more_verdicts(gap, 0),
+        "half_width_after_as_many": power.half_width_after_more_verdicts(gap, gap.n),
         "e_value": power.e_value(won, votes),
         "votes": votes,
     }
@@ -173,7 +173,7 @@ def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
     boards = [board for board in connected_leaderboards(frame) if len(board.names) > 1]
     return {
         "ranks": {name: asdict(rank) for board in boards for name, rank in board.ranks.items()},
-        "gaps": gap_table(boards),
+        "gaps": rating_gap_table(boards),
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),
         "bradley_terry_by_order": ratings_by_order_table(frame),

@@ -17,7 +17,7 @@ from metrics.remedies.known_winners import WinnerSource
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.recommendation import Recommendation
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, build_remedy_study
-from metrics.remedies.rotation_rules import rotation_tables
+from metrics.remedies.rotation_rules import rotation_rule_tables
 from metrics.remedies.rule_table import RuleEstimate
 from studies.domain import Rater
 
@@ -48,7 +48,7 @@ def remedy_section(
     or fewer than two judges. `study` has the remedies of the frame, if already computed."""
     study = study or build_remedy_study(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
-    rotated = rotation_tables(frame, np.random.default_rng(SEED))
+    rotated = rotation_rule_tables(frame, np.random.default_rng(SEED))
     if not study.grid.size and not rotated:
         return {}
     make = partial(_rater_rules_as_json, study, inputs)
@@ -59,7 +59,7 @@ def remedy_section(
     section: Json = {"truth": _comparison_facts(study), "rules": rules}
     if not study.grid.size:
         return section
-    section["identity"] = _by_rater(study, partial(_order_patterns, study))
+    section["identity"] = _by_rater(study, partial(_order_patterns_as_json, study))
     if study.grid.size <= MAX_SELECTED:
         section["risk"] = _by_rater(study, study.risk_curve)
     section["certified"] = _by_rater(study, lambda one: certify_share_of_raters(study.grid, [one]))
@@ -145,7 +145,7 @@ def _by_rater(study: RemedyStudy, build: Callable[[int], Any]) -> Json:
     return found
 
 
-def _order_patterns(study: RemedyStudy, rater: int) -> Json:
+def _order_patterns_as_json(study: RemedyStudy, rater: int) -> Json:
     """Return the numbers of comparisons with each pattern of verdicts in the two orders, and the
     gain from adding up both orders."""
     patterns = count_order_patterns(study.grid, rater)

@@ -106,7 +106,7 @@ def summarise_frame(
                 _pooled_summary(part, rng, None, quick) | _single_call_agreement_section(part),
             )
         result["by"] = nested
-    suspected = row_selection.suspect_mask(frame)
+    suspected = row_selection.suspected_injection_mask(frame)
     if suspected.any():  # last, so that the random draws of other numbers are unchanged
         rest = frame.loc[~suspected]
         result[WITHOUT_SUSPECTS] = {

@@ -94,7 +94,7 @@ class TwinEffect:
         return FAMILIES[self.family].floor
 
     @property
-    def detectable(self) -> float | None:
+    def min_detectable(self) -> float | None:
         """Smallest effect beyond the floor that these calls would show with probability 80 %; None
         without an interval."""
         one, raw = self.adjusted, self.beyond_floor
@@ -116,7 +116,7 @@ class TwinEffect:
             "adjusted": self.adjusted,
             **self.further,
             "skipped": self.skipped,
-            "detectable": self.detectable,
+            "detectable": self.min_detectable,
             "finding": self.finding,
         }
 
@@ -150,17 +150,17 @@ def twin_effects(twins: pd.DataFrame, frame: pd.DataFrame) -> list[TwinEffect]:
         group.estimate_effect(name, one)
         for (group, name), one in zip(cells, contrasts, strict=True)
     ]
-    return _add_findings(effects)
+    return _add_significance_findings(effects)
 
 
-def _add_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
+def _add_significance_findings(effects: Sequence[TwinEffect]) -> list[TwinEffect]:
     """Return the effects with their findings: SHOWN if the adjusted interval excludes zero, else
     NOT_SHOWN. If the same judge has controls (twins with a real fault) of the same design, and none
     of them is shown to lose, the finding is INDIFFERENT if a relevant loss of each control is
     excluded, else UNCLEAR."""
     controls = [one for one in effects if one.family in CONTROLS]
     seeing = {(one.judge, one.design) for one in controls if twins_lose(one)}
-    unclear = {(one.judge, one.design) for one in controls if _may_lose(one)} - seeing
+    unclear = {(one.judge, one.design) for one in controls if _control_may_lose(one)} - seeing
     blind = {(one.judge, one.design) for one in controls} - seeing - unclear
     found = []
     for one in effects:
@@ -181,7 +181,7 @@ def twins_lose(effect: TwinEffect) -> bool:
     return effect.adjusted.high is not None and effect.adjusted.high < 0
 
 
-def _may_lose(control: TwinEffect) -> bool:
+def _control_may_lose(control: TwinEffect) -> bool:
     """Whether the interval of a control (twin with a real fault) allows that it loses by a relevant
     amount, RELEVANT_LOSS. True without an interval, and for scores, whose range is not known
     here."""

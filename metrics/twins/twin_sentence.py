@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from metrics.estimation.intervals import digits_to_show_sign
+from metrics.estimation.intervals import decimals_that_show_sign_of_interval
 from metrics.twins.twin_effects import INDIFFERENT, SHOWN, UNCLEAR, TwinEffect, twins_lose
 from studies.domain import Estimate
 from studies.texts.twin_families import CONTROLS, FAMILIES
@@ -25,7 +25,7 @@ def difference_with_interval_text(estimate: Estimate, digits: int = 0) -> str:
     scale, unit = (100.0, " points") if estimate.unit == "share" else (1.0, "")
     digits = digits if scale == 100 else 2
     text = f"{scale * estimate.value:+.{digits}f}{unit}"
-    digits = digits_to_show_sign(estimate, digits, scale)
+    digits = decimals_that_show_sign_of_interval(estimate, digits, scale)
     if estimate.low is not None and estimate.high is not None:
         text += f" [{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
     return text.replace("-", "−")
@@ -63,11 +63,11 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
         words = FAMILIES[top.family].words
         effect = difference_with_interval_text(top.adjusted)
         return f"{top.family} ({words}) moves this judge most: {effect} beyond its floor."
-    known = [one for one in effects if one.detectable and one.family not in CONTROLS]
+    known = [one for one in effects if one.min_detectable and one.family not in CONTROLS]
     if not known:
         return "No verdicts on twins and their floors yet."
-    top = max(known, key=lambda one: one.detectable or 0)
-    size = Estimate(top.detectable, unit=top.adjusted.unit)
+    top = max(known, key=lambda one: one.min_detectable or 0)
+    size = Estimate(top.min_detectable, unit=top.adjusted.unit)
     return (
         "No change to one and the same answer is shown to have an effect beyond its floor. "
         f"Effects below {difference_with_interval_text(size).lstrip('+')} may have been missed."

@@ -42,9 +42,9 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     changed = rows[CHANGED_COLUMN].to_numpy()
     single = (rows["design"] == SINGLE).to_numpy()
     usable = row_selection.usable_status_mask(rows)
-    points = _points_of_side(rows["pick"].to_numpy(), changed, usable)
+    points = _points_of_slot(rows["pick"].to_numpy(), changed, usable)
     level = np.where(usable, _scores_or_nan(rows), np.nan)
-    old_points = _points_of_side(before["pick"].to_numpy(), changed, before["usable"].to_numpy())
+    old_points = _points_of_slot(before["pick"].to_numpy(), changed, before["usable"].to_numpy())
     old_level = np.where(before["usable"], before["level"], np.nan)
     value = np.where(single, level, points)
     complete = _complete_orders_mask(rows, value)
@@ -69,10 +69,10 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
             "flip": np.where(
                 known & ~single, (picked != before["pick"].to_numpy()).astype(float), np.nan
             ),
-            "right": np.where(decided, _points_of_side(picked, known_answer, usable), np.nan),
+            "right": np.where(decided, _points_of_slot(picked, known_answer, usable), np.nan),
             "right_before": np.where(
                 decided,
-                _points_of_side(before["pick"].to_numpy(), known_answer, before["usable"]),
+                _points_of_slot(before["pick"].to_numpy(), known_answer, before["usable"]),
                 np.nan,
             ),
         }
@@ -86,7 +86,7 @@ def _twin_design(base: str) -> str:
     return SINGLE if len(parts) == 1 else DUEL if len(set(parts)) == 1 else SUBSTITUTION
 
 
-def _points_of_side(pick: Any, side: Any, usable: Any) -> intervals.Floats:
+def _points_of_slot(pick: Any, side: Any, usable: Any) -> intervals.Floats:
     """Points of the answer in the slot `side`: 1 if it was picked, ½ for a tie, else 0; nan for an
     unusable reply."""
     found = np.where(pick == side, 1.0, np.where(pick == TIE, 0.5, 0.0))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import graded_scores, intervals, row_selection
-from metrics.estimation.measures import build_order_sets
+from metrics.estimation.measures import order_set_flips
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.win_rates.remedy_outcomes import applicable_rule, remedy_outcomes
@@ -47,12 +47,12 @@ def outcome_rows(
     `unreadable="tie"` counts replies without a verdict, but not failed calls, as ties
     (VisIT-Bench's rule). ValueError for an unknown rule.
     """
-    check_rule(unreadable, get_args(UnreadableRule))
+    check_counting_rule_known(unreadable, get_args(UnreadableRule))
     frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
     combine = applicable_rule(combine, frame)
     remedy = parse_remedy(combine)
     if remedy is None:
-        check_rule(combine, COUNTING_RULES)
+        check_counting_rule_known(combine, COUNTING_RULES)
     elif remedy.prompt:
         frame = row_selection.select_rows(frame, frame["prompt"] == remedy.prompt)
         combine = "majority" if remedy.id.endswith("+pool") else "pooled"
@@ -68,7 +68,7 @@ def counting_rule_of_remedy_or_same(combine: str) -> CombineRule:
     return REMEDY_NAMES.get(combine, combine)
 
 
-def check_rule(value: str, known: Sequence[str]) -> None:
+def check_counting_rule_known(value: str, known: Sequence[str]) -> None:
     """Raise ValueError if `value` is not one of the known rules."""
     if value not in known:
         raise ValueError(f"No rule named {value!r}. Known: {', '.join(known)}")
@@ -90,7 +90,7 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
     `outcome_rows`); pairs without a verdict in a planned order are left out."""
     pairs = row_selection.select_pairs(rows)
     whole = row_selection.complete_set_mask(pairs) | (pairs["orders"] <= 1).to_numpy()
-    sets = build_order_sets(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))
+    sets = order_set_flips(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))
     pick = np.where(sets["consistent"], sets["pick"], TIE)
     if combine in ("majority", "graded"):
         # A lean of +1 is a win of the first slot in *some* order; if this row is the tie,
@@ -109,7 +109,7 @@ def _graded_picks(rows: pd.DataFrame, default: intervals.Ints) -> intervals.Ints
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
     same = shown == shown[row_selection.first_row_per_group(group, groups)][group]
-    score = graded_scores.graded_scores_for_first_slot(rows) * np.where(same, 1.0, -1.0)
+    score = graded_scores.graded_preference_for_first_slot(rows) * np.where(same, 1.0, -1.0)
     by_order = []
     for side in (same, ~same):
         total = np.bincount(group[side], score[side], minlength=groups)
@@ -135,7 +135,7 @@ _UNREADABLE_NOTES: Final = {
 }
 
 
-def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
+def counting_rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
     """Describe the counting rule in words, as a note."""
     return f"{_COMBINE_NOTES.get(combine) or remedy_text(combine)}, {_UNREADABLE_NOTES[unreadable]}"
 

@@ -205,7 +205,7 @@ class Analysis:
     places: dict[str, int]
 
 
-def rank_multiverse(
+def ranks_under_all_analyses(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> list[Analysis]:
     """Rank the models under every combination of tie rule, order, prompt and opponent; the first is
@@ -324,5 +324,5 @@ def ranking_stability_section(
         "cycles": [list(one) for one in cycles.found],
         "triples": cycles.triples,
         "first": first_place(data),
-        "multiverse": place_ranges(rank_multiverse(frame, combine, unreadable)),
+        "multiverse": place_ranges(ranks_under_all_analyses(frame, combine, unreadable)),
     }

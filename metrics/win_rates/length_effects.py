@@ -51,7 +51,7 @@ def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tally_wins_of_longer(grouped: GroupedFrame) -> MeasureTally:
-    rows = _pairs_with_lengths(grouped.comparable_picks)
+    rows = _pairs_with_lengths(grouped.picks_for_order_free_measures)
     if len(rows) == 0:
         return build_tally(rows, 0, 0)
     gap = rows["length_0"].to_numpy().astype(np.int64) - rows["length_1"].to_numpy()

@@ -24,9 +24,9 @@ from metrics.estimation.intervals import (
 from metrics.win_rates.counting_rules import (
     CombineRule,
     UnreadableRule,
-    check_rule,
+    check_counting_rule_known,
+    counting_rule_note,
     outcome_rows,
-    rule_note,
 )
 from metrics.win_rates.remedy_outcomes import applicable_rule
 from studies.domain import Estimate
@@ -91,17 +91,17 @@ def win_rates_by_cell(
     `by`: cell -> contestant -> estimate. The contestants of a cell are in alphabetical order."""
     # Raise ValueError for an unknown `outcome`, and for "probability" unless `combine` is "pooled"
     # and `ties` is "half".
-    check_rule(outcome, get_args(OutcomeKind))
+    check_counting_rule_known(outcome, get_args(OutcomeKind))
     if outcome == "probability" and (combine, ties) != ("pooled", "half"):
         raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
     evidence = measures.GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
     rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
     combine = applicable_rule(combine, evidence.frame)
-    note = rule_note(combine, unreadable) if (combine, unreadable) != DEFAULT_RULES else ""
+    note = counting_rule_note(combine, unreadable) if (combine, unreadable) != DEFAULT_RULES else ""
     note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
-    flat = _flat_win_rates(rows, names, outcome, evidence.count, note)
+    flat = _win_rates_by_cell_and_contestant(rows, names, outcome, evidence.count, note)
     pooled = [pooled_judges_note(judges) for judges in _judges_by_cell(rows, evidence.count)]
     return {
         key: {
@@ -136,7 +136,7 @@ def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
-    check_rule(ties, get_args(TieRule))
+    check_counting_rule_known(ties, get_args(TieRule))
     return row_selection.select_rows(rows, rows["pick"] != TIE) if ties == "drop" else rows
 
 
@@ -144,7 +144,7 @@ BLOCK_ROWS: Final = 500_000
 """Rows processed at a time; five million rows at once would take a gigabyte."""
 
 
-def _flat_win_rates(
+def _win_rates_by_cell_and_contestant(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, cells: int, note: str
 ) -> list[Estimate]:
     """Return the win rates as a list: those of all contestants in the first cell, then in the next

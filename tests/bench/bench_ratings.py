@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 import evenhand as eh
 from metrics.ratings import bradley_terry_fit
-from metrics.ratings.battles import Battles, count_pairs, extract_battles
+from metrics.ratings.battles import Battles, count_wins_by_pair, extract_battles
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings
 from metrics.ratings.elo_orders import battle_codes_in_item_orders, play_orders
 from metrics.ratings.online_elo import EloSettings
@@ -267,7 +267,7 @@ def items_against_plain() -> list[bool]:
     data = arena(20, BATTLES)
 
     def fit(coded: Battles) -> Any:
-        counts = count_pairs(coded)
+        counts = count_wins_by_pair(coded)
         theta = bradley_terry_fit.fit_strengths(counts)
         return bradley_terry_fit.strength_covariance(counts, theta)
 
@@ -287,7 +287,7 @@ def agreement_with_evalica() -> list[bool]:
         lambda: evalica.bradley_terry(firsts, seconds_, words, tolerance=1e-14, limit=10_000), 1
     )
     own, mine = seconds(
-        lambda: bradley_terry_fit.fit_strengths(count_pairs(battles_of(data.table)))
+        lambda: bradley_terry_fit.fit_strengths(count_wins_by_pair(battles_of(data.table)))
     )
     log = np.log(theirs.scores[data.names].to_numpy())
     gap = float(np.abs((log - log.mean()) - mine).max()) * ELO_PER_LOGIT

@@ -56,7 +56,7 @@ from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.row_selection import select_pairs
 from metrics.labels.label_sections import MAX_ERRORS_P, PassFailResult
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, equal_errors_p_value, pass_fail_rates
-from metrics.labels.point_rules import point_remedies
+from metrics.labels.point_rules import compare_single_answer_rules_with_one_call
 from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from metrics.position.order_tables import build_order_tables
 from metrics.position.order_tests import item_sign_test, permutation_test
@@ -152,7 +152,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
         one = Filter(contestants=both)
         rows = one.apply(frame)
         tables = build_order_tables(select_pairs(rows), ["judge"]).values()
-        if all(item_sign_test(table.flip_balances).p >= 0.05 for table in tables):
+        if all(item_sign_test(table.flip_balance_by_item).p >= 0.05 for table in tables):
             continue
         counts = BiasCounts(rows, count_model_sets(frame, one))
         if any(row.is_significant for row in flip_leans(Bias(counts, one))):
@@ -279,7 +279,10 @@ def remedy_without_signal(seed: int) -> bool:
     labels = {f"q{k}": {"m": float(draw.integers(1, 6))} for k in range(20)}
     for item in labels:
         scored += [(item, "m", order, float(draw.integers(1, 6))) for order in ORDERS]
-    return point_remedies(frame_of(scored, labels))["j", "p"].advice is not None
+    return (
+        compare_single_answer_rules_with_one_call(frame_of(scored, labels))["j", "p"].advice
+        is not None
+    )
 
 
 def errors_called_different(seed: int) -> bool:

@@ -240,11 +240,11 @@ def _list_passing_answer_preferences(
     verified = verification.verified
     evidence = GroupedFrame(verification.data.raters.rows_of_model_judges, ["judge"])
     prefers = verified.following_preference_measure.by_cell(evidence)
-    ties = verified.mixed_pair_tie_measure.by_cell(evidence)
+    ties = verified.tie_measure_if_one_answer_follows.by_cell(evidence)
     found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
     found.sort(key=lambda line: -(line[1].value if line[1].value is not None else -1.0))
     votes = verification.data.people_rows
-    if (tied := verified.mixed_pair_tie_measure.estimate(votes)).n:
+    if (tied := verified.tie_measure_if_one_answer_follows.estimate(votes)).n:
         found.append((PEOPLE, verified.following_preference_measure.estimate(votes), tied))
     return found
 
@@ -267,7 +267,7 @@ def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
     """Pairs of one passing and one failing answer in which at least one verdict of a model judge
     prefers the failing one; the highest share of such verdicts first."""
     machine = verification.data.raters.rows_of_model_judges
-    rows = verification.verified.select_mixed_pair_verdicts(machine)
+    rows = verification.verified.select_verdicts_where_one_answer_follows(machine)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()
     decided: Counter[tuple[str, str]] = Counter()
@@ -275,7 +275,7 @@ def misjudged_pairs(verification: VerificationData) -> list[MisjudgedPair]:
         place = (str(item), str(names))
         decided[place] += 1
         wrong[place] += not right
-    standing = verification.verified.majority_follows
+    standing = verification.verified.follows_instruction_by_majority
     found = [
         MisjudgedPair(item, follows, fails, bad, decided[item, names])
         for (item, names), bad in wrong.items()

@@ -44,7 +44,7 @@ def slot_share_measure(slot: int, options: int) -> Measure:
     in cells that were judged in one order only, where all count."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
-        rows = evidence.balanced_picks
+        rows = evidence.picks_for_position_measures
         rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
         return build_tally(rows, rows["pick"] == slot, 1)
 

@@ -201,7 +201,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 def _lean_p(table: OrderTable) -> float | None:
     """p-value of the sign test by items, from the pairs with verdicts in both orders."""
-    return item_sign_test(table.flip_balances).p
+    return item_sign_test(table.flip_balance_by_item).p
 
 
 def _worst_p(table: OrderTable) -> float | None:
@@ -213,7 +213,7 @@ def _worst_p(table: OrderTable) -> float | None:
 def _least_p(table: OrderTable) -> float:
     """Smallest p-value that the sign test can have with this number of items: that of flips which
     all go the same way."""
-    return item_sign_test(np.ones(len(table.flip_balances), np.int64)).p or 0.0
+    return item_sign_test(np.ones(len(table.flip_balance_by_item), np.int64)).p or 0.0
 
 
 def _adjusted_row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:

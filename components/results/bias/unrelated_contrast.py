@@ -130,5 +130,5 @@ def unrelated_effects(
     shown, effects = sides[PRESENT], []
     for (j, p), one in zip(rows, found, strict=True):
         own = shown[(shown["judge"] == j) & (shown["prompt"] == p)]
-        effects.append(UnrelatedEffect(j, p, one, grade_table.unrelated_share(own)))
+        effects.append(UnrelatedEffect(j, p, one, grade_table.unrelated_option_choice_share(own)))
     return tuple(effects)

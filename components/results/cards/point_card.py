@@ -11,13 +11,13 @@ from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
 from components.results.cards.sentence_rules import CARD_FACTS, NO_REPLY_RULES, UNUSABLE_RULES
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
-from metrics.catalogue.records import RECORDS, records_reading_texts
+from metrics.catalogue.records import RECORDS, text_measure_records
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
-from metrics.labels.labelled_rows import score_rows_by_rater, usable_scores
+from metrics.labels.labelled_rows import score_rows_by_rater, scores_or_nan_if_unusable
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
-from metrics.labels.point_rules import point_remedies
+from metrics.labels.point_rules import compare_single_answer_rules_with_one_call
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
@@ -165,7 +165,7 @@ class PointCard:
                 "This judge was not shown to separate good answers from bad ones: label more "
                 "answers, or use another judge or prompt."
             )
-        remedies = next(iter(point_remedies(self.rows).values()), None)
+        remedies = next(iter(compare_single_answer_rules_with_one_call(self.rows).values()), None)
         if remedies is not None and (advice := remedies.advice) is not None:
             return f"Use {advised_rule_text(advice.rule, advice.calls)}: see the view Remedies."
         if self._label_count < FEW_LABELS:
@@ -186,7 +186,7 @@ class PointCard:
         rows = self.rows_without_noise_repeats
         if GOLD_COLUMN not in rows:
             return 0
-        compared = rows[GOLD_COLUMN].notna() & np.isfinite(usable_scores(rows))
+        compared = rows[GOLD_COLUMN].notna() & np.isfinite(scores_or_nan_if_unusable(rows))
         return len(rows.loc[compared, ["item", "shown"]].drop_duplicates())
 
     # ------------------------------------------------------------------ measures
@@ -246,7 +246,7 @@ class PointCard:
             found.append(("option_order.noise_floor", repeated, floor, PERCENT))
         unusable = "% of replies without a verdict"
         found.append(("Unusable replies", unusable, self.unusable_share, PERCENT))
-        for record in records_reading_texts("card"):
+        for record in text_measure_records("card"):
             if record.measure is None:
                 continue
             estimate = record.measure.estimate(self.rows_without_noise_repeats)

@@ -181,7 +181,7 @@ def render_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
             _format_effect(one.change),
             f"{_format_effect(one.floor)} ({one.floor_family})",
             f"{_format_effect(one.adjusted)} {_format_effect_interval(one.adjusted)}",
-            _format_effect(Estimate(one.detectable, unit=one.adjusted.unit), signed=False),
+            _format_effect(Estimate(one.min_detectable, unit=one.adjusted.unit), signed=False),
             count(one.skipped),
         ]
         for one in _list_distinct_effects(effects_by_rater)

@@ -13,7 +13,7 @@ from metrics.labels.label_sections import (
     pass_fail_results,
 )
 from metrics.labels.option_order import OptionOrder, option_order_effects
-from metrics.labels.pass_by_order import PassByOrder, pass_by_order, pass_by_order_groups
+from metrics.labels.pass_by_order import PassByOrder, group_pass_rates_by_order, pass_rates_by_order
 from metrics.labels.pass_fail import PassFailRates
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from studies.frames.point_columns import GOLD_COLUMN, pass_fail_mask
@@ -95,8 +95,8 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
     if found.rater not in found.order:
         return found
     several = [column for column in PARTS if column in found.parts]
-    shifts = {str(one): pass_by_order_groups(rows, found.rater, one) for one in several}
-    return replace(found, shift=pass_by_order(rows, found.rater), shift_parts=shifts)
+    shifts = {str(one): group_pass_rates_by_order(rows, found.rater, one) for one in several}
+    return replace(found, shift=pass_rates_by_order(rows, found.rater), shift_parts=shifts)
 
 
 def has_pass_fail_verdicts(filtered: FilteredStudy) -> bool:

@@ -11,7 +11,7 @@ from components.results.pass_fail.rate_tables import INTERVALS_TEXT, paper_table
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
 from metrics.catalogue.record import MeasureRecord, Outlet
-from metrics.catalogue.records import records_reading_texts
+from metrics.catalogue.records import text_measure_records
 from metrics.estimation.all_measures import estimate_all
 from studies.domain import Estimate
 
@@ -25,13 +25,13 @@ def _estimate_reply_text_measures(
     """(records of the measures of reply texts that have a value, (judge, prompt) -> their
     estimates). Only measures that the catalogue lists for `outlet` ("matrix" or "paper"). Both
     are empty for a study of comparisons."""
-    measures = [one.measure for one in records_reading_texts(outlet) if one.measure is not None]
+    measures = [one.measure for one in text_measure_records(outlet) if one.measure is not None]
     if not measures or has_comparisons(filtered):
         return [], {}
     columns = estimate_all(measures, filtered.measured_judge_rows, ("judge", "prompt"))
     shown = [
         one
-        for one in records_reading_texts(outlet)
+        for one in text_measure_records(outlet)
         if any(cell.value is not None for cell in columns[one.key].values())
     ]
     raters = {(judge, prompt) for judge, prompt in next(iter(columns.values()))}

@@ -101,7 +101,7 @@ def load_reading_differences(
     """(judge, prompt) -> counts of the verdicts that differ between the two parsing rules; empty if
     no reply text is stored."""
     first, second = load_two_readings(filtered)
-    return grade_table.reading_differences(first, second) if len(first) else {}
+    return grade_table.reply_reading_differences(first, second) if len(first) else {}
 
 
 def show_reading_differences(filtered: FilteredStudy) -> Markup:
@@ -208,7 +208,7 @@ def show_grades_given_in_replies(filtered: FilteredStudy) -> Markup:
     for judge, prompt, mine in rows_by_rater(rows):
         select = {"judge": judge, "prompt": prompt}
         grades, who = mean_option_grades(mine), f"{judge}, {prompt}"
-        share_of = grade_table.contradiction_share(mine)
+        share_of = grade_table.share_of_choices_against_own_grades(mine)
         line = [
             tables.name_cell(judge, select, prompt),
             count(len(mine)),

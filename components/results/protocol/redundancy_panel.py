@@ -90,7 +90,7 @@ def correlate_with_benchmarks(
     kind, own = study_scores_by_model(filtered)
     if not own:
         return None
-    whole = benchmarks.add_study_scores(own, scores, f"this study ({kind})")
+    whole = benchmarks.add_study_as_benchmark(own, scores, f"this study ({kind})")
     return benchmarks.correlate_all_benchmarks(whole, np.random.default_rng(SEED))
 
 

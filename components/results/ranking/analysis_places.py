@@ -23,7 +23,7 @@ from metrics.win_rates.first_place import (
     first_place,
     pair_verdicts,
     place_ranges,
-    rank_multiverse,
+    ranks_under_all_analyses,
 )
 
 MAX_CHOICES: Final = 12
@@ -53,7 +53,7 @@ def places_by_analysis(filtered: FilteredStudy) -> Markup:
     of one choice (order, tie rule, prompt or baseline); and the best and worst place over all
     combinations of choices. A sentence on first place follows. Only a note with fewer than
     three models, or more than MAX_MODELS."""
-    analyses = rank_multiverse(filtered.measured_judge_rows, *filtered.rule)
+    analyses = ranks_under_all_analyses(filtered.measured_judge_rows, *filtered.rule)
     if not analyses:
         needs = f"Needs comparisons of three models or more, at most {MAX_MODELS}."
         return paragraph(needs, "eh-small")

@@ -19,7 +19,7 @@ from components.html.tables.forest_cells import axis_html
 from components.html.templates import macros
 from components.results.bias.sentences import missing_orders_text
 from components.results.ranking.computed import Ranking
-from metrics.estimation.planning.power import E_VALUE_THRESHOLD, battles_to_separate
+from metrics.estimation.planning.power import E_VALUE_THRESHOLD, further_verdicts_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloRating, EloResult
 from metrics.summary.rating_sections import neighbour_evidence
@@ -68,7 +68,7 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
             people.get(name),
             colour=ranking.colour_indices.get(name, 0),
             select={"contestant": name},
-            battles_needed=battles_to_separate(board.adjusted_gap(name, names[place + 1]))
+            battles_needed=further_verdicts_to_separate(board.adjusted_gap(name, names[place + 1]))
             if name in gaps
             else None,
             is_ahead=place + 1 == len(names)

@@ -11,7 +11,7 @@ from components.html.tables import value_table as tables
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.results.view.paper_table import rank_cell
 from components.results.view.unusable_replies import load_unusable_shares
-from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankings
+from metrics.labels.point_ranking import PointRanking, RankedModel, model_rankings_by_rater
 from studies.domain import Estimate, Rater
 
 MAX_TABLES: Final = 6
@@ -43,7 +43,7 @@ HOW_POINTS: Final = (
 @cache_in_filtered_study
 def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
-    found = point_rankings(filtered.measured_judge_rows)
+    found = model_rankings_by_rater(filtered.measured_judge_rows)
     sizes = {rater: sum(one.value.n for one in ranking.models) for rater, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 

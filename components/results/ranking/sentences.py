@@ -14,7 +14,7 @@ from components.html.format import (
 )
 from components.results.bias.sentences import NO_PREFERENCES
 from components.results.ranking.computed import Ranking
-from metrics.estimation.planning.power import battles_to_separate
+from metrics.estimation.planning.power import further_verdicts_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
 from studies.domain import Estimate
 
@@ -182,7 +182,7 @@ def _unseparated_models_sentence(board: Leaderboard) -> str:
 def _items_needed_clause(gap: Estimate) -> str:
     """Clause on about how many more items would show a difference as large as the observed one,
     `gap`; "" if this is unknown."""
-    more = battles_to_separate(gap)
+    more = further_verdicts_to_separate(gap)
     if not more or not gap.items:
         return ""
     needed = more_items_text(more, gap).partition(", ")[0]

@@ -128,7 +128,7 @@ class RemedyResults:
     def one_call_estimates(self) -> list[RuleEstimate]:
         """Estimates of the rule "one call", for this judge and then for every other judge with the
         same prompt."""
-        return self.study.one_call_of_each_judge(self.rater) if self.rater is not None else []
+        return self.study.estimate_single_calls(self.rater) if self.rater is not None else []
 
     @property
     def better_single_call(self) -> RuleEstimate | None:

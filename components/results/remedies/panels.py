@@ -65,7 +65,7 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         usual = advice.chosen.rule.id == "agree"
         said = "" if usual else _orders_must_agree_sentence(results)
         return advice.sentence, f"{said} {_better_judge_sentence(results)}".strip()
-    reason = recommendation.no_room_text(results.rule_estimates) or (
+    reason = recommendation.no_room_for_gain_text(results.rule_estimates) or (
         f"the agreement of one call with {results.winner_source} is not significantly above chance"
         if advice.coin
         else f"no rule agrees with {results.winner_source} significantly more often than one call"
@@ -82,7 +82,7 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         once,
     )
     title = f"No remedy was shown to help the judge {results.rater_text}."
-    if recommendation.is_room_small(results.rule_estimates):
+    if recommendation.is_room_for_gain_small(results.rule_estimates):
         title = f"More calls of the judge {results.rater_text} have hardly anything to gain."
     return title, " ".join(filter(None, parts))
 
@@ -444,7 +444,7 @@ def pilots_panel(results: RemedyResults) -> Markup:
     """HTML list of the pilots (small studies that test a remedy with new calls), each with its
     calls, price and, unless the page is read-only, a button that opens it in Study. Empty if
     there are none, or if one call is already so good that there is hardly anything to gain."""
-    if recommendation.is_room_small(results.rule_estimates):
+    if recommendation.is_room_for_gain_small(results.rule_estimates):
         return EMPTY
     found = offered_pilots(results)
     opens = not results.filtered.store.read_only

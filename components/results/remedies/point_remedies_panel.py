@@ -16,7 +16,7 @@ from components.results.pass_fail.computed import load_pass_fail, missing_labels
 from components.results.pass_fail.rate_tables import as_sentence
 from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.catalogue.records import RECORDS
-from metrics.labels.point_rules import PointRemedies, point_remedies
+from metrics.labels.point_rules import PointRemedies, compare_single_answer_rules_with_one_call
 from metrics.labels.true_pass_rate import is_by_labels
 from metrics.remedies.rule_names import POINT_RULE_TEXTS, advised_rule_text, rater_text
 from studies.domain import Rater
@@ -52,7 +52,7 @@ NO_SIGNAL: Final = (
 @cache_in_filtered_study
 def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
-    found = point_remedies(filtered.measured_judge_rows)
+    found = compare_single_answer_rules_with_one_call(filtered.measured_judge_rows)
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
 

@@ -85,7 +85,7 @@ def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float
     )
 
 
-def half_width_after(
+def half_width_after_more_verdicts(
     estimate: Estimate, more_verdicts: int, correlation: float | None = None
 ) -> float | None:
     """Expected half-width of an estimate's interval after `more_verdicts` further verdicts; None
@@ -125,7 +125,7 @@ MAX_BATTLES: Final = 10_000_000
 """Largest number of battles that is reported; models that need more are practically equal."""
 
 
-def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
+def further_verdicts_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
     """Number of further verdicts until the interval of a rating gap excludes zero with probability
     `power`, if the present estimate of the gap is right.
 

@@ -85,10 +85,10 @@ def count_interaction_as_noise(components: VarianceComponents) -> VarianceCompon
 def effect_name(effect: Effect) -> str:
     """Name of an effect (a set of facets, such as item and judge): the facets joined by ×, the item
     first."""
-    return " × ".join(sorted(effect, key=_facet_rank))
+    return " × ".join(sorted(effect, key=_facet_sort_key))
 
 
-def _facet_rank(name: str) -> tuple[bool, str]:
+def _facet_sort_key(name: str) -> tuple[bool, str]:
     """Sort key: the item first, the other facets by name."""
     return name != ITEM, name
 

@@ -110,7 +110,7 @@ def _jackknife_score_statistic(
     t = float(intervals.student_t_quantile(groups))
     if imperfect.sum() <= 1:
         # From the value to the farther one of −1 and 1.
-        unseen = intervals.no_spread_half_width(count, 1 + abs(value))
+        unseen = intervals.equal_items_half_width(count, 1 + abs(value))
         half = max(t * _standard_error_from_groups(left), unseen)
         low, high = value - half, value + half
     else:
@@ -119,7 +119,7 @@ def _jackknife_score_statistic(
         half = t * _standard_error_from_groups(left_z)
         low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
     _, sums = intervals.sum_by_item(np.stack([imperfect, np.ones(len(imperfect))], axis=1), code)
-    found = intervals.widen_by_rare_share(
+    found = intervals.widen_for_rare_events(
         replace(found, low=min(low, value), high=min(max(high, value), 1.0)),
         sums[:, 0], sums[:, 1], intervals.FEW_DEVIATIONS,
     )  # fmt: skip

@@ -180,7 +180,7 @@ def _expected_values_as_json(distribution: ScoreDistribution) -> dict[str, Any]:
     }
 
 
-def point_repeats(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
+def repeat_variation(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
     """Estimate the variation between repeats for each judge and prompt that has repeats; empty
     without repeats. Calls repeated only to measure noise are included."""
     if not (frame["options"] == 1).any():
@@ -200,12 +200,12 @@ def _estimate_repeat_variation(deviation: pd.Series, scale: ScoreScale) -> Point
     return PointRepeats(scale.mean_distance(values, items), proportion(values > _SAME_SCORE, items))
 
 
-def point_repeats_section(frame: pd.DataFrame) -> dict[str, Any]:
+def repeat_variation_section(frame: pd.DataFrame) -> dict[str, Any]:
     """Build the summary's section on repeated verdicts on single answers: judge -> prompt -> mean
     standard deviation of the scores (`deviation`) and share of answers with several scores
     (`several`)."""
     nested: dict[str, Any] = {}
-    for (judge, prompt), found in point_repeats(frame).items():
+    for (judge, prompt), found in repeat_variation(frame).items():
         nested.setdefault(judge, {})[prompt] = {
             "deviation": found.deviation,
             "several": found.several,

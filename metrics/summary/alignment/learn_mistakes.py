@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import intervals, row_selection, score_scale
-from metrics.labels.labelled_rows import usable_scores
+from metrics.labels.labelled_rows import scores_or_nan_if_unusable
 from studies.domain import FAIL, PASS, Estimate
 from studies.frames.frame_codes import NO_PICK, SEP
 from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels
@@ -80,13 +80,13 @@ def _answer_mistakes(rows: pd.DataFrame, labels: StudyLabels) -> JudgeMistakes |
     known = {one.key: one.value for one in labels.answers}
     keys = zip(rows["item"].astype(str), rows["shown"].astype(str), strict=True)
     label = np.array([known.get(key, np.nan) for key in keys], np.float64)
-    score = usable_scores(rows)
+    score = scores_or_nan_if_unusable(rows)
     used = np.isfinite(label) & np.isfinite(score)
     rows, label, score = row_selection.select_rows(rows, used), label[used], score[used]
     if not len(rows):
         return None
     passes = labels.kind == PASS_FAIL
-    scale = score_scale.frame_scale(rows)
+    scale = score_scale.score_scale_of_rows(rows)
     near = scale.within_one_step(score - label)
     wrong = (score >= 0.5) != (label >= 0.5) if passes else ~near
     level = scale.nearest_level(label)

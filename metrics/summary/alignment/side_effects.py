@@ -39,7 +39,7 @@ def _pair_length_tally(grouped: GroupedFrame) -> MeasureTally:
     """Tally of the excess of the longer answer, over decisive verdicts on answers of different
     length with a known better one: +1 if the verdict wrongly prefers the longer answer, −1 if it
     wrongly prefers the shorter one, 0 if it is right."""
-    rows = row_selection.select_pairs(grouped.comparable_picks)
+    rows = row_selection.select_pairs(grouped.picks_for_order_free_measures)
     if "length_0" not in rows:
         return build_tally(rows, 0, 0)
     lengths = rows[["length_0", "length_1"]].to_numpy(np.int64)
@@ -62,7 +62,7 @@ def _answer_length_tally(grouped: GroupedFrame) -> MeasureTally:
     middle = rows.drop_duplicates(["item", "first"])["length_0"].median()
     long = length > middle if (length > middle).any() else length >= middle
     value, label = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    span = score_scale.frame_scale(rows).extended_to(value, label).span or 1.0
+    span = score_scale.score_scale_of_rows(rows).extended_to(value, label).span or 1.0
     return _length_tally(rows, value / span, label / span, long)
 
 
@@ -75,15 +75,15 @@ def verdicts_on_labelled_answers(grouped: GroupedFrame) -> pd.DataFrame:
 
 
 def _length_tally(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
-    """Return the sums from which `_long_minus_short` computes how much better the verdicts are on
-    long answers than on others with the same label. Per row: verdict (`value`), right verdict
-    (`label`), and whether the answer is long."""
+    """Return the sums from which `_length_coefficient_given_label` computes how much better
+    the verdicts are on long answers than on others with the same label. Per row: verdict (`value`),
+    right verdict (`label`), and whether the answer is long."""
     one = np.asarray(long, np.float64)
     products = (value * one, one, value, value * label, label, label**2, label * one)
-    return MeasureTally(rows, build_tally(rows, *products, 1).sums, _long_minus_short)
+    return MeasureTally(rows, build_tally(rows, *products, 1).sums, _length_coefficient_given_label)
 
 
-def _long_minus_short(totals: Floats) -> Floats:
+def _length_coefficient_given_label(totals: Floats) -> Floats:
     """Least-squares coefficient of "longer than the median" in a regression of the verdict on this
     and on the label."""
     vx, x, v, vy, y, yy, yx, n = np.moveaxis(totals, -1, 0)
@@ -101,7 +101,7 @@ def _distance_tally(grouped: GroupedFrame) -> MeasureTally:
     return build_tally(rows, (rows["value"] - rows["right"]).abs(), 1)
 
 
-def _unusable_tally(grouped: GroupedFrame) -> MeasureTally:
+def _unusable_reply_tally(grouped: GroupedFrame) -> MeasureTally:
     frame = grouped.frame
     rows = row_selection.select_rows(frame, ~frame["noise"].to_numpy(np.bool_))
     return build_tally(rows, ~row_selection.usable_status_mask(rows), 1)
@@ -115,15 +115,15 @@ ANSWER_LENGTH: Final = Measure(
     "length_excess", "difference of shares", _answer_length_tally, "other", (-1.0, 1.0),
     empty="no answers of different length",
 )  # fmt: skip
-UNUSABLE: Final = Measure("unusable", "share", _unusable_tally, empty="no calls")
+UNUSABLE: Final = Measure("unusable", "share", _unusable_reply_tally, empty="no calls")
 
 
-def _distance_measure(frame: pd.DataFrame) -> Measure:
+def _label_distance_measure(frame: pd.DataFrame) -> Measure:
     """Define the measure: mean distance of scores from their labels, bounded by the scale of the
     scores in the frame."""
     rows = verdicts_on_labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
-    span = score_scale.frame_scale(frame).extended_to(*values).span
+    span = score_scale.score_scale_of_rows(frame).extended_to(*values).span
     return Measure("distance", "score", _distance_tally, "mean", (0.0, span), empty="no labels")
 
 
@@ -178,7 +178,7 @@ def side_effects(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]
         return ANSWER_EFFECTS
     distance = SideEffect(
         "distance", "distance from the labels", "scores nearer to the labels",
-        "its scores are {} from the labels instead of {}", _distance_measure(frame),
+        "its scores are {} from the labels instead of {}", _label_distance_measure(frame),
     )  # fmt: skip
     return (distance, *ANSWER_EFFECTS)
 

@@ -11,7 +11,7 @@ import pytest
 from judges.operations.check_judge import reread_and_store_verdicts
 from judges.planning.plan import asks_of
 from metrics.protocols.grade_score import estimate_grade_score_measures
-from metrics.protocols.grade_table import contradiction_share
+from metrics.protocols.grade_table import share_of_choices_against_own_grades
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
 from tests.judges.protocol_runs import asked, machines, planned, simulated
@@ -71,10 +71,12 @@ def test_the_grades_of_the_fourth_prompt_are_read_and_its_contradictions_recover
                    judges=[simulated(contradiction_rate=0.2, accuracy=0.7, seed=5)])  # fmt: skip
     frame = asked(plan, store)
     points = frame[frame["prompt"] == "grade-points"]
-    found = contradiction_share(points)
+    found = share_of_choices_against_own_grades(points)
     assert found.n == 180 and found.low is not None and found.high is not None
     assert found.low < 0.2 < found.high
-    assert contradiction_share(frame[frame["prompt"] == "grade-debias"]).value is None
+    assert (
+        share_of_choices_against_own_grades(frame[frame["prompt"] == "grade-debias"]).value is None
+    )
     scores = points[["score_0", "score_1", "score_2"]].to_numpy()
     # In shown order, whatever the slots are called: the pick has 5, or 3 where it contradicts.
     picked = scores[range(len(points)), points["pick"].to_numpy()]

@@ -17,7 +17,7 @@ from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
 from metrics.labels.option_order import option_order_effects
 from metrics.labels.scores.criteria_order import criteria_order_effects
-from metrics.labels.scores.score_distribution import point_repeats
+from metrics.labels.scores.score_distribution import repeat_variation
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.spec.study import parse_study
@@ -282,6 +282,6 @@ def test_simulated_noise_is_recovered_from_repeats(tmp_path: Path) -> None:
     fine = NAMED_PROMPT.replace("[poor, fair, good]", str(list(range(1, 20))))
     (tmp_path / "named.yaml").write_text(fine, encoding="utf-8")
     store = run(tmp_path, study_text("named.yaml", ", score_noise: 1.5", "repeats: 2\n"))
-    (found,) = point_repeats(store.frame("s")).values()
+    (found,) = repeat_variation(store.frame("s")).values()
     assert covers(found.deviation, math.sqrt(2 / math.pi * (1.5**2 + 1 / 12)))
     store.close()

@@ -20,7 +20,7 @@ from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy, judge_cards
 from metrics.catalogue import records
 from metrics.catalogue.record import DECLARED, MeasureRecord, declare
-from metrics.drift.night_scores import score_night
+from metrics.drift.night_scores import night_outcomes_by_stream
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame
@@ -185,11 +185,13 @@ def test_a_card_takes_names_and_links_from_the_records(demos: Store) -> None:
 
 def test_a_new_measure_is_watched_by_the_gate(demos: Store, new_measure: MeasureRecord) -> None:
     frame = few_items(demos.frame(PAIRS_STUDY))
-    before = {stream.kind for stream in score_night(frame)}
+    before = {stream.kind for stream in night_outcomes_by_stream(frame)}
     assert before == {"accuracy", "coverage", "consistency"}
     gated = replace(new_measure, outlets=frozenset({"gate"}))
     DECLARED[gated.key] = gated
-    nights = {s: one for s, one in score_night(frame).items() if s.kind == "first_calls"}
+    nights = {
+        s: one for s, one in night_outcomes_by_stream(frame).items() if s.kind == "first_calls"
+    }
     assert nights and all(set(one.values()) == {"60"} for one in nights.values())
 
 

@@ -13,8 +13,8 @@ from metrics.drift.baseline_contrast import (
     LOOKS,
     SHARE,
     baseline_p_value,
-    strength_of_baseline_p_value,
-    weights_if_high_or_low,
+    e_value_of_baseline_p_value,
+    item_weights_if_baseline_high_or_low,
 )
 from metrics.drift.night_history import StreamHistory
 from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
@@ -41,9 +41,9 @@ def test_ten_stable_items_that_all_changed_are_one_case_in_a_million() -> None:
 
 def test_an_item_that_varies_or_improved_weighs_little() -> None:
     changed, varies, improved = (
-        weights_if_high_or_low(1, 8),
-        weights_if_high_or_low(4, 8),
-        weights_if_high_or_low(7, 8),
+        item_weights_if_baseline_high_or_low(1, 8),
+        item_weights_if_baseline_high_or_low(4, 8),
+        item_weights_if_baseline_high_or_low(7, 8),
     )
     assert changed[0] > 30 and changed[1] < -30
     assert abs(varies[0]) <= 2 and abs(varies[1]) <= 2
@@ -106,15 +106,15 @@ def test_the_weights_are_those_of_bayes_rule(high: int, nights: int) -> None:
     share = high / nights
     likely = changed * first / (first + later) + (1 - changed) * share
     wanted = round(20 * log(likely / share)), round(20 * log((1 - likely) / (1 - share)))
-    assert weights_if_high_or_low(high, nights) == wanted
+    assert item_weights_if_baseline_high_or_low(high, nights) == wanted
 
 
 def test_the_strength_of_a_contrast_is_a_third_of_a_third_at_three_nights_only() -> None:
     # The three looks share one third: p = 1/900 is as strong as an e-value of 100.
-    assert [strength_of_baseline_p_value(night, 1 / 900) for night in range(1, 9)] == pytest.approx(
+    assert [e_value_of_baseline_p_value(night, 1 / 900) for night in range(1, 9)] == pytest.approx(
         [0, 0, 100, 0, 100, 0, 100, 0]
     )
-    assert 1e290 < strength_of_baseline_p_value(3, 0.0) < 1e300
+    assert 1e290 < e_value_of_baseline_p_value(3, 0.0) < 1e300
 
 
 def test_an_item_is_high_above_the_middle_of_its_scores() -> None:

@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metrics.drift.change_evidence import HORIZON, SHIFTS, ChangeEvidence, start_night_weight
+from metrics.drift.change_evidence import (
+    HORIZON,
+    SHIFTS,
+    ChangeEvidence,
+    capital_share_for_start_night,
+)
 from metrics.drift.exchangeable_tail import lower_tail_probability
 from metrics.drift.night_history import StreamHistory
-from metrics.drift.night_scores import outcome_scores, score_night
+from metrics.drift.night_scores import night_outcomes_by_stream, outcome_scores
 from tests.metrics.drift.simulated_nights import first_alarm
 from tests.metrics.frames import build, pair
 
@@ -41,9 +46,13 @@ def test_a_bet_is_fair_and_the_starts_share_one_unit() -> None:
     # The mean over uniform p-values, as an integral over z: p is the upper tail of z.
     z = np.linspace(-8, 16, 2_401)
     bets = np.array([ChangeEvidence().after_night(float(norm.sf(x))).started for x in z])
-    means = (bets * norm.pdf(z)[:, None]).sum(axis=0) * (z[1] - z[0]) / start_night_weight(1)
+    means = (
+        (bets * norm.pdf(z)[:, None]).sum(axis=0) * (z[1] - z[0]) / capital_share_for_start_night(1)
+    )
     assert means == pytest.approx(np.ones(len(SHIFTS)), rel=0.001)
-    assert sum(start_night_weight(night) for night in range(1, HORIZON + 1)) == pytest.approx(1)
+    assert sum(
+        capital_share_for_start_night(night) for night in range(1, HORIZON + 1)
+    ) == pytest.approx(1)
     assert ChangeEvidence().e_value == pytest.approx(1)
     assert ChangeEvidence().after_night(0.5).e_value < 1.01
 
@@ -81,27 +90,29 @@ def test_capital_not_yet_bet_is_kept_for_the_nights_to_come() -> None:
     evidence, spent = ChangeEvidence(), 0.0
     for night in range(1, HORIZON + 3):
         evidence = evidence.after_night(0.5)
-        spent += start_night_weight(night)
+        spent += capital_share_for_start_night(night)
         bet = sum(evidence.started) / len(SHIFTS)
         assert evidence.e_value - bet == pytest.approx(1 - spent, abs=1e-12)
-    assert (evidence.nights, start_night_weight(0), start_night_weight(HORIZON + 1)) == (
-        HORIZON + 2,
-        0,
-        0,
+    assert (
+        evidence.nights,
+        capital_share_for_start_night(0),
+        capital_share_for_start_night(HORIZON + 1),
+    ) == (HORIZON + 2, 0, 0)
+    assert capital_share_for_start_night(1) == pytest.approx(2 * capital_share_for_start_night(2))
+    assert capital_share_for_start_night(HORIZON) * HORIZON == pytest.approx(
+        capital_share_for_start_night(1)
     )
-    assert start_night_weight(1) == pytest.approx(2 * start_night_weight(2))
-    assert start_night_weight(HORIZON) * HORIZON == pytest.approx(start_night_weight(1))
 
 
 def test_a_bet_multiplies_what_is_held_and_what_is_new() -> None:
     # p = ½ is z = 0: a tenth stays, nine tenths times exp(−s²/2). p = 2.275 % is z = 2: exp(2s −
     # s²/2).
     once = ChangeEvidence().after_night(0.5)
-    held = [start_night_weight(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
+    held = [capital_share_for_start_night(1) * (0.1 + 0.9 * exp(-s * s / 2)) for s in SHIFTS]
     assert once.started == pytest.approx(held)
     twice = once.after_night(float(norm.sf(2.0)))
     wanted = [
-        (have + start_night_weight(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
+        (have + capital_share_for_start_night(2)) * (0.1 + 0.9 * exp(2 * s - s * s / 2))
         for have, s in zip(held, SHIFTS, strict=True)
     ]
     assert twice.started == pytest.approx(wanted)
@@ -114,7 +125,9 @@ def test_the_surest_nights_have_finite_evidence() -> None:
         sure = sure.after_night(0.0)
     assert 1e100 < sure.e_value <= 1e200
     none = ChangeEvidence().after_night(1.0)
-    assert none.started == pytest.approx([0.1 * start_night_weight(1)] * len(SHIFTS), rel=5e-3)
+    assert none.started == pytest.approx(
+        [0.1 * capital_share_for_start_night(1)] * len(SHIFTS), rel=5e-3
+    )
 
 
 def test_a_night_is_compared_with_the_mean_of_the_earlier_ones() -> None:
@@ -195,8 +208,8 @@ def test_nights_without_a_verdict_in_older_files_are_left_out() -> None:
 
 def test_a_judge_that_becomes_unreadable_loses_coverage_only() -> None:
     items = [f"q{number}" for number in range(12)]
-    good = score_night(build([row for item in items for row in pair(item, 0, 1)]))
-    bad = score_night(build([row for item in items for row in pair(item, 0, None)]))
+    good = night_outcomes_by_stream(build([row for item in items for row in pair(item, 0, 1)]))
+    bad = night_outcomes_by_stream(build([row for item in items for row in pair(item, 0, None)]))
     p = {}
     for stream, tonight in bad.items():
         history = StreamHistory(stream.kind).with_baseline_night(good[stream])
@@ -213,7 +226,9 @@ def test_a_night_is_scored_in_sixtieths_by_judge_prompt_and_kind() -> None:
         *pair("q4", 1, 0, judge="k", noise=True),
         *pair("q1", 0, 1, judge="human:a"),
     ]  # fmt: skip
-    found = {tuple(stream): scores for stream, scores in score_night(build(rows)).items()}
+    found = {
+        tuple(stream): scores for stream, scores in night_outcomes_by_stream(build(rows)).items()
+    }
     # Accuracy: q1 both right, q2 one of two, q3 wrong (one readable). Coverage: q3 one of two.
     # Consistency: q2 flips; q3 has one order only.
     assert found["j", "p", "accuracy"] == {"q1": "60", "q2": "30", "q3": "0"}
@@ -228,7 +243,7 @@ def test_a_night_is_scored_in_sixtieths_by_judge_prompt_and_kind() -> None:
 
 
 def test_verdicts_of_a_night_are_texts_of_winner_or_tie() -> None:
-    found = score_night(build([*pair("q", 1, "tie"), *pair("r", None, 1)]))
+    found = night_outcomes_by_stream(build([*pair("q", 1, "tie"), *pair("r", None, 1)]))
     texts = {
         item: [call.split("\x1e")[1] for call in text.split("\x1d")]
         for stream, scores in found.items()
@@ -241,7 +256,7 @@ def test_verdicts_of_a_night_are_texts_of_winner_or_tie() -> None:
 def test_a_night_of_scores_differs_from_a_night_of_other_scores() -> None:
     def texts(shown: tuple[str, ...], *scores: float, status: str = "ok") -> list[str]:
         row = {"item": "q", "shown": shown, "pick": None, "scores": scores, "status": status}
-        (found,) = (scores for stream, scores in score_night(build([row])).items()
+        (found,) = (scores for stream, scores in night_outcomes_by_stream(build([row])).items()
                     if stream.kind == "agreement")  # fmt: skip
         return [text.split("\x1e")[1] for text in found.values()]
 

@@ -151,7 +151,9 @@ def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, 
     item_orders = [np.arange(data.items)[::-1], np.array([3, 3, 0, 7]), shuffled % data.items]
     laid = elo_orders.battle_codes_in_item_orders(data, item_orders)
     monkeypatch.setattr(elo_orders, "_CHUNK_STEPS", chunk)
-    streamed = elo_orders.StreamedOrders(elo_orders.group_by_item(data), item_orders, plan=True)
+    streamed = elo_orders.StreamedOrders(
+        elo_orders.group_battles_by_item(data), item_orders, plan=True
+    )
     assert streamed.shape == laid.shape
     for start in range(0, laid.shape[1], chunk):
         stop = min(start + chunk, laid.shape[1])

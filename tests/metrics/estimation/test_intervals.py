@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metrics.estimation.intervals import (
-    draw_item_weights,
+    draw_bootstrap_item_weights,
+    equal_items_half_width,
     jackknife_error,
     jackknife_estimate,
     join_notes,
     leave_one_out_deviations,
     mean_estimate,
-    no_spread_half_width,
     paired_difference,
     pooled_judges_note,
     proportion,
@@ -28,7 +28,7 @@ from metrics.estimation.intervals import (
     student_t_quantile,
     sum_by_item,
     unknown_estimate,
-    widen_by_rare_share,
+    widen_for_rare_events,
     wilson_bounds,
 )
 from metrics.estimation.measures import first_over_last
@@ -159,13 +159,13 @@ def test_simulated_clusters_show_the_design_effect_of_the_reference():
         p = 1 / (1 + np.exp(-rng.normal(0, 1, 200)))
         y = rng.random((200, 10)) < p[:, None]
         sums = np.stack([y.sum(axis=1), np.full(200, 10.0)], axis=1)
-        draws = first_over_last(draw_item_weights(200, 400, rng) @ sums)
+        draws = first_over_last(draw_bootstrap_item_weights(200, 400, rng) @ sums)
         ratios.append(draws.var(ddof=1) / (y.mean() * (1 - y.mean()) / 2000))
     assert np.mean(ratios) == pytest.approx(2.34, abs=0.35)
 
 
 def test_every_bootstrap_round_draws_as_many_items_as_there_are():
-    weights = draw_item_weights(7, 50, np.random.default_rng(0))
+    weights = draw_bootstrap_item_weights(7, 50, np.random.default_rng(0))
     assert (weights.sum(axis=1) == 7).all()
 
 
@@ -331,7 +331,7 @@ def test_the_mean_of_clustered_values_by_hand():
 def test_equal_values_are_as_wide_as_the_effect_of_unseen_ones():
     # Five items of 3 on a scale from 0 to 10: the farther bound is 7 away.
     share = 1.959964**2 / (5 + 1.959964**2)
-    assert no_spread_half_width(5, 2.0) == pytest.approx(2 * share, abs=1e-6)
+    assert equal_items_half_width(5, 2.0) == pytest.approx(2 * share, abs=1e-6)
     got = mean_estimate([3.0] * 5, range(5), bounds=(0, 10))
     assert (got.low, got.high) == pytest.approx((max(3 - 7 * share, 0), 3 + 7 * share), abs=1e-6)
     stated = mean_estimate([3.0] * 5, range(5), effect=2.0)
@@ -366,15 +366,15 @@ def test_few_events_widen_a_coefficient_by_their_share():
     events, counts = np.array([1.0, 1] + [0] * 18), np.ones(20)
     low, high = (float(limit) for limit in wilson_bounds(2, 20))
     one = Estimate(0.8, 0.75, 0.85, 20, 20)
-    got = widen_by_rare_share(one, events, counts, 3)
+    got = widen_for_rare_events(one, events, counts, 3)
     assert (got.low, got.high) == pytest.approx((1 - 2 * high, 1 - 2 * low), abs=1e-4)
     wide = Estimate(0.8, -1.0, 1.0, 20, 20)
-    assert widen_by_rare_share(wide, events, counts, 3) == wide
-    assert widen_by_rare_share(one, events, counts, 2) == one
-    assert widen_by_rare_share(one, 0 * events, counts, 3) == one
+    assert widen_for_rare_events(wide, events, counts, 3) == wide
+    assert widen_for_rare_events(one, events, counts, 2) == one
+    assert widen_for_rare_events(one, 0 * events, counts, 3) == one
     for unknown in (Estimate(None), Estimate(0.8, None, 0.9), Estimate(0.8, 0.1, None)):
-        assert widen_by_rare_share(unknown, events, counts, 3) == unknown
-    assert widen_by_rare_share(one, np.array([2.0]), np.array([20.0]), 3) == one  # one item
+        assert widen_for_rare_events(unknown, events, counts, 3) == unknown
+    assert widen_for_rare_events(one, np.array([2.0]), np.array([20.0]), 3) == one  # one item
 
 
 def test_a_jackknife_without_an_interval_says_why():

@@ -86,27 +86,29 @@ def test_looking_at_a_fixed_n_test_after_every_battle_alarms_in_a_quarter_of_run
 
 def test_half_width_shrinks_with_the_root_of_n():
     now = Estimate(0.6, 0.5, 0.7, n=100)
-    assert w.half_width_after(now, 300) == pytest.approx(0.05)
-    assert w.half_width_after(now, 0) == pytest.approx(0.1)
-    assert w.half_width_after(Estimate(None), 10) is None
+    assert w.half_width_after_more_verdicts(now, 300) == pytest.approx(0.05)
+    assert w.half_width_after_more_verdicts(now, 0) == pytest.approx(0.1)
+    assert w.half_width_after_more_verdicts(Estimate(None), 10) is None
 
 
 def test_new_items_also_bring_a_smaller_t():
     # 10 → 40 items: t falls from 2.2622 to 2.0227, on top of the halving.
     now = Estimate(0.6, 0.5, 0.7, n=100, items=10)
-    assert w.half_width_after(now, 300) == pytest.approx(0.05 * 2.022691 / 2.262157, abs=1e-7)
+    assert w.half_width_after_more_verdicts(now, 300) == pytest.approx(
+        0.05 * 2.022691 / 2.262157, abs=1e-7
+    )
 
 
 def test_asking_the_same_items_again_teaches_less():
     # 20 items of 10, ρ = .2: deff 2.8, of 20 4.8. Variance: (4.8/400)/(2.8/200) = .857 of it.
     now = Estimate(0.6, 0.5, 0.7, n=200, items=20)
-    assert w.half_width_after(now, 200, 0.2) == pytest.approx(
+    assert w.half_width_after_more_verdicts(now, 200, 0.2) == pytest.approx(
         0.1 * (4.8 / 400 / (2.8 / 200)) ** 0.5
     )
     # For ever more it stops at ρ per item: √(.2·10/2.8) = .845 of what it was.
-    assert w.half_width_after(now, 10**9, 0.2) == pytest.approx(0.0845, abs=1e-4)
+    assert w.half_width_after_more_verdicts(now, 10**9, 0.2) == pytest.approx(0.0845, abs=1e-4)
     # Independent verdicts gain in full.
-    assert w.half_width_after(now, 600, 0.0) == pytest.approx(0.05)
+    assert w.half_width_after_more_verdicts(now, 600, 0.0) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(("n", "share"), [(783, 0.55), (194, 0.60), (85, 0.65), (29, 0.75)])
@@ -130,14 +132,20 @@ def test_other_levels_of_power_and_error():
 
 
 def test_a_planned_width_needs_an_interval_and_verdicts():
-    assert w.half_width_after(Estimate(0.6, 0.5, None, n=10), 10) is None
-    assert w.half_width_after(Estimate(0.6, None, 0.7, n=10), 10) is None
-    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, n=0), 10) is None
+    assert w.half_width_after_more_verdicts(Estimate(0.6, 0.5, None, n=10), 10) is None
+    assert w.half_width_after_more_verdicts(Estimate(0.6, None, 0.7, n=10), 10) is None
+    assert w.half_width_after_more_verdicts(Estimate(0.6, 0.5, 0.7, n=0), 10) is None
     # One item has no t quantile to shrink with; no items ignore a correlation.
-    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, 100, 1), 300) == pytest.approx(0.05)
-    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, 100, 0), 300, 0.5) == pytest.approx(0.05)
+    assert w.half_width_after_more_verdicts(Estimate(0.6, 0.5, 0.7, 100, 1), 300) == pytest.approx(
+        0.05
+    )
+    assert w.half_width_after_more_verdicts(
+        Estimate(0.6, 0.5, 0.7, 100, 0), 300, 0.5
+    ) == pytest.approx(0.05)
     # Two verdicts per item that cancel exactly have a design effect of 0 now.
-    assert w.half_width_after(Estimate(0.6, 0.5, 0.7, 40, 20), 120, -1.0) == pytest.approx(0.05)
+    assert w.half_width_after_more_verdicts(
+        Estimate(0.6, 0.5, 0.7, 40, 20), 120, -1.0
+    ) == pytest.approx(0.05)
 
 
 def test_the_e_value_of_few_and_of_very_many_battles():

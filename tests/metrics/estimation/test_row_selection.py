@@ -45,12 +45,12 @@ def test_a_set_is_complete_when_every_planned_order_was_read():
         *rotated("q4", [0, None, 2]),
         {"item": "q5", "shown": "xy", "pick": 0, "orders": 1},
     ]
-    assert s.select_complete_sets(build(rows))["item"].unique().tolist() == ["q1", "q3"]
+    assert s.select_picks_of_complete_sets(build(rows))["item"].unique().tolist() == ["q1", "q3"]
 
 
 def test_an_unread_repeat_does_not_make_an_order_unread():
     rows = [*pair("q", None, 1), *pair("q", 0, None, repeat=1)]
-    assert len(s.select_complete_sets(build(rows))) == 2
+    assert len(s.select_picks_of_complete_sets(build(rows))) == 2
 
 
 def test_the_chosen_contestant_is_the_one_in_the_picked_slot():
@@ -98,8 +98,11 @@ def test_people_and_judges_are_told_apart_by_name():
 
 def test_suspected_rows_are_those_marked():
     frame = build(pair("q", 0, 1))
-    assert s.suspect_mask(frame).tolist() == [False, False]
-    assert s.suspect_mask(frame.assign(**{SUSPECT_COLUMN: [True, False]})).tolist() == [True, False]
+    assert s.suspected_injection_mask(frame).tolist() == [False, False]
+    assert s.suspected_injection_mask(frame.assign(**{SUSPECT_COLUMN: [True, False]})).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_pooled_people_are_one_judge_and_stay_apart_in_groups():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.estimation.graded_scores import graded_scores_for_first_slot
+from metrics.estimation.graded_scores import graded_preference_for_first_slot
 from metrics.estimation.intervals import mean_estimate
 from metrics.estimation.score_scale import UNKNOWN_SCALE, ScoreScale, scale_of
 from studies.frames.arrangement import Arrangement
@@ -129,7 +129,7 @@ def test_the_interval_stays_on_the_scale_and_covers_as_often_near_its_ends():
 
 
 def scores(rows: list[dict[str, Any]]) -> list[float]:
-    return [round(float(one), 6) for one in graded_scores_for_first_slot(build(rows))]
+    return [round(float(one), 6) for one in graded_preference_for_first_slot(build(rows))]
 
 
 def test_scores_are_divided_by_the_range_that_the_judge_gave():
@@ -153,7 +153,7 @@ def test_levels_count_a_half_or_one_and_probabilities_their_difference():
     assert math.isnan(scores(rows)[3])
     # Verdicts without levels have no grade, unless they have probabilities.
     plain = pair("q1", 0, 1)
-    assert np.isnan(graded_scores_for_first_slot(build(plain))).all()
+    assert np.isnan(graded_preference_for_first_slot(build(plain))).all()
     plain[0]["p"] = (0.75, 0.25)
     assert scores(plain)[0] == 0.5 and math.isnan(scores(plain)[1])
     lost = [{**plain[0], "status": "unreadable"}]

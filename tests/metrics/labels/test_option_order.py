@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 
 from metrics.labels.option_order import option_order_effects, option_order_section
-from metrics.labels.pass_by_order import pass_by_order, pass_by_order_groups, pass_by_order_section
+from metrics.labels.pass_by_order import (
+    group_pass_rates_by_order,
+    pass_by_order_section,
+    pass_rates_by_order,
+)
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
@@ -128,7 +132,7 @@ BY_HAND = [
 
 
 def test_pass_rates_by_order_by_hand() -> None:
-    found = pass_by_order(frame_of(BY_HAND), ("j", "p"))
+    found = pass_rates_by_order(frame_of(BY_HAND), ("j", "p"))
     assert found.pass_first.value == pytest.approx((1 + 0.5 + 0) / 3)  # without d and the noise
     assert found.fail_first.value == 0.0
     assert found.shift.value == pytest.approx(0.5) and found.shift.n == 3
@@ -147,11 +151,11 @@ def random_passes(seed: int) -> pd.DataFrame:
 
 def test_the_shift_is_the_difference_of_the_rates_and_changes_sign_with_the_names() -> None:
     frame = random_passes(3)
-    found = pass_by_order(frame, ("j", "p"))
+    found = pass_rates_by_order(frame, ("j", "p"))
     assert found.shift.value == pytest.approx(found.pass_first.value - found.fail_first.value)
     # A fail is a pass of the opposite judge, whose options stand in the opposite order.
     mirrored = frame.assign(score_0=1 - frame["score_0"])
-    other = pass_by_order(mirrored, ("j", "p"))
+    other = pass_rates_by_order(mirrored, ("j", "p"))
     assert other.shift.value == pytest.approx(-found.shift.value)
     assert (other.shift.low, other.shift.high) == pytest.approx(
         (-found.shift.high, -found.shift.low)
@@ -162,8 +166,8 @@ def test_the_groups_together_are_the_whole() -> None:
     frame = random_passes(5)
     category = np.where(frame["item"].cat.codes.to_numpy() % 3 == 0, "x", "y")
     frame = frame.assign(category=pd.Categorical(category))
-    whole = pass_by_order(frame, ("j", "p"))
-    groups = pass_by_order_groups(frame, ("j", "p"), "category")
+    whole = pass_rates_by_order(frame, ("j", "p"))
+    groups = group_pass_rates_by_order(frame, ("j", "p"), "category")
     assert set(groups) == {"x", "y"}
     assert sum(one.shift.n for one in groups.values()) == whole.shift.n
     mean = sum(one.shift.n * one.shift.value for one in groups.values()) / whole.shift.n
@@ -179,16 +183,16 @@ def test_groups_are_those_of_one_judge_with_a_name() -> None:
     frame = frame_of(BY_HAND)
     category = frame["item"].astype(str).map({"a": "", "b": "x", "c": "y", "d": "y"})
     frame = frame.assign(category=pd.Categorical(category))
-    groups = pass_by_order_groups(frame, ("j", "p"), "category")
+    groups = group_pass_rates_by_order(frame, ("j", "p"), "category")
     assert {name: one.shift.value for name, one in groups.items()} == {"x": 0.5, "y": 0.0}
     for rater in (("other", "p"), ("j", "other")):
-        assert pass_by_order(frame, rater).shift.value is None
-        assert pass_by_order_groups(frame, rater, "category") == {}
+        assert pass_rates_by_order(frame, rater).shift.value is None
+        assert group_pass_rates_by_order(frame, rater, "category") == {}
 
 
 def test_an_order_without_its_counterpart_has_no_shift() -> None:
     one = frame_of([("a", PASS_FIRST, 1.0, False), ("b", PASS_FIRST, 0.0, False)])
-    assert pass_by_order(one, ("j", "p")).shift.value is None
+    assert pass_rates_by_order(one, ("j", "p")).shift.value is None
     assert pass_by_order_section(one) == {}
     assert pass_by_order_section(frame_of([("a", UP, 1.0, False), ("a", DOWN, 2.0, False)])) == {}
 
@@ -196,7 +200,7 @@ def test_an_order_without_its_counterpart_has_no_shift() -> None:
 @pytest.mark.extra
 def test_its_interval_covers_the_true_shift() -> None:
     covered = sum(
-        (one := pass_by_order(random_passes(seed), ("j", "p")).shift).low <= 0.2 <= one.high
+        (one := pass_rates_by_order(random_passes(seed), ("j", "p")).shift).low <= 0.2 <= one.high
         for seed in range(200)
     )
     assert covered >= 181  # 190 expected; below 181 in less than 1 of 200 runs of 95 %

@@ -24,7 +24,7 @@ from metrics.labels.true_pass_rate import (
     _lang_reiczigel_limits,
     clip_share,
     corrected_pass_rate,
-    pool_with_labels,
+    pooled_pass_rate,
     prediction_powered_rate,
     true_pass_rate,
     why_not_correctable,
@@ -270,7 +270,7 @@ def test_an_item_with_a_good_and_a_bad_answer_is_one_item():
     found = pass_fail_rates(rows)
     assert (found.youden.n, found.youden.items) == (8, 4)
     assert (found.kappa.items, found.base_rate.items) == (4, 4)
-    pooled = pool_with_labels(rows.usable, found, Estimate(0.5, 0.2, 0.8, 2, 2))
+    pooled = pooled_pass_rate(rows.usable, found, Estimate(0.5, 0.2, 0.8, 2, 2))
     assert (pooled.n, pooled.items) == (10, 5)
 
 

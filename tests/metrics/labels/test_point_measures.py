@@ -18,7 +18,7 @@ from metrics.labels.reliability import reliability_curves
 from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import _level_gap_at_place, criteria_order_effects
 from metrics.labels.scores.score_contradictions import score_contradictions
-from metrics.labels.scores.score_distribution import point_repeats, score_distributions
+from metrics.labels.scores.score_distribution import repeat_variation, score_distributions
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
@@ -109,7 +109,7 @@ def test_repeats_in_the_same_arrangement() -> None:
             ("q2", "m", UP, [2.0], False), ("q2", "m", UP, [2.0], True),
             ("q3", "m", DOWN, [2.0], False),
             ("q4", "m", DOWN, [2.0], False), ("q4", "m", DOWN, [2.0], True)]  # fmt: skip
-    found = point_repeats(frame_of(rows))["j", "p"]
+    found = repeat_variation(frame_of(rows))["j", "p"]
     assert found.several.value == pytest.approx(1 / 3)
     assert found.deviation.value == pytest.approx(math.sqrt(2) / 3)
 

@@ -14,10 +14,10 @@ from metrics.labels.point_ranking import (
     OWN_LABELS_NOTE,
     SHARED_NOTE,
     PointRanking,
-    _independent_gap,
+    _gap_of_rates,
     _true_pass_rate_of_model,
+    model_rankings_by_rater,
     point_ranking_section,
-    point_rankings,
 )
 from metrics.labels.true_pass_rate import is_by_labels
 from studies.domain import Estimate
@@ -44,7 +44,7 @@ def frame_of(
 
 
 def ranking_of(frame: pd.DataFrame) -> PointRanking:
-    return point_rankings(frame)["j", "p"]
+    return model_rankings_by_rater(frame)["j", "p"]
 
 
 def test_models_are_ranked_by_their_mean_score_on_the_same_items() -> None:
@@ -180,13 +180,13 @@ def test_a_model_whose_answers_are_all_labelled_is_ranked_by_its_labels() -> Non
 def test_limits_of_a_difference_add_up_in_squares_also_at_zero() -> None:
     first = Estimate(0.1, 0.0, 0.3, 20, 10, "share")
     second = Estimate(0.6, 0.4, 0.7, 30, 12, "share")
-    got = _independent_gap(first, second)
+    got = _gap_of_rates(first, second)
     assert got.value == pytest.approx(-0.5) and (got.n, got.items, got.level) == (50, 10, 0.95)
     assert got.low == pytest.approx(-0.5 - np.hypot(0.1, 0.1))
     assert got.high == pytest.approx(-0.5 + np.hypot(0.2, 0.2))
-    unlimited = _independent_gap(first, replace(second, low=None))
+    unlimited = _gap_of_rates(first, replace(second, low=None))
     assert (unlimited.value, unlimited.low) == (pytest.approx(-0.5), None)
-    assert _independent_gap(first, replace(second, value=None)).value is None
+    assert _gap_of_rates(first, replace(second, value=None)).value is None
 
 
 def test_a_model_without_labels_is_corrected_with_those_of_the_others() -> None:

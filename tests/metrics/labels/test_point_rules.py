@@ -16,8 +16,8 @@ from metrics.labels.point_rules import (
     PointRule,
     _estimate_point_rule,
     _verdicts_follow_labels,
-    point_remedies,
-    point_remedies_section,
+    compare_single_answer_rules_with_one_call,
+    single_answer_rules_section,
 )
 from studies.domain import Estimate
 from studies.frames.frame import SEP, frame_from_rows
@@ -39,7 +39,7 @@ def frame_of(rows: list[Row], labels: dict[str, object]) -> pd.DataFrame:
 
 
 def remedies_of(rows: list[Row], labels: dict[str, object]) -> PointRemedies:
-    return point_remedies(frame_of(rows, labels))["j", "p"]
+    return compare_single_answer_rules_with_one_call(frame_of(rows, labels))["j", "p"]
 
 
 def rule(found: PointRemedies, id: str) -> PointRule:
@@ -75,7 +75,7 @@ def test_one_call_has_the_interval_of_the_rate_with_the_labels() -> None:
     rows: list[Row] = [(f"q{k:02}", PASSES[0], float(k >= 3), False, None) for k in range(12)]
     labels = dict.fromkeys((row[0] for row in rows), "pass")
     frame = frame_of(rows, labels)
-    one = rule(point_remedies(frame)["j", "p"], "single").value
+    one = rule(compare_single_answer_rules_with_one_call(frame)["j", "p"], "single").value
     assert (one.value, one.low) == (0.75, pytest.approx(0.468, abs=0.001))
     assert one.high == pytest.approx(0.932, abs=0.001)
     rate = pass_fail_rates(pass_fail_rows_by_rater(frame)["j", "p"]).agreement
@@ -230,7 +230,7 @@ def test_null_rules_are_rarely_recommended() -> None:
 
 def test_without_labels_there_is_nothing_to_compare() -> None:
     rows: list[Row] = [("q0", PASSES[0], 1.0, False, None)]
-    assert point_remedies(frame_of(rows, {})) == {}
+    assert compare_single_answer_rules_with_one_call(frame_of(rows, {})) == {}
 
 
 def test_two_arrangements_with_probabilities_are_combined() -> None:
@@ -272,7 +272,7 @@ def test_the_section_has_rules_missing_ones_and_the_advice() -> None:
     rows: list[Row] = [
         (item, SCALES[0], float(value + 1), False, None) for item, value in labels.items()
     ]
-    section = point_remedies_section(frame_of(rows, dict(labels)))["j"]["p"]
+    section = single_answer_rules_section(frame_of(rows, dict(labels)))["j"]["p"]
     assert set(section["rules"]) == {"single", "shift"}
     assert section["rules"]["single"].keys() == {"calls", "mae"}
     assert section["rules"]["shift"].keys() == {"calls", "mae", "gain", "adjusted"}
@@ -285,7 +285,9 @@ def test_the_section_has_rules_missing_ones_and_the_advice() -> None:
         "repeats",
     }
     passed: list[Row] = [(f"q{k}", PASSES[0], 1.0, False, None) for k in range(5)]
-    plain = point_remedies_section(frame_of(passed, {f"q{k}": "pass" for k in range(5)}))["j"]["p"]
+    plain = single_answer_rules_section(frame_of(passed, {f"q{k}": "pass" for k in range(5)}))["j"][
+        "p"
+    ]
     assert plain["recommendation"] == {"rule": None}
     assert plain["rules"]["single"]["agreement"].value == 1.0
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from metrics.labels.option_order import option_order_effects
-from metrics.labels.point_ranking import point_rankings
-from metrics.labels.point_rules import point_remedies
+from metrics.labels.point_ranking import model_rankings_by_rater
+from metrics.labels.point_rules import compare_single_answer_rules_with_one_call
 from metrics.labels.scores.intransitive_triples import intransitive_triples
 from studies.frames.arrangement import Arrangement, rotations
 from studies.frames.frame import SEP, frame_from_rows
@@ -74,7 +74,7 @@ def lead_coverage(items: int, seeds: int, gap: float) -> tuple[Tally, float]:
     studies that rank the two models apart."""
     tally, apart = Tally(), 0
     for seed in range(seeds):
-        first, second = point_rankings(study(items, 0.0, seed, gap))["j", "p"].models
+        first, second = model_rankings_by_rater(study(items, 0.0, seed, gap))["j", "p"].models
         assert second.lead is not None
         sign = 1.0 if first.name == "n" else -1.0
         tally.add(second.lead, sign * gap)
@@ -93,7 +93,10 @@ def null_advice(items: int, seeds: int) -> float:
             labels[f"q{k}"] = {"m": float(rng.integers(2, 5))}
             score = min(5.0, max(1.0, labels[f"q{k}"]["m"] + float(rng.choice([-1, 0, 1]))))
             rows += [(f"q{k}", "m", offered, score) for offered in ORDERS]
-        advised += point_remedies(frame_of(rows, labels))["j", "p"].advice is not None
+        advised += (
+            compare_single_answer_rules_with_one_call(frame_of(rows, labels))["j", "p"].advice
+            is not None
+        )
     return advised / seeds
 
 

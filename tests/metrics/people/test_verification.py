@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.agreement.agreement_coefficients import cohen_kappa_from_table
-from metrics.estimation.intervals import no_spread_half_width, wilson_bounds
+from metrics.estimation.intervals import equal_items_half_width, wilson_bounds
 from metrics.people.verification import (
     CONSTANT_ANSWERS_NOTE,
     NO_MIXED_PAIR_NOTE,
@@ -157,7 +157,9 @@ def test_turning_every_word_round_mirrors_the_shares(words) -> None:
     other = VerificationArrays(table(*(f"{a} {'no' if w else 'yes'}" for a, w in lines)))
     assert one.overall.follows.value == pytest.approx(1 - other.overall.follows.value)
     assert one.verifier_agreement.same.value == other.verifier_agreement.same.value
-    assert {key: not word for key, word in one.majority_follows.items()} == other.majority_follows
+    assert {
+        key: not word for key, word in one.follows_instruction_by_majority.items()
+    } == other.follows_instruction_by_majority
 
 
 # ------------------------------------------------------------------------------ against judges
@@ -179,7 +181,7 @@ def test_whom_a_judge_prefers_worked_by_hand() -> None:
     assert bad["prefers_following"].value == pytest.approx(0.5)
     assert bad["prefers_following"].items == 2
     assert told["people"]["prefers_following"].value == 0
-    assert VerificationArrays(HAND).majority_follows == {
+    assert VerificationArrays(HAND).follows_instruction_by_majority == {
         ("q1", "x"): True, ("q1", "y"): False, ("q2", "y"): False, ("q3", "x"): False,
         ("q3", "y"): True,
     }  # fmt: skip
@@ -280,6 +282,6 @@ def test_verifiers_who_always_agree_may_differ_on_other_items(failing: str, effe
     ]  # fmt: skip
     got = VerificationArrays(table(*lines)).verifier_agreement.alpha
     if effect:
-        assert (got.value, got.low) == pytest.approx((1, 1 - no_spread_half_width(4, effect)))
+        assert (got.value, got.low) == pytest.approx((1, 1 - equal_items_half_width(4, effect)))
     else:
         assert got.value is None

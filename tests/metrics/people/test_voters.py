@@ -13,7 +13,7 @@ from scipy import stats
 
 from metrics.agreement.pairwise_agreement import PeopleVotes
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import no_spread_half_width
+from metrics.estimation.intervals import equal_items_half_width
 from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.people.vote_arrays import PeerAgreement, VotesByPerson
 from metrics.people.voter_flags import (
@@ -411,7 +411,7 @@ def test_the_interval_of_a_skill_is_that_of_the_jackknife() -> None:
 
 def test_a_skill_that_no_group_changes_may_hide_other_items() -> None:
     got = _skill_estimate(np.array([0.7, 0.7, 0.7]), 30, 12)
-    half = no_spread_half_width(12, 0.7)
+    half = equal_items_half_width(12, 0.7)
     assert (got.low, got.high) == pytest.approx((0.7 - half, min(0.7 + half, 1.0)))
 
 
@@ -430,13 +430,13 @@ def test_first_picks_are_tested_against_the_nearer_of_what_is_expected_and_chanc
     """Never the first of three in 12 votes, where 30 % are expected: 2·0.7¹². Ten of 12 are no
     more than the 90 % expected."""
     never = _SidePicks(0, 12, 0.3, 1 / 3)
-    assert (never.toward_first, never.reference_share) == (False, 0.3)
+    assert (never.prefers_first_slot, never.reference_share) == (False, 0.3)
     assert never.p_value == pytest.approx(2 * 0.7**12)
     flag = never.flag_if_significant(0.01)
     assert flag is not None and says(flag.reason, "later", "12", "12", "70")
     assert never.flag_if_significant(0.05) is None and never.flag_if_significant(None) is None
     often = _SidePicks(10, 12, 0.9, 0.5)
-    assert (often.toward_first, often.reference_share, often.p_value) == (True, 0.9, 1.0)
+    assert (often.prefers_first_slot, often.reference_share, often.p_value) == (True, 0.9, 1.0)
     # A quarter more than expected is enough, and less is not.
     assert _SidePicks(9, 12, 0.5, 0.5).flag_if_significant(0.01) is not None
     assert _SidePicks(8, 12, 0.5, 0.5).flag_if_significant(0.01) is None

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from metrics.catalogue.records import estimate_position_measures
-from metrics.position.first_slot_votes import count_first_slot_votes, live_first_share
+from metrics.position.first_slot_votes import (
+    anytime_valid_first_slot_share,
+    count_items_voting_for_first_slot,
+)
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
 from metrics.position.order_effect import order_effect
 from tests.metrics.frames import build, llmbar, pair, patterns, rotated
@@ -122,17 +125,20 @@ def test_second_choices_that_are_not_read_leave_the_even_share_within_the_bounds
 def test_an_item_votes_once_by_its_first_complete_pair_that_leans():
     rows = pair("a", 0, 1, judge="j1") + pair("a", 0, 0, judge="j2") + pair("a", 1, 1, judge="j3")
     rows += pair("b", 1, 1) + pair("c", 0, None) + pair("d", "tie", 0)
-    assert count_first_slot_votes(build(rows)) == (2, 3)  # a and d toward first, b toward second
+    assert count_items_voting_for_first_slot(build(rows)) == (
+        2,
+        3,
+    )  # a and d toward first, b toward second
 
 
 def test_an_item_votes_by_the_pair_that_was_complete_first_not_by_the_one_begun_first():
     early, late = pair("a", 0, 0, judge="j1"), pair("a", 1, 1, judge="j2")
     rows = [late[0], *early, late[1]]
-    assert count_first_slot_votes(build(rows)) == (1, 1)
+    assert count_items_voting_for_first_slot(build(rows)) == (1, 1)
 
 
 def test_later_verdicts_do_not_change_a_vote():
     rows = pair("a", 0, 0) + pair("a", 1, 1, judge="k")
-    assert count_first_slot_votes(build(rows)) == (1, 1)
-    assert live_first_share(build(rows)).n == 1
-    assert live_first_share(build(rotated("q", [0, 1, 2]))).value is None
+    assert count_items_voting_for_first_slot(build(rows)) == (1, 1)
+    assert anytime_valid_first_slot_share(build(rows)).n == 1
+    assert anytime_valid_first_slot_share(build(rotated("q", [0, 1, 2]))).value is None

@@ -106,9 +106,9 @@ def test_leans_are_counted_by_item_and_kept_when_categories_are_pooled():
         for row in pair(item, pick, pick, x=f"x{k}", y=f"y{k}", category=category)
     ]
     tables = build_order_tables(build(rows), ["category"])
-    assert [table.flip_balances.tolist() for table in tables.values()] == [[3], [-2]]
+    assert [table.flip_balance_by_item.tolist() for table in tables.values()] == [[3], [-2]]
     pooled = pool_order_tables(tables, tables)
-    assert sorted(pooled.flip_balances.tolist()) == [-2, 3]
+    assert sorted(pooled.flip_balance_by_item.tolist()) == [-2, 3]
     assert pooled.run_tests()["items"].p == 1  # one item each way
 
 

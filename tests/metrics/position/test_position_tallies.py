@@ -181,13 +181,13 @@ def test_repeats_are_compared_within_an_order():
     rows = [pair("q", 0, 0)[0], *again]
     rows.append(pair("q", 0, 1)[1])
     evidence = GroupedFrame(build(rows))
-    noise, stable = t.noise_tally(evidence), t.stability_tally(evidence)
+    noise, stable = t.repeat_noise_tally(evidence), t.modal_share_tally(evidence)
     assert noise.sums.tolist() == [[pytest.approx(1 / 2), 1]]
     assert stable.sums.tolist() == [[pytest.approx(3 / 4), 1]]
     only_noise = [rows[0], {**rows[1], "noise": True}, rows[4]]
     evidence = GroupedFrame(build(only_noise))
-    assert t.noise_tally(evidence).sums.tolist() == [[0, 1]]
-    assert len(t.stability_tally(evidence).sums) == 0
+    assert t.repeat_noise_tally(evidence).sums.tolist() == [[0, 1]]
+    assert len(t.modal_share_tally(evidence).sums) == 0
 
 
 def test_kappa_of_few_flips_is_widened_by_the_interval_of_their_share():

@@ -66,13 +66,13 @@ def test_the_matrix_is_symmetric_and_its_scatter_names_the_models():
 
 def test_this_study_is_one_more_benchmark():
     study = {"a": Estimate(1010.0), "b": Estimate(990.0), "silent": Estimate(None)}
-    got = r.add_study_scores(study, {"other": {"a": 1.0}})
+    got = r.add_study_as_benchmark(study, {"other": {"a": 1.0}})
     assert got == {"this study": {"a": 1010.0, "b": 990.0}, "other": {"a": 1.0}}
 
 
 def test_a_benchmark_with_the_name_of_the_study_does_not_replace_it():
     study, uploaded = {"a": Estimate(1010.0)}, {"this study": {"a": 1.0}}
-    got = r.add_study_scores(study, uploaded)
+    got = r.add_study_as_benchmark(study, uploaded)
     assert list(got.values()) == [{"a": 1010.0}, {"a": 1.0}] and list(got)[1] == "this study"
 
 

@@ -8,11 +8,11 @@ import pytest
 from metrics.estimation.contrasts import paired_contrasts
 from metrics.protocols.grade_score import grade_measure
 from metrics.protocols.grade_table import (
-    contradiction_share,
     grade_cells,
     mark_unrelated,
-    reading_differences,
-    unrelated_share,
+    reply_reading_differences,
+    share_of_choices_against_own_grades,
+    unrelated_option_choice_share,
 )
 from studies.frames.frame import NO_PICK
 from tests.metrics.frames import build, rotated
@@ -61,10 +61,12 @@ def test_a_cell_has_the_grade_and_what_stands_beside_it():
 
 def test_the_share_of_the_unrelated_option_counts_where_it_was_shown():
     # o2 is the unrelated one; first slots are o2, o1, o0: taken once in three.
-    got = unrelated_share(build([*with_unrelated("q1", FIRST), *rotated("q2", FIRST)]))
+    got = unrelated_option_choice_share(
+        build([*with_unrelated("q1", FIRST), *rotated("q2", FIRST)])
+    )
     assert (got.value, got.n) == (pytest.approx(1 / 3), 3)
     assert "1/3" in got.note
-    assert unrelated_share(build(rotated("q", FIRST))).value is None
+    assert unrelated_option_choice_share(build(rotated("q", FIRST))).value is None
 
 
 def test_a_selection_below_the_top_grade_contradicts_it():
@@ -73,26 +75,29 @@ def test_a_selection_below_the_top_grade_contradicts_it():
     graded[1]["scores"] = [2, 4, 1]  # a worse one chosen
     graded[2]["scores"] = [4, 4, 0]  # a shared top: no contradiction
     ungraded = {**rotated("q2", (0, 0, 0))[0], "scores": [1, np.nan, 5]}
-    got = contradiction_share(build([*graded, ungraded]))
+    got = share_of_choices_against_own_grades(build([*graded, ungraded]))
     assert (got.value, got.n) == (pytest.approx(1 / 3), 3)
-    assert contradiction_share(build(rotated("q", FIRST))).note == "the prompt asks for no grades"
+    assert (
+        share_of_choices_against_own_grades(build(rotated("q", FIRST))).note
+        == "the prompt asks for no grades"
+    )
 
 
 def test_two_readings_are_compared_ask_by_ask():
     first = build([*rotated("q1", (0, 1, None)), *rotated("q2", (0, 0, 0))])
     second = build([*rotated("q2", (0, 0, None)), *rotated("q1", (0, 2, 1))])
-    got = reading_differences(first, second)[("j", "choice")]
+    got = reply_reading_differences(first, second)[("j", "choice")]
     # q1: same, 1 against 2, unread against 1; q2: same, same, 0 against unread.
     assert (got.differ, got.both_read, got.only_first, got.only_second) == (3, 1, 1, 1)
     assert (got.share.value, got.share.n) == (0.5, 6)
-    assert reading_differences(first, first)[("j", "choice")].differ == 0
+    assert reply_reading_differences(first, first)[("j", "choice")].differ == 0
 
 
 def test_an_ask_that_one_reading_lacks_is_left_out():
     first = build([*rotated("q1", (0, 1, 2)), *rotated("q2", (0, 0, 0))])
-    got = reading_differences(first, build(rotated("q1", (0, 1, 1))))[("j", "choice")]
+    got = reply_reading_differences(first, build(rotated("q1", (0, 1, 1))))[("j", "choice")]
     assert (got.differ, got.share.n) == (1, 3)
-    assert reading_differences(first, build([])) == {}
+    assert reply_reading_differences(first, build([])) == {}
 
 
 def test_the_effect_of_the_unrelated_option_is_a_contrast_at_equal_n():

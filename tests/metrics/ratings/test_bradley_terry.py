@@ -14,7 +14,7 @@ from hypothesis import given
 from scipy.special import expit
 
 from metrics.ratings import bradley_terry_fit
-from metrics.ratings.battles import PairCounts, count_pairs, extract_battles
+from metrics.ratings.battles import PairCounts, count_wins_by_pair, extract_battles
 from metrics.ratings.bradley_terry import (
     ELO_PER_LOGIT,
     PSEUDO_COUNT,
@@ -105,7 +105,7 @@ def test_two_verdicts_per_item_have_twice_the_degrees_of_freedom():
     ],
 )
 def test_regularised_fits_of_separable_data(penalty, expected):
-    counts = count_pairs(extract_battles(duels(SEPARABLE)))
+    counts = count_wins_by_pair(extract_battles(duels(SEPARABLE)))
     assert bradley_terry_fit.fit_strengths(counts, **penalty) == pytest.approx(expected, abs=1e-4)
 
 
@@ -133,7 +133,7 @@ def test_the_graph_tells_strong_from_weak_links():
     def groups(frame, strong):
         return (
             bradley_terry_fit.connected_component_codes(
-                count_pairs(extract_battles(frame)), strong=strong
+                count_wins_by_pair(extract_battles(frame)), strong=strong
             ).max()
             + 1
         )
@@ -229,7 +229,7 @@ def test_the_correction_for_leverage_is_none_where_all_items_hold_the_same_battl
     counts = board(simulated(rng(), 12)).counts
     fitted = bradley_terry_fit.fit_strengths(counts)
     plain, corrected = (
-        bradley_terry_fit.item_sandwich(counts, fitted),
+        bradley_terry_fit.sandwich_by_item(counts, fitted),
         bradley_terry_fit.strength_covariance(counts, fitted),
     )
     assert corrected == pytest.approx(plain, abs=1e-12)
@@ -243,12 +243,14 @@ def test_the_correction_for_leverage_is_leaving_out_one_item_at_a_time():
         (int(draw.integers(10)), *draw.permutation(list("abc"))[:2].tolist(), int(draw.integers(2)))
         for _ in range(200)
     ]
-    counts = count_pairs(extract_battles(fought(rows)))
+    counts = count_wins_by_pair(extract_battles(fought(rows)))
     fitted = bradley_terry_fit.fit_strengths(counts)
     left = []
     for item in range(10):
         part = fought([row for row in rows if row[0] != item])
-        left.append(bradley_terry_fit.fit_strengths(count_pairs(extract_battles(part))) - fitted)
+        left.append(
+            bradley_terry_fit.fit_strengths(count_wins_by_pair(extract_battles(part))) - fitted
+        )
     jackknife = 0.9 * np.sum(np.square(left), axis=0)
     corrected = np.diag(bradley_terry_fit.strength_covariance(counts, fitted))
     assert corrected == pytest.approx(jackknife, rel=0.1)
@@ -262,9 +264,9 @@ def test_the_correction_for_leverage_is_bounded_and_ends_at_two_hundred_items():
     variance = ((0.6 / 0.1) ** 2 + (0.6 / 0.95) ** 2) / 4.8**2 / 2
     assert own[0, 0] + own[1, 1] - 2 * own[0, 1] == pytest.approx(variance)
     for won, plain in ((119, False), (120, True)):
-        counts = count_pairs(extract_battles(duels([("A", "B", won, 80)])))
+        counts = count_wins_by_pair(extract_battles(duels([("A", "B", won, 80)])))
         fitted = bradley_terry_fit.fit_strengths(counts)
-        sandwich = bradley_terry_fit.item_sandwich(counts, fitted)
+        sandwich = bradley_terry_fit.sandwich_by_item(counts, fitted)
         error = bradley_terry_fit.strength_covariance(counts, fitted) - sandwich
         assert bool((error == 0).all()) is plain
 
@@ -272,10 +274,10 @@ def test_the_correction_for_leverage_is_bounded_and_ends_at_two_hundred_items():
 def test_one_battle_items_are_grouped_and_nothing_changes():
     # The same battles as 30 one-battle items, and split over 15 items of two: same fit, and the
     # bootstrap of grouped items has the spread of drawing them one by one.
-    counts = count_pairs(extract_battles(duels(THREE)))
+    counts = count_wins_by_pair(extract_battles(duels(THREE)))
     assert len(counts.multiplicity) == 6 and counts.items == 30
     drawn = bootstrap(counts, 600)
-    sandwich = bradley_terry_fit.item_sandwich(counts, bradley_terry_fit.fit_strengths(counts))
+    sandwich = bradley_terry_fit.sandwich_by_item(counts, bradley_terry_fit.fit_strengths(counts))
     assert drawn.std(axis=0) == pytest.approx(np.sqrt(np.diag(sandwich)), rel=0.15)
 
 
@@ -428,7 +430,7 @@ def test_battles_do_not_depend_on_the_lists_of_names_behind_the_two_columns():
 
 def test_a_newton_step_is_halved_until_the_likelihood_does_not_fall():
     # 7:3 at equal strengths: −6.93. A gap of 8 gives −24, of 4 −12.2, of 2 −7.3, of 1 −6.1.
-    counts = count_pairs(extract_battles(duels([("A", "B", 7, 3)])))
+    counts = count_wins_by_pair(extract_battles(duels([("A", "B", 7, 3)])))
     wins = counts.wins_low, counts.wins_high
     best = 10 * np.log(0.5)
     theta, value = bradley_terry_fit._line_search(
@@ -443,7 +445,7 @@ def test_a_newton_step_is_halved_until_the_likelihood_does_not_fall():
 
 def test_a_step_that_only_lowers_the_likelihood_is_not_taken() -> None:
     """a wins three of four: the best gap is ln 3; a step away from it is halved to nothing."""
-    counts = count_pairs(extract_battles(duels([("a", "b", 3, 1)])))
+    counts = count_wins_by_pair(extract_battles(duels([("a", "b", 3, 1)])))
     theta = fit_strengths(counts)
     assert theta.tolist() == pytest.approx([math.log(3) / 2, -math.log(3) / 2])
     best = 3 * math.log(0.75) + math.log(0.25)

@@ -14,7 +14,7 @@ from metrics.ratings.judge_as_ranker import (
     RankedStudy,
     RankerMeasures,
     _percentile_estimate,
-    bradley_terry_of_rates,
+    bradley_terry_from_win_rates,
     fit_decisiveness,
     judge_as_ranker,
     kendall_tau_by_row,
@@ -163,7 +163,7 @@ def test_a_ranking_needs_five_items_a_bound_on_cells_and_different_models(monkey
 def test_strengths_of_a_baseline_design_follow_the_rates_against_the_baseline() -> None:
     """With one opponent in every pair the fit is exact: log-odds of the rate, up to the shrink."""
     rates = np.array([[0.3, 0.9, 0.5]])  # of the baseline 0 against 1, 2, 3
-    got = bradley_terry_of_rates(rates, np.zeros(3, int), np.array([1, 2, 3]), 4)[0]
+    got = bradley_terry_from_win_rates(rates, np.zeros(3, int), np.array([1, 2, 3]), 4)[0]
     share = (rates[0] + 0.01) / 1.02
     assert got[0] - got[1:] == pytest.approx(np.log(share / (1 - share)), abs=1e-6)
 
@@ -184,22 +184,22 @@ def test_strengths_reproduce_the_win_rates_that_they_came_from():
     theta = np.array([0.8, 0.1, -0.9])
     low, high = np.array([0, 0, 1]), np.array([1, 2, 2])
     rates = 1 / (1 + np.exp(theta[high] - theta[low]))
-    (got,) = bradley_terry_of_rates(rates[None, :], low, high, 3)
+    (got,) = bradley_terry_from_win_rates(rates[None, :], low, high, 3)
     # A hundredth of a win is added to both sides, so the gaps are a little smaller.
     shrunk = (rates + 0.01) / 1.02
     assert got.sum() == pytest.approx(0, abs=1e-9)
     assert got == pytest.approx(theta, abs=0.05)
     two = np.array([0]), np.array([1])
-    (pair_only,) = bradley_terry_of_rates(rates[None, :1], *two, 2)
+    (pair_only,) = bradley_terry_from_win_rates(rates[None, :1], *two, 2)
     assert pair_only[0] - pair_only[1] == pytest.approx(np.log(shrunk[0] / (1 - shrunk[0])))
     # An unknown pair does not count.
-    (part,) = bradley_terry_of_rates(np.array([[rates[0], np.nan, rates[2]]]), low, high, 3)
+    (part,) = bradley_terry_from_win_rates(np.array([[rates[0], np.nan, rates[2]]]), low, high, 3)
     assert part[0] - part[1] == pytest.approx(np.log(shrunk[0] / (1 - shrunk[0])), abs=1e-4)
 
 
 def test_a_model_without_a_known_win_rate_stays_at_the_mean_of_the_others() -> None:
     low, high = np.array([0, 0, 1]), np.array([1, 2, 2])
-    (got,) = bradley_terry_of_rates(np.array([[0.5, np.nan, np.nan]]), low, high, 3)
+    (got,) = bradley_terry_from_win_rates(np.array([[0.5, np.nan, np.nan]]), low, high, 3)
     assert got == pytest.approx([0, 0, 0])
 
 

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from metrics.ratings.battles import count_pairs, extract_battles
+from metrics.ratings.battles import count_wins_by_pair, extract_battles
 from metrics.ratings.online_elo import (
     EloSettings,
     EloState,
     advance_elo,
     compute_elo,
-    count_items_played,
     elo_table,
+    items_per_contestant,
 )
 from tests.metrics.battle_frames import all_finite, duels, fought, golden, simulated, some_battles
 from tests.metrics.frames import build
@@ -235,7 +235,7 @@ def test_thin_data_give_finite_numbers(frame):
 def test_counts_per_item_add_up_to_the_totals():
     # Ties are half to each side, so each pair's two directions sum to its verdicts.
     frame = simulated(rng(), 7)
-    counts = count_pairs(extract_battles(frame))
+    counts = count_wins_by_pair(extract_battles(frame))
     times = counts.multiplicity[counts.kind]
     assert np.bincount(counts.pair, counts.won * times) == pytest.approx(counts.wins_low)
     assert np.bincount(counts.pair, counts.lost * times) == pytest.approx(counts.wins_high)
@@ -256,7 +256,7 @@ def test_a_rating_that_hangs_on_the_order_says_so():
 
 def test_items_are_those_in_which_a_contestant_played() -> None:
     battles = extract_battles(fought([(0, "A", "B", 0), (0, "A", "B", 1), (1, "C", "A", 0)]))
-    assert dict(zip(battles.names, count_items_played(battles).tolist(), strict=True)) == {
+    assert dict(zip(battles.names, items_per_contestant(battles).tolist(), strict=True)) == {
         "A": 2, "B": 1, "C": 1,
     }  # fmt: skip
 

@@ -58,7 +58,7 @@ def test_the_model_error_of_the_oracle():
 
     layout = PositionDesign(extract_battles(duels(ORDERED)), "half")
     variance = np.diag(conditional_logit.fit_conditional_logit(layout.problem).model)[
-        layout.gamma_columns
+        layout.position_term_columns
     ]
     assert np.sqrt(variance) == pytest.approx([0.299055], abs=1e-6)
 

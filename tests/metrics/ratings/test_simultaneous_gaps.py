@@ -12,7 +12,7 @@ from metrics.estimation.intervals import ITEMS_AGREE_NOTE
 from metrics.estimation.multiple_comparisons import draw_normal_vectors
 from metrics.estimation.row_selection import people_mask
 from metrics.ratings.bradley_terry import connected_leaderboards
-from metrics.ratings.simultaneous_gaps import MAX_DRAWN, simultaneous_quantile
+from metrics.ratings.simultaneous_gaps import MAX_DRAWN, quantile_of_largest_gap_z
 from tests.metrics.frames import build, pair, prd
 
 
@@ -22,12 +22,12 @@ def tukey(size: int) -> float:
 
 @pytest.mark.parametrize("size", [3, 5, 10])
 def test_independent_strengths_have_tukeys_quantile(size):
-    assert simultaneous_quantile(np.eye(size)) == pytest.approx(tukey(size), abs=0.06)
+    assert quantile_of_largest_gap_z(np.eye(size)) == pytest.approx(tukey(size), abs=0.06)
 
 
 def test_two_contestants_have_one_difference_and_many_use_tukey():
-    assert simultaneous_quantile(np.eye(2)) == pytest.approx(1.959964)
-    assert simultaneous_quantile(np.eye(MAX_DRAWN + 1)) == pytest.approx(tukey(MAX_DRAWN + 1))
+    assert quantile_of_largest_gap_z(np.eye(2)) == pytest.approx(1.959964)
+    assert quantile_of_largest_gap_z(np.eye(MAX_DRAWN + 1)) == pytest.approx(tukey(MAX_DRAWN + 1))
 
 
 def test_draws_have_the_covariance_and_do_not_follow_the_signs_of_eigenvectors(monkeypatch):

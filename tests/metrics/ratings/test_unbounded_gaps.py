@@ -10,7 +10,7 @@ from hypothesis import given
 from scipy.special import expit
 
 from metrics.ratings import unbounded_gaps
-from metrics.ratings.battles import count_pairs, extract_battles
+from metrics.ratings.battles import count_wins_by_pair, extract_battles
 from metrics.ratings.bradley_terry import (
     ELO_PER_LOGIT,
     MAX_CONTESTANTS_WITH_LIMITS,
@@ -44,7 +44,7 @@ def test_a_gap_without_end_is_at_least_the_exact_limit(wins):
 @pytest.mark.parametrize(("wins", "shown"), [(5, False), (6, True)])
 def test_six_wins_of_six_show_a_gap_and_five_do_not(wins, shown):
     # A share of ½ is ruled out if ½^n < .025: from n = 6 on, where the limit is .541.
-    limits = GapLimits(count_pairs(extract_battles(duels([("A", "B", wins, 0)]))))
+    limits = GapLimits(count_wins_by_pair(extract_battles(duels([("A", "B", wins, 0)]))))
     assert limits.is_significantly_positive(0, 1) is shown
     assert (limits.lower_limit(0, 1) > 0) is shown
 
@@ -126,7 +126,7 @@ def test_what_all_lines_of_a_board_have_in_common_is_worked_out_once():
 
 def test_one_win_leads_down_and_one_tie_both_ways() -> None:
     # A beat B once, B and C tied once, D beat C once: from A and D all that are below.
-    counts = count_pairs(
+    counts = count_wins_by_pair(
         extract_battles(duels([("A", "B", 1, 0), ("B", "C", 0, 0, 1), ("C", "D", 0, 1)]))
     )
     assert reachable_by_wins(counts).astype(int).tolist() == [
@@ -139,12 +139,12 @@ def test_one_win_leads_down_and_one_tie_both_ways() -> None:
 
 def test_a_gap_that_no_battle_excludes_has_no_lower_limit(monkeypatch):
     """No limit if even the lowest gap that is searched is not too unlikely."""
-    limits = GapLimits(count_pairs(extract_battles(duels([("A", "B", 6, 0)]))))
+    limits = GapLimits(count_wins_by_pair(extract_battles(duels([("A", "B", 6, 0)]))))
     assert limits.lower_limit(0, 1) == pytest.approx(
         math.log(0.025 ** (1 / 6) / (1 - 0.025 ** (1 / 6))), abs=1e-6
     )
     assert limits.lower_limit(1, 0) is None and not limits.is_significantly_positive(1, 0)
-    narrow = GapLimits(count_pairs(extract_battles(duels([("A", "B", 1, 0)]))))
+    narrow = GapLimits(count_wins_by_pair(extract_battles(duels([("A", "B", 1, 0)]))))
     # one win: excluded below ln(.025/.975) = −3.66
     for most, known in ((3.0, False), (4.0, True)):
         monkeypatch.setattr(unbounded_gaps, "MAX_GAP_LOGITS", most)

@@ -21,7 +21,7 @@ from metrics.remedies.effective_votes import (
 from metrics.remedies.order_grid import build_order_grid
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
-from metrics.remedies.risk_coverage import graded_curve
+from metrics.remedies.risk_coverage import graded_risk_curve
 from metrics.remedies.rule_sets import jury_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
 from tests.metrics.frames import build, pair
@@ -140,7 +140,7 @@ def test_risk_and_coverage_of_a_margin(margin):
     line = lines_of(study, rules_of_rater(study.grid, 0))[f"margin({margin:g})"]
     assert_recovered(line, right + (1 - decided) / 2)
     assert line.decided.value == pytest.approx(decided, abs=0.02)
-    point = next(p for p in graded_curve(study.grid, 0) if p.margin == margin)
+    point = next(p for p in graded_risk_curve(study.grid, 0) if p.margin == margin)
     assert point.right_when_decided.value == pytest.approx(right / decided, abs=0.02)
 
 
@@ -240,7 +240,7 @@ def test_the_curve_counts_scores_that_equal_a_margin():
         one["scores"] = (10, 0) if k == 0 else (9, 2)
         two["scores"] = one["scores"][::-1]
     grid = build_remedy_study(build([row for both in rows for row in both])).grid
-    assert {one.margin: one.decided.value for one in graded_curve(grid, 0)}[0.7] == 1
+    assert {one.margin: one.decided.value for one in graded_risk_curve(grid, 0)}[0.7] == 1
     grades = np.float32([0.7]).astype(np.float64).repeat(29)
     certified = certify_share(grades, np.ones(29), np.arange(29), (0.7,))
     assert certified.share.value == 1

@@ -56,12 +56,12 @@ def test_credit_is_one_a_half_or_nothing():
 def test_repeats_are_decided_by_their_majority():
     # [order, repeat, comparison]: first order + + −, second − − −; then a tie of + and −.
     repeats = np.array([[[1, 1], [1, -1], [-1, 1]], [[-1, -1], [-1, -1], [-1, 1]]], float)
-    assert said(d.majority_in_one_order(repeats, 3)) == [(0.5, 0.5), (0.5, 0.5)]
-    assert said(d.majority_in_one_order(repeats, 1)) == [(0.5, 0.5), (0.5, 0.5)]
-    assert said(d.majority_in_one_order(repeats, 2)) == [(0.5, 0.5), (0, 0.5)]
-    assert said(d.majority_in_both_orders(repeats, 3)) == [(0, 1), (0, 0)]
-    assert said(d.majority_in_both_orders(repeats, 2)) == [(0, 0), (0, 1)]
-    assert said(d.majority_in_both_orders(repeats, 1)) == [(0, 0), (0, 0)]
+    assert said(d.decide_by_majority_in_one_order(repeats, 3)) == [(0.5, 0.5), (0.5, 0.5)]
+    assert said(d.decide_by_majority_in_one_order(repeats, 1)) == [(0.5, 0.5), (0.5, 0.5)]
+    assert said(d.decide_by_majority_in_one_order(repeats, 2)) == [(0.5, 0.5), (0, 0.5)]
+    assert said(d.decide_by_majority_of_both_orders(repeats, 3)) == [(0, 1), (0, 0)]
+    assert said(d.decide_by_majority_of_both_orders(repeats, 2)) == [(0, 0), (0, 1)]
+    assert said(d.decide_by_majority_of_both_orders(repeats, 1)) == [(0, 0), (0, 0)]
 
 
 def test_graded_scores_are_averaged_and_need_their_margin():

@@ -12,8 +12,8 @@ from metrics.remedies.decision_rules import Decisions
 from metrics.remedies.order_grid import build_order_grid
 from metrics.remedies.recommendation import format_points, held_out_gains
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
-from metrics.remedies.risk_coverage import _coverage_curve, graded_curve, votes_curve
-from metrics.remedies.rotation_rules import rotation_tables
+from metrics.remedies.risk_coverage import _coverage_curve, graded_risk_curve, jury_risk_curve
+from metrics.remedies.rotation_rules import rotation_rule_tables
 from metrics.remedies.rule_names import rule_texts_of_id
 from metrics.remedies.rule_sets import jury_rules, prompt_rules, rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
@@ -129,7 +129,7 @@ def test_rotations_take_the_option_chosen_most_often():
     first_slot = rotated("r", [0, 0, 0, 0])
     for row, slot in zip(first_slot, truths, strict=True):
         row["known_answer"] = slot
-    tables = rotation_tables(build(always_best + first_slot), np.random.default_rng(0))
+    tables = rotation_rule_tables(build(always_best + first_slot), np.random.default_rng(0))
     single, rotations = tables["j", "choice"]
     assert single.agreement.value == pytest.approx((1 + 1 / 4) / 2)
     assert rotations.agreement.value == pytest.approx((1 + 1 / 4) / 2)  # undecided: 1/N
@@ -168,7 +168,7 @@ def test_rotations_use_the_first_call_in_each_order():
         for row in rotated("q", [0, 0, 0])
         for row in [{**row, "pick": row["shown"].index(f"o{pick}")}]
     ]
-    (table,) = rotation_tables(build(rows), np.random.default_rng(0)).values()
+    (table,) = rotation_rule_tables(build(rows), np.random.default_rng(0)).values()
     assert [(one.rule.calls_per_comparison, one.agreement.value) for one in table] == [
         (1, 0),
         (3, 0),
@@ -258,10 +258,10 @@ def test_the_risk_curve_is_over_votes_only_without_graded_replies() -> None:
         return build_remedy_study(build(rows))
 
     plain, graded = study(), study(margin=2, prompt="five-level")
-    assert plain.risk_curve(0) == votes_curve(plain.grid, [0, 1])
+    assert plain.risk_curve(0) == jury_risk_curve(plain.grid, [0, 1])
     assert [one.margin for one in plain.risk_curve(0)] == [1, 2, 3, 4]
     assert not plain.has_graded_curve(0) and graded.has_graded_curve(0)
-    assert graded.risk_curve(0) == graded_curve(graded.grid, 0)
+    assert graded.risk_curve(0) == graded_risk_curve(graded.grid, 0)
 
 
 def test_a_judges_verdict_in_an_unknown_order_is_left_out_and_a_vote_is_not() -> None:

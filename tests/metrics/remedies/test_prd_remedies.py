@@ -12,7 +12,7 @@ from metrics.remedies.budget_plan import plan_budget
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.order_identity import count_order_patterns
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
-from metrics.remedies.risk_coverage import votes_curve
+from metrics.remedies.risk_coverage import jury_risk_curve
 from metrics.remedies.rule_sets import jury_rules, rules_of_rater
 from metrics.remedies.rule_table import estimate_rules
 from metrics.summary.remedy_section import RemedyInputs
@@ -111,7 +111,7 @@ def test_the_identity_with_the_numbers_of_gpt_4(study):
 
 
 def test_more_votes_required_means_fewer_and_better_decisions(study):
-    curve = votes_curve(study.grid, [study.rater_index(name) for name in BARD_JURY])
+    curve = jury_risk_curve(study.grid, [study.rater_index(name) for name in BARD_JURY])
     assert [point.margin for point in curve] == [1, 2, 3, 4, 5, 6]
     decided = [point.decided.value for point in curve]
     right = [point.right_when_decided.value for point in curve]

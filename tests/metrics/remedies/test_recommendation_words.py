@@ -16,7 +16,7 @@ from metrics.remedies.recommendation import (
     detection_rate,
     gain_text,
     gains_by_price,
-    no_room_text,
+    no_room_for_gain_text,
     random_halves,
     small_gain_detection_text,
 )
@@ -71,8 +71,12 @@ def test_no_gain_is_looked_for_where_there_is_no_room(monkeypatch: pytest.Monkey
 
     assert says(small_gain_detection_text(table(0.98, 0.01)), "50 %")
     assert small_gain_detection_text(table(0.98, -0.001)) == "", "this rule was shown to lose"
-    assert small_gain_detection_text(table(1.0, 0.01)) == no_room_text(table(0.98, 0.01)) == ""
-    assert says(no_room_text(table(1.0, 0.01)), "100.0 %", "50 comparisons", "2 points")
+    assert (
+        small_gain_detection_text(table(1.0, 0.01))
+        == no_room_for_gain_text(table(0.98, 0.01))
+        == ""
+    )
+    assert says(no_room_for_gain_text(table(1.0, 0.01)), "100.0 %", "50 comparisons", "2 points")
 
 
 @pytest.mark.parametrize(

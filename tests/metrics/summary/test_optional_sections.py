@@ -11,10 +11,13 @@ import pytest
 
 from metrics.__main__ import format_estimate, render_tables
 from metrics.estimation.contrasts import paired_contrasts
-from metrics.protocols.benchmark_correlations import add_study_scores, correlate_all_benchmarks
+from metrics.protocols.benchmark_correlations import (
+    add_study_as_benchmark,
+    correlate_all_benchmarks,
+)
 from metrics.protocols.creation_alignment_table import human_alignment_table
 from metrics.protocols.creation_table import creation_table
-from metrics.protocols.grade_table import grade_cells, reading_differences
+from metrics.protocols.grade_table import grade_cells, reply_reading_differences
 from metrics.protocols.visit_leaderboard import cost_per_head_to_head, visit_leaderboard_rows
 from metrics.summary import summary
 from metrics.summary.summary import CONTRASTED_MEASURES, summarise_frame
@@ -158,7 +161,7 @@ def test_little_data_is_a_sensible_answer_or_a_reason(name):
         cost_per_head_to_head(frame, np.ones(len(frame))),
         grade_cells(frame),
         grade_cells(frame, "gradelab"),
-        reading_differences(frame, frame),
+        reply_reading_differences(frame, frame),
         creation_table(frame),
         creation_table(frame, "base", ["category"]),
         human_alignment_table(frame),
@@ -166,7 +169,7 @@ def test_little_data_is_a_sensible_answer_or_a_reason(name):
         corrected_win_rates(frame),
         paired_contrasts(frame, ["judge"], CONTRASTED_MEASURES, rng()),
         correlate_all_benchmarks(
-            add_study_scores(win_rate(frame), {"other": {"x": 1.0, "y": 2.0}}), rng()
+            add_study_as_benchmark(win_rate(frame), {"other": {"x": 1.0, "y": 2.0}}), rng()
         ),
     ]
     found = list(every(results))

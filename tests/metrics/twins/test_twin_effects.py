@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.drift.night_scores import RESISTANCE, Stream, score_night
+from metrics.drift.night_scores import RESISTANCE, Stream, night_outcomes_by_stream
 from metrics.estimation.contrasts import estimate_contrast_family
 from metrics.summary.summary import summarise_frame
 from metrics.twins.twin_effects import (
@@ -19,7 +19,7 @@ from metrics.twins.twin_effects import (
     SHOWN,
     UNCLEAR,
     TwinEffect,
-    _add_findings,
+    _add_significance_findings,
     _TwinVerdictsOfRater,
     paired_twin_totals,
     twin_effects,
@@ -108,7 +108,7 @@ def test_without_a_floor_nothing_is_claimed():
     rows = [row for k in range(20) for row in duel(f"q{k}", "longer-3", 1, 0)]
     one = effects_of(rows)["p", "longer-3"]
     assert one.change.value == 0.5 and one.beyond_floor.value is None
-    assert one.finding == NOT_SHOWN and one.detectable is None
+    assert one.finding == NOT_SHOWN and one.min_detectable is None
 
 
 def test_substitution_counts_shift_flips_and_accuracy_in_the_same_order():
@@ -194,19 +194,21 @@ def test_controls_that_lose_without_proof_do_not_make_a_judge_indifferent():
     for losing, found in ((-0.4, UNCLEAR), (0.0, INDIFFERENT)):
         wide = Estimate(losing, losing - 0.2, losing + 0.6, 8, 8, "share")
         made = [replace(each, adjusted=wide) if each.family in CONTROLS else each for each in one]
-        kinds = {each.finding for each in _add_findings(made)}
+        kinds = {each.finding for each in _add_significance_findings(made)}
         assert kinds == {found}
-        assert says(twin_headline(_add_findings(made)), "No control") == (found == UNCLEAR)
+        assert says(twin_headline(_add_significance_findings(made)), "No control") == (
+            found == UNCLEAR
+        )
     for missing in (Estimate(None), Estimate(0.0, -0.1, 0.1, 8, 8, "score")):
         made = [replace(each, adjusted=missing) for each in one]
-        assert {each.finding for each in _add_findings(made)} == {UNCLEAR}
+        assert {each.finding for each in _add_significance_findings(made)} == {UNCLEAR}
 
 
 @pytest.mark.extra
 def test_an_effect_at_the_detectable_size_is_found_in_four_of_five_studies():
     """The law of the detectable effect: a family with this effect is shown with probability .8."""
     first = twin_effects(*_null_study(60, 0))
-    size = next(one.detectable for one in first if one.family == "longer-3")
+    size = next(one.min_detectable for one in first if one.family == "longer-3")
     pull = min(np.linspace(0, 4, 200), key=lambda p: abs(_gain(p) - size))
     shown = 0
     for seed in range(60):
@@ -275,7 +277,7 @@ def test_the_gate_scores_verdicts_for_the_original():
         rows += duel(f"q{k}", "longer-3", 1, 0) + duel(f"q{k}", "sham", 1, 0)
         rows += duel(f"q{k}", "crowd", 0, 1)
     own = build([{"item": "q0", "shown": ("x", "y"), "pick": 0, "orders": 2}])
-    found = score_night(own, build(rows))
+    found = night_outcomes_by_stream(own, build(rows))
     assert found[Stream("j", "p", RESISTANCE)] == {f"q{k}": "30" for k in range(3)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from metrics.estimation.intervals import digits_to_show_sign
+from metrics.estimation.intervals import decimals_that_show_sign_of_interval
 from metrics.twins.twin_effects import INDIFFERENT, NOT_SHOWN, SHOWN, TwinEffect
 from metrics.twins.twin_sentence import (
     difference_with_interval_text,
@@ -26,7 +26,7 @@ from studies.texts.twin_families import CONTROLS, FAMILIES
 )
 def test_an_end_near_0_is_printed_with_the_decimals_that_tell(low, high, digits) -> None:
     one = Estimate(-0.14, low, high, 78, 39)
-    assert digits_to_show_sign(one, 0, 100) == digits
+    assert decimals_that_show_sign_of_interval(one, 0, 100) == digits
 
 
 def effect(family: str, value: float | None, finding: str = NOT_SHOWN, **more: Any) -> TwinEffect:
@@ -40,17 +40,17 @@ def test_the_detectable_effect_is_the_half_width_and_the_margin_for_power() -> N
     one = effect("citation", 0.0, beyond_floor=Estimate(0.0, -0.1, 0.1, 40, 20),
                  adjusted=Estimate(0.0, -0.15, 0.15, 40, 20))  # fmt: skip
     error = 0.1 / stats.t.ppf(0.975, 19)
-    assert one.detectable == pytest.approx(0.15 + stats.norm.ppf(0.8) * error)
+    assert one.min_detectable == pytest.approx(0.15 + stats.norm.ppf(0.8) * error)
     # An adjusted interval that was cut is at least as wide as the raw one; the middle may be off 0.
     cut = effect("citation", 0.3, beyond_floor=Estimate(0.3, 0.2, 0.4, 40, 20),
                  adjusted=Estimate(0.3, 0.25, 0.35, 40, 20))  # fmt: skip
-    assert cut.detectable == pytest.approx(0.1 + stats.norm.ppf(0.8) * error)
+    assert cut.min_detectable == pytest.approx(0.1 + stats.norm.ppf(0.8) * error)
     for low, high in ((None, 0.1), (-0.1, None)):
         assert effect("citation", 0.0, beyond_floor=Estimate(0.0, low, high),
-                      adjusted=Estimate(0.0, -0.1, 0.1, 4, 4)).detectable is None  # fmt: skip
+                      adjusted=Estimate(0.0, -0.1, 0.1, 4, 4)).min_detectable is None  # fmt: skip
         assert effect("citation", 0.0, beyond_floor=Estimate(0.0, -0.1, 0.1, 4, 4),
-                      adjusted=Estimate(0.0, low, high)).detectable is None  # fmt: skip
-    assert one.as_json()["detectable"] == one.detectable
+                      adjusted=Estimate(0.0, low, high)).min_detectable is None  # fmt: skip
+    assert one.as_json()["detectable"] == one.min_detectable
     assert one.as_json()["finding"] == NOT_SHOWN and one.as_json()["skipped"] == 0
 
 
@@ -71,10 +71,10 @@ def test_points_have_a_sign_an_interval_and_a_true_minus(estimate: Estimate, tex
 
 def test_three_more_decimals_are_the_most() -> None:
     tiny = Estimate(1e-9, 1e-10, 1e-8, 78, 39)
-    assert digits_to_show_sign(tiny, 0, 100) == 3
-    assert digits_to_show_sign(tiny, 1, 100) == 4
-    assert digits_to_show_sign(Estimate(0.1, None, 0.2), 0, 100) == 0
-    assert digits_to_show_sign(Estimate(0.1, 0.0006, 0.2), 0, 1) == 3
+    assert decimals_that_show_sign_of_interval(tiny, 0, 100) == 3
+    assert decimals_that_show_sign_of_interval(tiny, 1, 100) == 4
+    assert decimals_that_show_sign_of_interval(Estimate(0.1, None, 0.2), 0, 100) == 0
+    assert decimals_that_show_sign_of_interval(Estimate(0.1, 0.0006, 0.2), 0, 1) == 3
 
 
 def test_controls_and_lost_content_are_not_counted_among_the_irrelevant() -> None:

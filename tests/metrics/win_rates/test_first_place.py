@@ -17,8 +17,8 @@ from metrics.win_rates.first_place import (
     model_scores,
     pair_verdicts,
     place_ranges,
-    rank_multiverse,
     ranking_stability_section,
+    ranks_under_all_analyses,
 )
 from tests.metrics.battle_frames import duels
 from tests.metrics.frames import build
@@ -94,7 +94,7 @@ def test_places_under_other_choices_by_hand() -> None:
                     {"item": f"{k}", "shown": pair, "pick": pick, "prompt": prompt, "orders": 1}
                 )
     frame = build(rows)
-    analyses = rank_multiverse(frame)
+    analyses = ranks_under_all_analyses(frame)
     assert (analyses[0].ties, analyses[0].order, analyses[0].prompt) == ("half", "all", "all")
     assert analyses[0].places == {"a": 1, "b": 2, "c": 3}
     only_q = [one for one in analyses if (one.prompt, one.baseline) == ("q", "all")]
@@ -117,7 +117,7 @@ def test_one_order_is_the_one_that_the_plan_lists_first_as_for_the_leaderboards(
                 first = "c" not in pair or (shown[0] == "c") == (k == 0)
                 rows.append({"item": f"{k}", "shown": shown, "pick": 0 if first else 1})
     frame = build(rows)
-    found = {each.order: each.places for each in rank_multiverse(frame)
+    found = {each.order: each.places for each in ranks_under_all_analyses(frame)
              if (each.ties, each.prompt, each.baseline) == ("half", EVERY, EVERY)}  # fmt: skip
     assert found["one order"] == {"b": 1, "a": 2, "c": 3}
     assert found["the other order"] == {"a": 1, "b": 2, "c": 3}
@@ -127,7 +127,7 @@ def test_one_order_is_the_one_that_the_plan_lists_first_as_for_the_leaderboards(
 def test_against_one_model_its_own_place_is_at_an_even_share():
     """b wins eight of ten against a, c two of ten: against a, b is first and a second."""
     frame = duels([("a", "b", 2, 8), ("a", "c", 8, 2), ("b", "c", 5, 5)])
-    found = {one.baseline: one.places for one in rank_multiverse(frame)
+    found = {one.baseline: one.places for one in ranks_under_all_analyses(frame)
              if (one.ties, one.order, one.prompt) == ("half", EVERY, EVERY)}  # fmt: skip
     assert found["a"] == {"b": 1, "a": 2, "c": 3}
 
@@ -181,7 +181,7 @@ def test_a_model_never_read_in_both_orders_has_no_place_where_flips_are_ties() -
         for x, y, second in (("a", "b", 1), ("b", "c", 1), ("a", "c", 1), ("a", "d", None))
         for row in both_orders(f"q{k}", 0, second, x=x, y=y)
     ]
-    found = rank_multiverse(build(rows))
+    found = ranks_under_all_analyses(build(rows))
     assert found[0].places == {"a": 1, "b": 2, "c": 3, "d": 3}
     assert "flips as ties" not in {one.order for one in found}
 
@@ -198,7 +198,9 @@ def test_an_unusable_reply_does_not_change_the_order_that_the_plan_lists_first()
     one, other = leaderboards_by_order(frame)
     assert one is not None and other is not None
     assert (one.names, len(set(other.theta.round(9)))) == (("a", "b", "c"), 1)
-    places = {each.order: each.places for each in rank_multiverse(frame) if each.ties == "half"}
+    places = {
+        each.order: each.places for each in ranks_under_all_analyses(frame) if each.ties == "half"
+    }
     assert set(places["the other order"].values()) == {1}
 
 
@@ -222,7 +224,7 @@ def test_no_first_place_without_two_models_that_have_verdicts() -> None:
 def test_the_places_of_two_analyses_by_hand() -> None:
     """In the default order; a is first in one of two analyses, and so is b."""
     frame = duels([("a", "b", 3, 1), ("b", "c", 3, 1), ("a", "c", 3, 1)])
-    default = rank_multiverse(frame)[0]
+    default = ranks_under_all_analyses(frame)[0]
     assert default.places == {"a": 1, "b": 2, "c": 3}
     other = replace(default, places={"a": 3, "b": 1, "c": 2})
     assert list(place_ranges([default, other]).items()) == [

@@ -82,7 +82,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
         score_contradictions(machines.loc[pairs]),
         criterion_agreement(rows),
         {rater: int(np.isnan(one.score).sum()) for rater, one in raters.items()},
-        score_distribution.point_repeats(rows),
+        score_distribution.repeat_variation(rows),
     )
 
 

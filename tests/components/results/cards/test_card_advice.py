@@ -23,7 +23,7 @@ from components.results.cards.sentence_rules import CardSentence, card_sentences
 from components.results.remedies.point_remedies_panel import _headline_of_rater
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.catalogue.records import RECORDS
-from metrics.labels.point_rules import point_remedies
+from metrics.labels.point_rules import compare_single_answer_rules_with_one_call
 from metrics.remedies.remedy_study import build_remedy_study
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, rotations
@@ -229,7 +229,7 @@ def test_the_card_gives_the_advice_of_the_view_remedies():
         for scale, step in zip(scales, (-1, 0, 1), strict=True)
     ]
     card = PointCard(frame_of(rows, labels))
-    (remedies,) = point_remedies(card.rows).values()
+    (remedies,) = compare_single_answer_rules_with_one_call(card.rows).values()
     assert (remedies.advice.rule, remedies.advice.calls) == ("arrangements", 3)
     assert says(card._advice_sentence, "all orders, combined", "3 calls", "Remedies")
     title, _ = _headline_of_rater("j", remedies)

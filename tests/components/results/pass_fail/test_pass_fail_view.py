@@ -41,7 +41,7 @@ from components.results.pass_fail.rate_tables import pass_rates_paper_table, rat
 from components.results.pass_fail.scores import score_panels
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
-from metrics.labels.pass_by_order import pass_by_order
+from metrics.labels.pass_by_order import pass_rates_by_order
 from metrics.labels.pass_fail import Confusion
 from metrics.labels.reliability import ReliabilityPoint
 from studies.domain import Estimate
@@ -229,7 +229,7 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
     run_text(store, ORDERED)
     filtered = FilteredStudy(store, "ordered")
     results = load_pass_fail(filtered)
-    whole = pass_by_order(filtered.measured_judge_rows, results.rater)
+    whole = pass_rates_by_order(filtered.measured_judge_rows, results.rater)
     assert results.shift == whole and whole.shift.value is not None
     html = str(option_order_panel(results))
     marks = [

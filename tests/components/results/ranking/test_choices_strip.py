@@ -17,7 +17,7 @@ from components.results.ranking.analysis_places import (
     places_by_analysis,
 )
 from components.results.view.result_view import PanelGroup
-from metrics.win_rates.first_place import rank_multiverse
+from metrics.win_rates.first_place import ranks_under_all_analyses
 from tests.metrics.frames import build
 from tests.metrics.frames import pair as both_orders
 from tests.page_words import says
@@ -55,7 +55,7 @@ def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
 
 
 def test_columns_of_the_strip_change_one_choice_each() -> None:
-    analyses = rank_multiverse(two_prompts())
+    analyses = ranks_under_all_analyses(two_prompts())
     default = analyses[0]
     columns = analyses_with_one_change(analyses)
     assert {one.prompt for one in columns} == {"all", "p", "q"}
@@ -87,10 +87,12 @@ def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
 def test_the_filter_of_an_opponent_gives_the_places_of_its_column() -> None:
     """The strip says that against c alone these are the places; so must the filtered ranking."""
     frame = two_prompts()
-    columns = {one.baseline: one for one in analyses_with_one_change(rank_multiverse(frame))}
+    columns = {
+        one.baseline: one for one in analyses_with_one_change(ranks_under_all_analyses(frame))
+    }
     for name in "abc":
         filtered = Filter(contestants=(name,)).apply(frame)
-        assert rank_multiverse(filtered)[0].places == columns[name].places
+        assert ranks_under_all_analyses(filtered)[0].places == columns[name].places
 
 
 def test_one_order_opens_the_ratings_by_order_and_ties_left_out_is_plain_text() -> None:

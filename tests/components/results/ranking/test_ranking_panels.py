@@ -22,7 +22,7 @@ from components.results.ranking.point_ranking_panel import (
 )
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
-from metrics.estimation.planning.power import battles_to_separate
+from metrics.estimation.planning.power import further_verdicts_to_separate
 from metrics.ratings.online_elo import EloRating
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
@@ -287,11 +287,11 @@ def test_the_items_needed_are_those_for_the_adjusted_interval():
     even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
     rows = build(battles({("a", "b"): (27, 13)} | even))
     found = compute_ranking(rows).main_leaderboard
-    assert battles_to_separate(found.gap("a", "b")) == 0
-    assert battles_to_separate(found.adjusted_gap("a", "b")) > 0
+    assert further_verdicts_to_separate(found.gap("a", "b")) == 0
+    assert further_verdicts_to_separate(found.adjusted_gap("a", "b")) > 0
     assert says(panels.leaderboard_html(compute_ranking(rows)), "for all pairs", "more items")
     # At a level of 99 %, z is 2.5758: 400 · (150 · (1 + 0.8416/2.5758)/100)² − 400 = 1184.2.
-    assert battles_to_separate(Estimate(100, -50, 250, 400, level=0.99)) == 1185
+    assert further_verdicts_to_separate(Estimate(100, -50, 250, 400, level=0.99)) == 1185
     how = ranking_tab.HOW_RANKING
     assert "0.84/z)/gap" in how and says(how, "half-width", "adjusted for all", "z its quantile")
 
