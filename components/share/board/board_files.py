@@ -16,10 +16,7 @@ from components.html.format import count
 from components.html.markup import ASSETS
 from components.share.board.board_page import board_page, board_verified_message
 from components.share.board.board_rows import Json, compute_board
-from components.share.board.check_records import (
-    check_record_structure,
-    check_records_and_count_reread,
-)
+from components.share.board.check_records import check_record_structure, recheck_records
 from components.share.board.record_tree import (
     MANIFEST_FILE,
     PAGE_FILE,
@@ -161,7 +158,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
     def yield_checked() -> Iterator[StudyRecords]:
         for name in study_folders(board):
             records = read_records(board, name)
-            counts.append(check_records_and_count_reread(records))
+            counts.append(recheck_records(records))
             files.extend(record_file_paths(records))
             yield records
 

@@ -45,7 +45,7 @@ AskPlace = tuple[object, ...]
 whether it is a noise-floor repeat."""
 
 
-def check_records_and_count_reread(records: StudyRecords) -> int:
+def recheck_records(records: StudyRecords) -> int:
     """Check the records of one study, and return how many replies were read again; BoardError at
     the first fault, which names the file and, if one line is at fault, the line. Imported verdicts,
     which have no reply, and verdicts read by an extraction judge are not read again."""

@@ -12,12 +12,7 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
-from judges.planning.forecast import (
-    Forecast,
-    forecast_asks,
-    shared_limit_by_judge,
-    total_run_seconds,
-)
+from judges.planning.forecast import Forecast, forecast_asks, limit_by_judge, total_run_seconds
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
@@ -54,7 +49,7 @@ class ForecastByJudge:
     stored: int = 0
     """Number of calls with a stored reply, which are not made again."""
     limits: Mapping[str, str] = field(default_factory=dict)
-    """Judge -> name of the limit on its calls in flight (`shared_limit_by_judge`)."""
+    """Judge -> name of the limit on its calls in flight (`limit_by_judge`)."""
 
     @property
     def new_asks(self) -> int:
@@ -130,7 +125,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         judge.name: forecast_asks(replace(plan.study, judges=(judge,)), new[judge.name], store)
         for judge in plan.study.judges
     }
-    limits = shared_limit_by_judge(plan.study)
+    limits = limit_by_judge(plan.study)
     if part is plan:
         return ForecastByJudge(asks, noise, found, 0, len(answered), limits)
     by = asks / max(1, len(planned))

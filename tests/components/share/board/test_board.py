@@ -20,10 +20,7 @@ from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
 from components.share.board import board_files, record_tree
 from components.share.board.board_rows import add_rank_ranges, rows_with_verdicts_and_sets
-from components.share.board.check_records import (
-    check_record_structure,
-    check_records_and_count_reread,
-)
+from components.share.board.check_records import check_record_structure, recheck_records
 from components.share.board.record_tree import BoardError, StudyRecords
 from components.study.plan.study_preview import plan_from_text
 from judges.judge_errors import PlanError
@@ -355,7 +352,7 @@ def test_twins_have_their_own_column_and_change_no_other(store: Store, tmp_path:
     )
     write_export(store, "With twins", "jsonl", tmp_path / "twins.jsonl")
     from_file = record_tree.records_of_file(tmp_path / "twins.yaml")
-    assert check_records_and_count_reread(from_file) == check_records_and_count_reread(records)
+    assert recheck_records(from_file) == recheck_records(records)
 
 
 def test_a_study_whose_judges_see_images_is_refused(store: Store, tmp_path: Path) -> None:
@@ -395,7 +392,7 @@ def imported(orders: int = 2) -> StudyRecords:
 
 def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
     records = imported()
-    assert check_records_and_count_reread(records) == 0, "no imported verdict has a reply"
+    assert recheck_records(records) == 0, "no imported verdict has a reply"
     rows = {row["judge"]: row for row, _, _ in rows_with_verdicts_and_sets(records)}
     assert rows["one"]["imported"] and rows["one"]["not_read_again"] == 6
     assert rows["one"]["numbers"]["consistency"]["value"] == 1.0
