@@ -119,7 +119,7 @@ def _require_writable(path: Path) -> None:
         )
 
 
-def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]:
+def store_and_engine_for_access(store: Store, access: Access) -> tuple[Store, Engine]:
     """Return the store and the engine of the page: unrestricted on a private machine, with limits
     per visitor in public mode."""
     if not access.public:
@@ -128,12 +128,12 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
         store,
         most_studies=access.studies or 0,
         open_votes=access.open_votes,
-        has_room=_make_visitor_space_check(store, access),
+        has_room=_make_visitor_storage_check(store, access),
     )
     return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key_settings())
 
 
-def _make_visitor_space_check(store: Store, access: Access) -> Callable[[], bool]:
+def _make_visitor_storage_check(store: Store, access: Access) -> Callable[[], bool]:
     """Return a function that returns whether visitors may store more data: always True if their
     data have no limit. If there is no room, the function first deletes studies that were not used
     for a while."""
@@ -182,7 +182,7 @@ def _exit_on_signal(*_: object) -> None:
     sys.exit(0)
 
 
-def _report_error(error: object) -> int:
+def _print_error(error: object) -> int:
     """Print an error; return the exit code."""
     print(f"error: {error}", file=sys.stderr)
     return 2
@@ -192,31 +192,31 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_settings()
     except EvenhandError as error:
-        return _report_error(error)
+        return _print_error(error)
     chosen, access = build_parser().parse_args(arguments), current_access()
     if not 0 <= chosen.port <= 65_535:
         build_parser().error(f"--port is {chosen.port}, not {PORT.expected}")
     if chosen.mcp and find_spec("mcp") is None:
-        return _report_error("--mcp needs more packages: pip install -r requirements/mcp.txt")
+        return _print_error("--mcp needs more packages: pip install -r requirements/mcp.txt")
     limit_heap_retention()
     key_store.install_redaction(lossy=True)  # an error must reach the page, log or not
     if not port_is_free(chosen.host, chosen.port):
-        return _report_error(
+        return _print_error(
             f"port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "
             f"open http://{chosen.host}:{chosen.port}, or choose another port with --port"
         )
     try:
         hosts = configured_hosts(chosen.host, public=access.public)
         store, frozen = open_store(chosen.store)
-        page_store, engine = (store, None) if frozen else build_store_and_engine(store, access)
+        page_store, engine = (store, None) if frozen else store_and_engine_for_access(store, access)
     except EvenhandError as error:
-        return _report_error(error)
+        return _print_error(error)
     backup = None if frozen else hub_backup.snapshot_repo_and_token()
     backup_thread = hub_backup.SnapshotThread(store, *backup) if backup else None
     days = None if frozen else access.expiry_days
     expiry_thread = expiry.ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)
-    room = (lambda: True) if frozen else _make_visitor_space_check(store, access)
+    room = (lambda: True) if frozen else _make_visitor_storage_check(store, access)
     quota = TempFileQuota(access.temp_bytes, has_room=room) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
     settings = {
@@ -245,7 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Evenhand: {address}\nStore:    {store.path}\nTo stop:  Ctrl-C", flush=True)
         blocks.block_thread()
     except GradioChanged as error:
-        return _report_error(error)
+        return _print_error(error)
     finally:
         opened = (expiry_thread, engine, backup_thread, daily_thread, quota, page_store, store)
         for part in opened:

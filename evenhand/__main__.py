@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Final
 
 from evenhand import __version__
-from evenhand.extras import explain_missing
+from evenhand.extras import build_missing_extra_error
 
 _JUDGES, _STUDIES, _PAGE = "judges.__main__", "studies.__main__", "components.__main__"
 """Modules with several commands, whose `main` also gets the word that names the command."""
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return code
     except ModuleNotFoundError as error:
-        explained = explain_missing(error)
+        explained = build_missing_extra_error(error)
         if explained is None:
             raise
         print(f"error: {explained}", file=sys.stderr)

@@ -43,7 +43,7 @@ class PackageMissing(EvenhandError):
     """Raised if an optional package is not installed."""
 
 
-def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
+def build_missing_extra_error(error: ModuleNotFoundError) -> PackageMissing | None:
     """Return an error that names the extra to install; None if the missing module belongs to no
     extra."""
     package = (error.name or "").partition(".")[0]
@@ -65,7 +65,7 @@ def report_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
         try:
             return function(*args, **kwargs)
         except ModuleNotFoundError as error:
-            if (explained := explain_missing(error)) is None:
+            if (explained := build_missing_extra_error(error)) is None:
                 raise
             raise explained from error
 

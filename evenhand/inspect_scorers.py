@@ -91,7 +91,7 @@ def both_orders(
                 reason="no_opponent",
                 explanation=f"the sample has no {opponent!r} to compare its answer with",
             )
-        verdicts = _recorded_verdict(state.scores or {}, recorded, recorded_order)
+        verdicts = _outcome_by_order(state.scores or {}, recorded, recorded_order)
         replies, asked = [], []
         for order in ORDERS:
             if order not in verdicts:
@@ -114,7 +114,7 @@ def _fill_prompt(template: str, state: TaskState, other: str, order: str) -> str
     return pattern.sub(lambda match: filled[match[0][1:-1]], template)
 
 
-def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
+def _outcome_by_order(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
     """Return {order: outcome} if the scorer named `recorded` has recorded a verdict, else {}.
     `order` is the place of the evaluated answer in its comparison, "first" or "second"; the
     outcome is "win", "tie" or "loss" of this answer."""

@@ -175,7 +175,7 @@ def _study_from_rows(
     table = pd.DataFrame(
         {roles.get(role, role): rows[columns[role]] for role in kept if role in columns}
     )
-    frame = battle_frame(table, words)
+    frame = judgement_frame(table, words)
     known = has_known_answers(frame)
     inputs = RemedyInputs(source=DESIGN if known else None)
     return JudgedStudy(
@@ -184,13 +184,13 @@ def _study_from_rows(
         "design" if known else "none",
         items=tuple(_list_items(rows, columns, frame)),
         notes=(
-            *_item_notes(frame, columns.get("item", "")),
+            *_notes_on_item_grouping(frame, columns.get("item", "")),
             *_note_on_unused_columns(rows.columns.difference([*columns.values()], sort=False)),
         ),
     )
 
 
-def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) -> pd.DataFrame:
+def judgement_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) -> pd.DataFrame:
     """Build the table that measures read (one row for each judgement) from a table of battles (see
     `frame_from_battles`). `words` states what other words for the winner mean. SourceError if a
     column is missing or a cell is invalid."""
@@ -200,7 +200,7 @@ def battle_frame(table: pd.DataFrame, words: Mapping[Any, str] | None = None) ->
         raise SourceError(str(error)) from None
 
 
-def _item_notes(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
+def _notes_on_item_grouping(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
     """Return a note for the user if each row counts as an item of its own, or if the rows were
     grouped into items by a column that is not named `item`; otherwise an empty tuple. `column`
     is the column found for the items, "" if there is none."""
@@ -304,7 +304,7 @@ def _study_from_battles(path: Path, words: Mapping[Any, str] | None) -> JudgedSt
         raise SourceError(str(error)) from None
     column = find_item_column(pd.read_csv(path, nrows=0))
     source: KnownAnswerSource = "design" if measured.remedies.source else "none"
-    notes = _item_notes(measured.frame, column)
+    notes = _notes_on_item_grouping(measured.frame, column)
     notes += _note_on_unused_columns(measured.unused_columns)
     return JudgedStudy(measured, path.stem, source, notes=notes)
 

@@ -139,7 +139,7 @@ def run_study(options: argparse.Namespace) -> int:
     made = _build_plan_of_study_file(options.study)
     store = Store(options.store)
     key_consents.obtain_study_key_consents(made.study, options)
-    _note_dropped_calls(save_plan(made, store))
+    _print_note_on_dropped_calls(save_plan(made, store))
     if cluster is not None:
         return ray_commands.run_on_cluster_and_close_store(made, store, cluster)
     return _run_print_summary_and_close(made, store, RunSettings())
@@ -153,7 +153,7 @@ def retry_failed_and_make_missing(options: argparse.Namespace) -> int:
     if options.study is not None:
         made, store = _build_plan_of_study_file(options.study), Store(options.store)
         key_consents.obtain_study_key_consents(made.study, options)
-        _note_dropped_calls(save_plan(made, store))
+        _print_note_on_dropped_calls(save_plan(made, store))
     else:
         name, store = _study_name(options), open_store_of_command(options.store)
         made = load_stored_plan(store, name)
@@ -212,7 +212,7 @@ def print_plan_forecast(options: argparse.Namespace) -> int:
     print(f"  calls    {whole.asks:,}, of which {whole.noise:,} for the noise floor")
     cached = f" ({whole.cached_tokens:,} cached)" if whole.cached_tokens else ""
     print(f"  tokens   about {whole.prompt_tokens:,} in{cached}, {whole.completion_tokens:,} out")
-    for left in plan_checks.count_skipped(made.prompts, made.items):
+    for left in plan_checks.skipped_items(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
     if made.study.twins is not None:
         twin_calls = sum(any(map(is_twin, one.ask.shown)) for one in asks_of(made))
@@ -326,7 +326,7 @@ def _build_plan_of_study_file(file: Path) -> Plan:
     return made
 
 
-def _note_dropped_calls(changed: PlanChange) -> None:
+def _print_note_on_dropped_calls(changed: PlanChange) -> None:
     if changed.dropped:
         print(
             f"the study changed: {changed.kept:,} calls unchanged, {changed.dropped:,} no longer "

@@ -18,7 +18,7 @@ import evenhand.nightly.gate_command as gate_command
 import judges.__main__ as judges_command
 import metrics.__main__ as metrics_command
 import studies.__main__ as studies_command
-from components.study.file.judge_entries import simulation_default
+from components.study.file.judge_entries import simulation_setting_default
 from judges.models.simulation import simulated_scores
 from studies.spec.keys import SIMULATION
 from studies.spec.schema import study_schema
@@ -78,7 +78,7 @@ def _key_tables() -> Iterator[str]:
                 needed = key in block.get("required", ())
                 default = UNSET.get((name, key)) or _default(rule, needed)
                 if name == "SimulatedJudge" and default == "none":
-                    default = f"`{simulation_default(SIMULATION[key])}`"
+                    default = f"`{simulation_setting_default(SIMULATION[key])}`"
                 yield f"| `{key}` | {_meaning(rule)} | {_values(rule)} | {default} |"
 
 

@@ -40,7 +40,7 @@ from components.results.contrasts import comparison
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.run import actions_tab as run_actions
 from components.run.live_figures import LiveStudies
-from components.share.drawer_html import show_exports, show_methods
+from components.share.drawer_html import export_buttons_html, methods_html
 from components.share.paper_text import latex_table, paper_tables
 from components.share.report import ReportFigures, report_metrics, report_sections
 from components.study import form_html
@@ -238,7 +238,7 @@ def draw_other_tabs(store: Store) -> Iterator[Drawing]:
         filtered = FilteredStudy(store, name)
         if name.startswith("Probe set"):  # charts of a run just made follow its replies' order
             yield f"Run/{name}", lambda n=name: run_actions.render(store, engine, live, n)[2:]
-        yield f"Share/{name}", lambda f=filtered: [show_exports(f), show_methods(f)]
+        yield f"Share/{name}", lambda f=filtered: [export_buttons_html(f), methods_html(f)]
 
 
 def draw_layout(store: Store, engine: Engine) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from judges.rendering.template import (
 from judges.security.endpoint_rules import EndpointRules, check_url
 from judges.security.key_store import redact_keys
 from judges.verdicts.reply_cleaning import clean_reply
-from judges.verdicts.verdict import marker_span, parse_verdict
+from judges.verdicts.verdict import parse_verdict, verdict_span
 from judges.verdicts.verdict_formats import FORMATS
 from studies.errors import EvenhandError
 from studies.files.table_formats.spreadsheet_guard import guard_formula, unguard_formula
@@ -165,7 +165,7 @@ def test_patterns_are_compiled_in_their_modules() -> None:
 
 def read_and_box(name: str, text: str) -> None:
     parse_verdict(name, text)
-    marker_span(name, text)
+    verdict_span(name, text)
 
 
 def read_after(name: str, text: str) -> None:

@@ -36,7 +36,7 @@ def recorded_demo_html(store: Store) -> list[Markup]:
 
     def compute() -> list[Markup]:
         frame = judge_rows_or_people_rows(store.frame(study))
-        return [finding_html(*_demo_headline_and_lead(frame)), recorded_squares_html(frame)]
+        return [finding_html(*_demo_headline_and_lead(frame)), recorded_verdict_squares_html(frame)]
 
     return store.memoised(study, ("home demo",), compute)
 
@@ -57,7 +57,7 @@ OrderPair = tuple[int | None, int | None]
 usable reply."""
 
 
-def recorded_squares_html(frame: pd.DataFrame) -> Markup:
+def recorded_verdict_squares_html(frame: pd.DataFrame) -> Markup:
     """HTML of recorded verdicts as coloured squares, two for each pair (one for each order): the
     first SHOWN_PAIRS pairs that were judged in both orders, with the first prompt."""
     picks = select_picks(frame)
@@ -67,21 +67,21 @@ def recorded_squares_html(frame: pd.DataFrame) -> Markup:
         for _, rows in picks.groupby(["item", "comparison"], observed=True, sort=False)
         if len(rows) >= 2
     ][:SHOWN_PAIRS]
-    same = _count_same_position(orders)
+    same = _count_same_position_in_both_orders(orders)
     told = (
         f"The same colour twice, in {same} of these {count(len(orders), 'pair')}: only the "
         "position decided."
     )
-    return order_squares_html(orders, told)
+    return position_squares_html(orders, told)
 
 
-def _count_same_position(pairs: Sequence[OrderPair]) -> int:
+def _count_same_position_in_both_orders(pairs: Sequence[OrderPair]) -> int:
     """Number of pairs for which the same position was picked in both orders; two ties do not
     count."""
     return sum(one == two != TIE for one, two in pairs)
 
 
-def order_squares_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
+def position_squares_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
     The same colour twice means that the same position was picked after the swap. `finding`:
     the result in words, also for screen readers."""
@@ -105,12 +105,12 @@ def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
     """HTML of the live demo, while it runs and after its end: a headline, and coloured squares, two
     for each question (one for each order). A square without a usable reply is hatched."""
     name = live_demo_study_name(store)
-    pairs, counts = _picked_positions(store, name), store.counts(name)
+    pairs, counts = _picked_positions_in_both_orders(store, name), store.counts(name)
     planned = counts.get("planned", 0)
     done = planned - counts.get("pending", 0)
     running = engine.active_run(name) is not None
     full = [pair for pair in pairs if None not in pair]
-    same = _count_same_position(full)
+    same = _count_same_position_in_both_orders(full)
     told = (
         "The same colour in both rows: the same position was picked after the swap, in "
         f"{count(same)} of {count(len(full), 'pair')}{' so far' if running else ''}."
@@ -125,10 +125,10 @@ def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
         "A small judge on this machine compares two answers to each of "
         f"{count(len(pairs), 'question')}, in both orders."
     )
-    return [finding_html(title, lead), order_squares_html(pairs, told) + html.live_link(running)]
+    return [finding_html(title, lead), position_squares_html(pairs, told) + html.live_link(running)]
 
 
-def _picked_positions(store: Store, name: str) -> list[OrderPair]:
+def _picked_positions_in_both_orders(store: Store, name: str) -> list[OrderPair]:
     """For each item, the position picked in each of its two orders: 0 first, 1 second, -1 tie, None
     without a usable reply. Items are in the order of the plan."""
     first, _ = store.study(name).contestants

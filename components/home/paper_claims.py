@@ -97,11 +97,11 @@ def paper_claims(store: Store) -> list[PaperClaim]:
     cards = [_unrelated_option_claim()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
         small, larger = (
-            _memoised_order_rates(store, name)
+            _memoised_one_and_both_order_rates(store, name)
             for name in (demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY)
         )
         cards += [
-            _warning_claim(store),
+            _prompt_warning_claim(store),
             _ties_claim(small, larger),
             _sample_size_claim(larger),
             _two_orders_claim(larger),
@@ -109,7 +109,7 @@ def paper_claims(store: Store) -> list[PaperClaim]:
     return [*cards, _seeing_images_claim()]
 
 
-def _memoised_order_rates(store: Store, study: str) -> OneAndBothOrderRates:
+def _memoised_one_and_both_order_rates(store: Store, study: str) -> OneAndBothOrderRates:
     return store.memoised(
         study, ("recorded rates",), lambda: one_and_both_order_rates(store.frame(study))
     )
@@ -135,7 +135,7 @@ def _unrelated_option_claim() -> PaperClaim:
     )
 
 
-def _warning_claim(store: Store) -> PaperClaim:
+def _prompt_warning_claim(store: Store) -> PaperClaim:
     differences = _published_entropy_differences()
     plain, warned = (
         _flip_share_in_demo(store, prompt) for prompt in (PLAIN_PROMPT, WARNING_PROMPT)
@@ -228,7 +228,7 @@ def _win_rate_half_width(comparisons: float) -> float:
 
 
 def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
-    pairs = _published_pairs_differing_in("dual")
+    pairs = _published_row_pairs_differing_in("dual")
     better = sum(both.mae < one.mae for one, both in pairs)
     higher = sum(_consistency_or_nan(both) > _consistency_or_nan(one) for one, both in pairs)
     return PaperClaim(
@@ -251,7 +251,7 @@ def _two_orders_claim(larger: OneAndBothOrderRates) -> PaperClaim:
 
 def _seeing_images_claim() -> PaperClaim:
     unhelpful, cells = paper_tables.count_values_no_better_with_images()
-    pairs = _published_pairs_differing_in("sees")
+    pairs = _published_row_pairs_differing_in("sees")
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
@@ -271,7 +271,7 @@ def _seeing_images_claim() -> PaperClaim:
 AlignmentPair = tuple[paper_tables.PublishedAlignment, paper_tables.PublishedAlignment]
 
 
-def _published_pairs_differing_in(by: str) -> list[AlignmentPair]:
+def _published_row_pairs_differing_in(by: str) -> list[AlignmentPair]:
     """Pairs of rows of Creation-MMBench's Table 7 that differ in one setting only, for all models
     together ("overall"). `by` is "dual" for pairs (one order, both orders), or "sees" for pairs
     (judge reads image descriptions, judge sees images)."""

@@ -95,7 +95,7 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
         time.monotonic() - start,
         found.amount,
         facts,
-        _count_calls(text, folder) if ANSWERS in facts else None,
+        _count_planned_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,
         _find_unread_winner_column(text, folder) if next(iter(facts)) == ANSWERS else "",
         tuple(map(hide_hashes, found.notes)),
@@ -113,7 +113,7 @@ def _is_by_person(judgement: Judgement) -> bool:
     return judgement.ask.judge.startswith(HUMAN_PREFIX)
 
 
-def _count_calls(text: str, folder: Path) -> int | None:
+def _count_planned_calls(text: str, folder: Path) -> int | None:
     plan = build_preview(text, folder).plan
     return None if plan is None else count_asks_and_noise_repeats(plan)[0]
 

@@ -27,9 +27,9 @@ from components.inspect.comparison_index import (
 )
 from components.inspect.url_selection import Selection
 from components.inspect.verification_filter import verification_masks
-from judges.planning.plan import Plan, key_of, render_call
+from judges.planning.plan import Plan, call_key_of, render_call
 from judges.rendering.prompt import Prompt, parse_prompt
-from judges.verdicts.verdict import marker_span
+from judges.verdicts.verdict import verdict_span
 from metrics.estimation.row_selection import Ints
 from studies.domain import REFERENCE, UNRELATED, AnswerCheck, Ask, Item, Judgement
 from studies.errors import EvenhandError
@@ -258,7 +258,7 @@ def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tup
     if prompt is None or judgement.status != "ok" or judgement.rule == "probabilities":
         return None
     ask = judgement.ask
-    return marker_span(
+    return verdict_span(
         prompt.verdict, judgement.reply, len(ask.shown), rule, prompt.options, ask.labels
     )
 
@@ -279,7 +279,7 @@ def _rebuild_sent_messages(
         )
     messages = tuple((str(one["role"]), _content_text(one["content"])) for one in call.messages)
     salts = ("", store.salt_of(study.name))
-    keys = {key_of(request.endpoint, call, ask.repeat, salt=salt) for salt in salts}
+    keys = {call_key_of(request.endpoint, call, ask.repeat, salt=salt) for salt in salts}
     return SentMessages(messages, exact=any(is_key_of_call(ask.key, key) for key in keys))
 
 

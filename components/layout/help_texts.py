@@ -74,7 +74,7 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
 """Tab -> its keyboard keys and their effects; keys with the same effect are separated by spaces."""
 
 
-def help_script() -> Markup:
+def help_texts_script_html() -> Markup:
     """Script tag with glossary, keys and tour as JSON, for the head of the page."""
     data: dict[str, Any] = {"terms": glossary_data(), "keys": KEYS, "tour": TOUR}
     return json_script("eh-help-data", data)

@@ -106,7 +106,7 @@ def head_html() -> Markup:
         "<style>{}</style>{}<script>{}</script>",
         icon,
         stylesheet(),
-        help_texts.help_script(),
+        help_texts.help_texts_script_html(),
         read_program_file(ASSETS / "page.js"),
     )
 

@@ -11,7 +11,7 @@ from components.charts.figure_parts import Figure
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import run_pill_html
 from components.run import failed_replies, live_figures, notices, partial_results, status_html
-from components.run.past_runs import show_run, show_runs
+from components.run.past_runs import run_html, runs_html
 from components.run.run_facts import RunFacts, judges_to_call, load_run_facts
 from components.server.gradio_private import click_data
 from judges.engine.engine import Engine
@@ -30,9 +30,10 @@ from studies.store.store import Store
 
 
 class RunActions:
-    """Event handlers of the Run tab. All but `draw_past_runs` return the outputs of the redrawn
-    tab; those that may use a typed key also return a value for the key field. `scope`, a value of
-    REPLY_SCOPES, says whether the tab lists all latest replies or only unusable ones."""
+    """Event handlers of the Run tab. All but `runs_and_opened_run_html` return the
+    outputs of the redrawn tab; those that may use a typed key also return a value for the key
+    field. `scope`, a value of REPLY_SCOPES, says whether the tab lists all latest replies or only
+    unusable ones."""
 
     def __init__(self, store: Store, engine: Engine, live: live_figures.LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -49,11 +50,11 @@ class RunActions:
             return shown
         return [gr.Timer(active=False), *shown[1:]]
 
-    def draw_past_runs(self, name: str, scope: str, opened: str) -> list[Any]:
+    def runs_and_opened_run_html(self, name: str, scope: str, opened: str) -> list[Any]:
         """HTML of the list of runs, and of the run `opened` (an id)."""
         if not name:
             return ["", ""]
-        return [show_runs(self._store, name, scope, opened), show_run(self._store, opened, name)]
+        return [runs_html(self._store, name, scope, opened), run_html(self._store, opened, name)]
 
     def start(self, name: str, scope: str, key: str = "", origin: str = "") -> list[Any]:
         return self._start_with_key(name, scope, key, origin)
@@ -223,19 +224,19 @@ def render(
     return [
         gr.Timer(active=True) if now.running else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
-        status_html.show_finding(now, live.study_headline(name) if now.complete else ""),
-        *show_buttons(now),
-        notices.show_store_notices(store) + notices.show_notices(now),
+        status_html.run_headline_html(now, live.study_headline(name) if now.complete else ""),
+        *updated_run_buttons(now),
+        notices.store_notices_html(store) + notices.study_notices_html(now),
         gr.Column(visible=len(now.key_origins) == 1),
         notices.key_request_notice(now) if now.judges_without_key else "",
         now.key_origins[0] if len(now.key_origins) == 1 else "",
         gr.Button(f"Test and {status_html.start_button_text(now.missing).lower()}"),
-        status_html.show_progress(now),
-        status_html.show_kpis(now, figures),
+        status_html.progress_bar_html(now),
+        status_html.run_kpis_html(now, figures),
         live.outcome(name) if now.complete else partial_results.partial_results_html(now, figures),
-        failed_replies.show_failures(store, now),
+        failed_replies.failed_replies_html(store, now),
         *map(_chart_update, (figures.share_figure, figures.elo_figure, figures.wins_figure)),
-        status_html.show_last_replies(store, name, scope),
+        status_html.latest_replies_html(store, name, scope),
     ]
 
 
@@ -244,7 +245,7 @@ def _chart_update(figure: Figure | None) -> Any:
     return gr.update(visible=False) if figure is None else gr.update(value=figure, visible=True)
 
 
-def show_buttons(facts: RunFacts) -> list[gr.Button]:
+def updated_run_buttons(facts: RunFacts) -> list[gr.Button]:
     """The buttons See results, Run, Retry, Pause, Stop and Notify, with prices; buttons that do not
     apply are hidden."""
     idle = not facts.running and not facts.has_recorded_verdicts and facts.owned

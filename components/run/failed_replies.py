@@ -20,7 +20,7 @@ MAX_UNREADABLE_SHARE: Final = 0.05
 """Share of unusable replies above which a notice is shown."""
 
 
-def show_failures(store: Store, facts: RunFacts) -> Markup:
+def failed_replies_html(store: Store, facts: RunFacts) -> Markup:
     """HTML panel on what went wrong: the unusable replies by status, each with its number of calls,
     an example and links; and the failed attempts of the run, by judge and reason. If no run is
     active and many replies gave no verdict, a warning comes first. Empty if nothing went wrong."""
@@ -35,18 +35,18 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
             "the preset counts them as ties",
         )
     ]
-    parts += [unreadable_notice(store, facts)] if not facts.running else []
+    parts += [unreadable_replies_notice_html(store, facts)] if not facts.running else []
     latest = store.latest_judgements(facts.name, 200, failures_only=True) if kinds else []
     rows = []
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
-        rows.append(failure_row(status, facts.counts[status], example))
+        rows.append(unusable_replies_row_html(status, facts.counts[status], example))
     parts += [pieces.wrap(html.failures(rows))] if rows else []
     parts += [pieces.wrap(html.failed_attempts(retried))] if retried else []
     return pieces.wrap(html.panel(parts))
 
 
-def failure_row(
+def unusable_replies_row_html(
     status: Status,
     asks: int,
     example: Judgement | None,
@@ -69,7 +69,7 @@ def failure_row(
     return html.failure(badge, who, told[:400], " ".join(told.split()), links)
 
 
-def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
+def unreadable_replies_notice_html(store: Store, facts: RunFacts) -> Markup:
     """HTML notice if more than 5 % of the calls made returned a reply without a verdict: how many,
     how the consistency would change if they counted as ties, and a link to read them. Calls that
     failed without a reply do not count among them. Empty otherwise."""

@@ -122,23 +122,23 @@ class LiveStudy:
         if any(row[0] in self._plan_places for row in rows):
             self._reset()  # a new verdict on a counted call: count anew
             rows = self.store.frame_rows(self.study, since=self.cursor)
-        new = self._rows_to_count(self._register_rows(rows))
+        new = self._judge_rows_or_else_votes(self._frame_of_new_rows(rows))
         if new.empty:
             return False
         first = self.frame is None
         self.frame = new if self.frame is None else _concat_frames(self.frame, new)
         self._advance_elo_curves(new)
-        self._add_share_points(first)
+        self._add_first_slot_share_points(first)
         return True
 
-    def _register_rows(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    def _frame_of_new_rows(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
         self._plan_places.update(row[0] for row in rows)
         rows.sort(key=lambda row: row[-1])  # in order of arrival
         self.cursor = int(rows[-1][-1])
         frame = frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
         return filter_rows_by_twins(frame, "without")
 
-    def _rows_to_count(self, new: pd.DataFrame) -> pd.DataFrame:
+    def _judge_rows_or_else_votes(self, new: pd.DataFrame) -> pd.DataFrame:
         """Those of the new rows that count: the rows of judges or, while no judge has given a
         verdict, people's votes, as in Results. At the first verdict of a judge, everything counted
         so far is dropped, and the result is the judges' rows among all rows of the study."""
@@ -147,8 +147,8 @@ class LiveStudy:
             self._has_judges = True
             if self.frame is not None:  # votes were counted until now
                 self._reset()
-                return self._rows_to_count(
-                    self._register_rows(self.store.frame_rows(self.study, since=self._start))
+                return self._judge_rows_or_else_votes(
+                    self._frame_of_new_rows(self.store.frame_rows(self.study, since=self._start))
                 )
         return row_selection.select_rows(new, ~human) if self._has_judges else new
 
@@ -168,7 +168,7 @@ class LiveStudy:
             line.extend(float(value) for value in curve.ratings_of(name)[1:])
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
-    def _add_share_points(self, first: bool) -> None:
+    def _add_first_slot_share_points(self, first: bool) -> None:
         """Add a point to the curve of the first-position share: the share of all rows so far. At
         the `first` update, also add the shares of the first 8, …, n rows, at up to 40 evenly spaced
         numbers. If there are then more than MAX_SHARE_POINTS points, every second one is
@@ -201,13 +201,13 @@ class LiveStudy:
             )
         share = _first_slot_share(self.frame)
         figure = live_first_share_figure(self._points, even=1 / options) if self._points else None
-        rates = live_win_rates(self.frame, self._planned_calls())
+        rates = live_win_rates(self.frame, self._planned_calls_by_item())
         return LiveFigures(
             len(self.frame),
             share,
             options,
             figure,
-            self._draw_elo() if options == 2 or self._curves else None,
+            self._draw_elo_curves() if options == 2 or self._curves else None,
             win_rate_figure(rates, height=250)
             if rates
             else empty_figure("No complete item with readable verdicts yet.", 250),
@@ -227,7 +227,7 @@ class LiveStudy:
         passes = any(prompt.verdict == PASS_FAIL_FORMAT for prompt in prompts)
         return RECORDS["point_pass_rate" if passes else "point_level"].name
 
-    def _planned_calls(self) -> Mapping[str, int]:
+    def _planned_calls_by_item(self) -> Mapping[str, int]:
         """Number of planned calls by item, read again when the plan changes; empty while only
         people have given verdicts, as their votes are not planned."""
         sha = self.store.plan_sha(self.study)
@@ -235,7 +235,7 @@ class LiveStudy:
             self._planned = sha, count_measured_asks_by_item(self.store, self.study)
         return self._planned[1] if self._has_judges else {}
 
-    def _draw_elo(self) -> Figure:
+    def _draw_elo_curves(self) -> Figure:
         if not self._curves:
             return empty_figure("Elo ratings need verdicts on pairs of answers.", 250)
         if self.elo.battles < MIN_ELO_BATTLES:

@@ -30,7 +30,7 @@ READ_ONLY_TEXT: Final = (
 )
 
 
-def show_notices(facts: RunFacts) -> Markup:
+def study_notices_html(facts: RunFacts) -> Markup:
     """HTML of all notices on a study. A visitor who does not own it sees only that it is read-only,
     or nothing if its verdicts are recorded."""
     if not facts.owned:
@@ -70,7 +70,7 @@ def _key_consent_and_host_notices(facts: RunFacts) -> Iterator[str]:
         )  # fmt: skip
 
 
-def show_store_notices(store: Store) -> Markup:
+def store_notices_html(store: Store) -> Markup:
     """HTML notices on the store: that its file was restored, if it was; and, on a Space, that files
     are lost at a restart. Empty without either."""
     if store.file_watch.notice:

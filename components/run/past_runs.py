@@ -7,7 +7,7 @@ from components.html import pieces
 from components.html.format import DASH, count, dollars, duration
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.tables.table import Cells, Table, TableCell
-from components.run.failed_replies import failure_row, html
+from components.run.failed_replies import html, unusable_replies_row_html
 from studies.domain import STATUSES
 from studies.store.queries import run_costs
 from studies.store.store import Store, StoredRun
@@ -25,7 +25,7 @@ _STATE_BADGES: Final = {
 """Badge colour and glyph of each run state."""
 
 
-def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
+def runs_html(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     """HTML list of the newest MAX_LISTED_RUNS runs of the study, or of all studies (`scope`),
     newest first; the run with the id `opened` is marked. A note if there are no runs."""
     runs = store.runs(name if scope == SCOPES[0] else None)
@@ -74,7 +74,7 @@ def _cost_text(spent: run_costs.RunSpending, run: StoredRun) -> str:
     return f"{known}{count(spent.unknown)} of them at an unknown price"
 
 
-def show_run(store: Store, run_id: str, study: str) -> Markup:
+def run_html(store: Store, run_id: str, study: str) -> Markup:
     """HTML details of one run: state, reason, calls by outcome, failures; empty without an id, a
     notice if the store has no such run. `study`: the study now shown; only its judgements can be
     opened in Inspect."""
@@ -173,7 +173,7 @@ def _failures_list(store: Store, run: StoredRun, study: str) -> Markup:
     if not failed:
         return EMPTY
     rows = [
-        failure_row(
+        unusable_replies_row_html(
             kind.status,  # type: ignore[arg-type]
             kind.asks,
             store.judgement(run.study, kind.key),

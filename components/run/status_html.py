@@ -39,7 +39,7 @@ def retry_button_text(facts: RunFacts) -> str:
     return f"Retry {count(asks, 'failed call')}, {dollars(price)}"
 
 
-def show_finding(facts: RunFacts, study_headline: str = "") -> Markup:
+def run_headline_html(facts: RunFacts, study_headline: str = "") -> Markup:
     """HTML headline of the tab: the progress, or `study_headline` once every call has been made;
     for recorded verdicts, that there are no calls to make."""
     if facts.has_recorded_verdicts:
@@ -86,7 +86,7 @@ def _pause_limit_sentence(facts: RunFacts) -> str:
     return f" A run that stays paused for {duration(longest)} is stopped; its replies are kept."
 
 
-def show_progress(facts: RunFacts) -> Markup:
+def progress_bar_html(facts: RunFacts) -> Markup:
     """HTML progress bar by status (hatched: calls that wait for a retry), and why calls wait."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
@@ -108,7 +108,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     return wrap(fill('<p class="eh-small eh-mute eh-reasons">{}</p>', told))
 
 
-def show_kpis(facts: RunFacts, figures: LiveFigures) -> Markup:
+def run_kpis_html(facts: RunFacts, figures: LiveFigures) -> Markup:
     first = _speed_or_flips_kpi(facts, figures)
     repeated = facts.complete and figures.repeats.value is not None
     same_order = "" if figures.judges_single_answers else " in the same order"
@@ -119,12 +119,12 @@ def show_kpis(facts: RunFacts, figures: LiveFigures) -> Markup:
     )
     cost = _finished_study_cost_kpi(facts) if facts.complete else _spent_kpi(facts)
     last = (
-        _single_answers_kpi(facts, figures)
+        _pass_rate_or_score_kpi(facts, figures)
         if figures.judges_single_answers
-        else _first_slot_kpi(facts, figures)
+        else _first_slot_share_kpi(facts, figures)
     )
-    strip = kpi_strip([first, second, cost, _unusable_kpi(facts), last])
-    return strip + (stopping_note(figures) if facts.running else EMPTY) + _large_study_note(facts)
+    strip = kpi_strip([first, second, cost, _unusable_replies_kpi(facts), last])
+    return strip + (early_stop_note(figures) if facts.running else EMPTY) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
@@ -198,7 +198,7 @@ def _clock_time(at: float) -> str:
 def _spent_kpi(facts: RunFacts) -> Kpi:
     """Key figure of dollars spent, with the budget (if set) and the expected total."""
     snapshot = facts.snapshot if facts.running else None
-    end = _expected_total(facts)
+    end = _expected_total_dollars(facts)
     notes = []
     if end and (facts.running or (facts.budget and facts.missing.asks)):
         notes.append(f"about {dollars(end)} at the end")
@@ -252,7 +252,7 @@ def _spent_text(facts: RunFacts) -> str:
     return dollars(0) if expected == 0 and not facts.budget else "$0"
 
 
-def _expected_total(facts: RunFacts) -> float | None:
+def _expected_total_dollars(facts: RunFacts) -> float | None:
     """Expected dollars of the study once all calls are made; None if unknown."""
     if facts.snapshot is not None and facts.running:
         expected = facts.snapshot.expected_dollars
@@ -260,7 +260,7 @@ def _expected_total(facts: RunFacts) -> float | None:
     return None if facts.missing.dollars is None else facts.spent + facts.missing.dollars
 
 
-def _unusable_kpi(facts: RunFacts) -> Kpi:
+def _unusable_replies_kpi(facts: RunFacts) -> Kpi:
     counts = facts.counts
     kinds = [status for status in STATUSES if status not in USABLE_STATUSES and counts.get(status)]
     failures = sum(counts[status] for status in kinds)
@@ -279,11 +279,11 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     )  # fmt: skip
 
 
-def _first_slot_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
+def _first_slot_share_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
     estimate = figures.share
     if estimate.value is None:
         note = estimate.note or "no item has verdicts in all orders yet"
-        note = _note_without_rows(facts, figures) or note
+        note = _no_drawn_replies_reason(facts, figures) or note
         return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; ".removeprefix(", ")
@@ -292,7 +292,7 @@ def _first_slot_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
     return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
-def _note_without_rows(facts: RunFacts, figures: LiveFigures) -> str:
+def _no_drawn_replies_reason(facts: RunFacts, figures: LiveFigures) -> str:
     """Why no reply is drawn although some are stored: they were recorded, or came before this tab
     was opened on a large study; "" otherwise."""
     if figures.rows or not facts.reply_count:
@@ -300,18 +300,18 @@ def _note_without_rows(facts: RunFacts, figures: LiveFigures) -> str:
     return "see Results" if facts.has_recorded_verdicts else "no verdict since this tab was opened"
 
 
-def _single_answers_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
+def _pass_rate_or_score_kpi(facts: RunFacts, figures: LiveFigures) -> Kpi:
     """Key figure of the pass rate or the mean score of single answers."""
     name, estimate = figures.of_answers
     if estimate.value is None:
-        note = _note_without_rows(facts, figures) or estimate.note or "no usable verdict yet"
+        note = _no_drawn_replies_reason(facts, figures) or estimate.note or "no usable verdict yet"
         return Kpi(name, "–", note=note)
     note = f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}".removeprefix(", ")
     note += "; do not use this interval to decide when to stop" if facts.running else ""
     return Kpi(name, share(estimate.value, 1), note=note)
 
 
-def stopping_note(figures: LiveFigures) -> Markup:
+def early_stop_note(figures: LiveFigures) -> Markup:
     """HTML note on whether the run may be stopped early. It looks at items whose verdicts favour
     one of the first two positions, and at the share of them that favours the first. The run may be
     stopped once the interval of this share, which is valid at every moment of a run, excludes 50 %.
@@ -329,7 +329,7 @@ def stopping_note(figures: LiveFigures) -> Markup:
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
 
-def show_last_replies(store: Store, name: str, scope: str) -> Markup:
+def latest_replies_html(store: Store, name: str, scope: str) -> Markup:
     latest = store.latest_judgements(name, 8, failures_only=scope == REPLY_SCOPES[1])
     if not latest:
         none = "No unusable replies." if scope == REPLY_SCOPES[1] else "No replies yet."

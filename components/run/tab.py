@@ -153,7 +153,7 @@ def bind(
     look = actions_tab.RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
-        "fn": look.draw_past_runs, "inputs": [header.study, tab.scope, tab.run_id],
+        "fn": look.runs_and_opened_run_html, "inputs": [header.study, tab.scope, tab.run_id],
         "outputs": [tab.runs, tab.opened], **QUIET,
     }  # fmt: skip
     tab.timer.tick(look.redraw_on_timer, inputs, outputs, trigger_mode="once", **QUIET)

@@ -135,19 +135,19 @@ def _megabytes_text(value: int | None) -> str:
     return "no limit" if value is None else f"{value // MEGABYTE:,} MB"
 
 
-def _text_by_mode(public: str, local: str) -> Callable[[Access], str]:
+def _public_or_local_text(public: str, local: str) -> Callable[[Access], str]:
     return lambda access: public if access.public else local
 
 
 ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "who sees a study",
-        _text_by_mode("its owner, and visitors with a link made by Share", "every visitor"),
+        _public_or_local_text("its owner, and visitors with a link made by Share", "every visitor"),
     ),
-    ("who runs or changes a study", _text_by_mode("its owner", "every visitor")),
+    ("who runs or changes a study", _public_or_local_text("its owner", "every visitor")),
     (
         "the studies the page came with",
-        _text_by_mode("read by all visitors; editing makes a copy", "edited like others"),
+        _public_or_local_text("read by all visitors; editing makes a copy", "edited like others"),
     ),
     (
         "a study may read the server's files and environment variables",
@@ -160,21 +160,21 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ),
     (
         "host names at which the page can be opened (others are refused)",
-        _text_by_mode(
+        _public_or_local_text(
             "the Space's own, IP addresses, names in `EVENHAND_HOSTS`",
             "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`",
         ),
     ),
     (
         "endpoints",
-        _text_by_mode(
+        _public_or_local_text(
             "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, with https only",
             "any, this machine's too",
         ),
     ),
     (
         "keys",
-        _text_by_mode(
+        _public_or_local_text(
             "typed and held in memory; also this Space's key, if `EVENHAND_HOUSE_KEY_ENV` names it",
             "typed, for one host; or an environment variable that the study names, for "
             "hosts you allowed",

@@ -38,7 +38,7 @@ class CompressionMiddleware:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._scripts = _list_scripts()
+        self._scripts = _script_files_by_request_path()
         self._asked = Counter[str]()  # address of a script of Gradio -> number of requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,7 +99,7 @@ def _compress_page(body: bytes) -> bytes:
     return gzip.compress(body, 9)
 
 
-def _list_scripts() -> dict[str, Path]:
+def _script_files_by_request_path() -> dict[str, Path]:
     """Path of a request, or of the file that it names -> file: plotly.js and Gradio's scripts."""
     gradio = find_spec("gradio")
     folder = Path(str(gradio.origin if gradio else "")).parent / "templates/frontend/assets"

@@ -109,7 +109,7 @@ class LoginMiddleware:
             return "refused" if begun else "lost"
         await _forward_unless_error(self._app, scope, receive, _discard_message)
         _delete_login_states(session)
-        return "done" if _reduce_to_account_name(session) else "failed"
+        return "done" if _keep_only_account_name(session) else "failed"
 
 
 async def _forward_unless_error(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -146,7 +146,7 @@ def _delete_login_states(session: MutableMapping[str, Any]) -> None:
         del session[key]
 
 
-def _reduce_to_account_name(session: MutableMapping[str, Any]) -> bool:
+def _keep_only_account_name(session: MutableMapping[str, Any]) -> bool:
     """Keep only name and expiry time of the account that Gradio stored in the session, and return
     True; if it has no name, delete all account data and return False."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}

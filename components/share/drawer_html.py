@@ -30,12 +30,12 @@ EXPORT_LABELS: Final = {
 }
 
 
-def show_link() -> Markup:
+def link_to_view_html() -> Markup:
     """HTML of the link to this view; the page's script fills in the address."""
     return wrap(macros(TEMPLATE).link())
 
 
-def show_exports(filtered: FilteredStudy) -> Markup:
+def export_buttons_html(filtered: FilteredStudy) -> Markup:
     """HTML of the buttons that make a file: one for each export format, the report, the board."""
     votes = int(people_mask(filtered.whole_frame_by_person).sum())
     calls = len(filtered.whole_frame_by_person) - votes
@@ -45,7 +45,7 @@ def show_exports(filtered: FilteredStudy) -> Markup:
     return wrap(macros(TEMPLATE).exports(rows, formats, REPORT_NAME, BOARD_NAME))
 
 
-def show_paper_table(filtered: FilteredStudy, name: str) -> Markup:
+def paper_table_html(filtered: FilteredStudy, name: str) -> Markup:
     """HTML of the table `name` as it would be printed, with its LaTeX and Markdown text; of the
     first table if there is none of this name, or a note if there is no table."""
     found = paper_text.paper_tables(filtered)
@@ -61,7 +61,7 @@ def show_paper_table(filtered: FilteredStudy, name: str) -> Markup:
     )
 
 
-def show_methods(filtered: FilteredStudy) -> Markup:
+def methods_html(filtered: FilteredStudy) -> Markup:
     """HTML of the methods paragraph, the command that prints the numbers, and BibTeX entries."""
     pairs = bool((filtered.measured_judge_rows["options"] == 2).any())
     text = paper_text.methods_paragraph(filtered)

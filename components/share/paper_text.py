@@ -135,7 +135,7 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
         _order_combination_sentence(filtered),
         _intervals_text(frame),
     ]
-    end = _simulated_text(study, judges), _twins_text(filtered)
+    end = _simulated_judges_text(study, judges), _twins_text(filtered)
     return " ".join(part for part in (*parts, *end) if part)
 
 
@@ -166,7 +166,7 @@ def _twins_text(filtered: FilteredStudy) -> str:
     return f"{count(len(twins), 'further call')} {told}" if len(twins) else ""
 
 
-def _simulated_text(study: Study, judges: Sequence[str]) -> str:
+def _simulated_judges_text(study: Study, judges: Sequence[str]) -> str:
     """Sentence on those of the judges that are simulated; empty if none is."""
     found = [one.name for one in study.judges if one.kind == "simulated" and one.name in judges]
     verb = "is" if len(found) == 1 else "are"
@@ -200,7 +200,7 @@ def _single_answers_paragraph(
         f"{missing if filtered.unusable_count else ''}.{_repeats_text(filtered)} Intervals are 95"
         f"{NARROW_SPACE}% and treat items as clusters."
     )
-    end = _simulated_text(filtered.study, judges), _twins_text(filtered)
+    end = _simulated_judges_text(filtered.study, judges), _twins_text(filtered)
     start = " ".join(part for part in (start, *end) if part)
     if not has_pass_fail_verdicts(filtered):
         return (

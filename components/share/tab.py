@@ -42,7 +42,7 @@ def build(*, shared: bool = False) -> ShareTab:
         with gr.Row(elem_classes="eh-drawer-head"):
             ClickableHTML(Markup('<div class="eh"><h2>Share this view</h2></div>'))
             close = gr.Button("Close", elem_id="eh-share-close", elem_classes="eh-fit")
-        ClickableHTML(drawer_html.show_link())
+        ClickableHTML(drawer_html.link_to_view_html())
         links = share_link_tab.build() if shared else None
         exports = ClickableHTML(elem_id="eh-exports")
         file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
@@ -69,10 +69,10 @@ def bind(
         names = list(paper_text.paper_tables(filtered))
         return [
             gr.Column(visible=True),
-            drawer_html.show_exports(filtered),
+            drawer_html.export_buttons_html(filtered),
             gr.Radio(choices=names, value=names[0] if names else None),
-            drawer_html.show_paper_table(filtered, names[0] if names else ""),
-            drawer_html.show_methods(filtered),
+            drawer_html.paper_table_html(filtered, names[0] if names else ""),
+            drawer_html.methods_html(filtered),
         ]
 
     opened = [tab.drawer, tab.exports, tab.table, tab.printed, tab.words]
@@ -83,7 +83,7 @@ def bind(
 
     def show_table_as_printed(name: str, *values: Any) -> Markup:
         filtered = filtered_of(*values)
-        return EMPTY if filtered is None else drawer_html.show_paper_table(filtered, name)
+        return EMPTY if filtered is None else drawer_html.paper_table_html(filtered, name)
 
     tab.table.input(show_table_as_printed, [tab.table, *filter_inputs], tab.printed, **QUIET)
     _bind_exports(tab, filter_inputs, filtered_of)

@@ -34,7 +34,7 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
     chosen = [tab.preview, tab.image, tab.caption]
 
     def fill_menus(text: str, typed: str) -> list[Any]:
-        return show_choices(load_collect_target(text, store.folder), store.folder, typed)
+        return choice_updates(load_collect_target(text, store.folder), store.folder, typed)
 
     def show_item(item_id: str | None, text: str) -> list[Any]:
         return show_selected_item(load_collect_target(text, store.folder), item_id)
@@ -51,7 +51,7 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
         ]
 
     tab.fold.expand(
-        fill_menus, [study.yaml, tab.typed], _choice_outputs(tab), js=READ_ANSWERS, **QUIET
+        fill_menus, [study.yaml, tab.typed], _collect_form_outputs(tab), js=READ_ANSWERS, **QUIET
     )
     tab.which.change(switch_form, tab.which, [tab.item_form, tab.caption_form], **QUIET)
     tab.item.change(show_item, [tab.item, study.yaml], chosen, **QUIET)
@@ -63,12 +63,12 @@ def _bind_choices(tab: CollectTab, study: StudyTab, store: Store) -> None:
         box.change(None, box, length, js=collect_layout_tab.character_count_script(most), **QUIET)
 
 
-def _choice_outputs(tab: CollectTab) -> list[Any]:
-    """The Gradio outputs of `show_choices`, in the order of its return values."""
+def _collect_form_outputs(tab: CollectTab) -> list[Any]:
+    """The Gradio outputs of `choice_updates`, in the order of its return values."""
     return [tab.category, tab.answers, tab.item, tab.version]
 
 
-def show_choices(target: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
+def choice_updates(target: CollectTarget, folder: Path, typed: str = "") -> list[Any]:
     """Gradio updates that make the form fit the data `target`: menu of categories, fields for the
     answers, menu of items, menu of versions of the data (hidden if there is only one version).
     `typed`: answers typed so far, as JSON, which stay in their fields."""
@@ -99,7 +99,7 @@ def show_selected_item(target: CollectTarget, item_id: str | None) -> list[Any]:
 
 def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     state = [study.yaml, study.state, study.tested, study.draft, tab.typed]
-    outputs = [*form_updates_tab.form_outputs(study), *_choice_outputs(tab), tab.said]
+    outputs = [*form_updates_tab.form_outputs(study), *_collect_form_outputs(tab), tab.said]
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context]
 
     def save_and_show_study_file(
@@ -115,7 +115,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         made = form_updates_tab.form_updates(result.text, fresh, tested, draft, store, before=state)
         return [
             *made,
-            *show_choices(load_collect_target(result.text, store.folder), store.folder, typed),
+            *choice_updates(load_collect_target(result.text, store.folder), store.folder, typed),
             result.notice_html,
         ]
 

@@ -165,7 +165,7 @@ def save_prompt_draft(
     told = f"{prompt.name}, sha {prompt.sha[:8]}. "
     replaced = old if old in names and old != name else ""
     told += "The study uses this prompt"
-    before = _version_text(replaced, prompt.name, folder) if replaced else ""
+    before = _replaced_prompt_text(replaced, prompt.name, folder) if replaced else ""
     told += f" in place of {before}." if replaced else "."
     said = notice_html("calm", f"Saved as version {prompt.version}.", told)
     if replaced:
@@ -177,7 +177,7 @@ def save_prompt_draft(
     return made, replace(state, prompt=name, mode="side", panel="prompts", notice_html=said)
 
 
-def _version_text(reference: str, name: str, folder: Path) -> str:
+def _replaced_prompt_text(reference: str, name: str, folder: Path) -> str:
     """How a notice names the prompt that was replaced: "version 1" if `reference`, its entry in the
     study file, is another version of the prompt `name`; else `reference`."""
     found = lenient_study.find_prompt(reference, lenient_study.available_prompts(folder), folder)

@@ -15,8 +15,8 @@ from components.study.file.lenient_study import (
 )
 from components.study.file.yaml_edit import put_value, reset_to_source
 from components.study.form.data_step.data_source import BUILTIN, HUB
-from components.study.form.data_step.slice_form import SAMPLE_FIELD, fields_of_sample_choice
-from components.study.form.data_step.table_columns import guessed_mapping
+from components.study.form.data_step.slice_form import SAMPLE_FIELD, settings_of_sample_choice
+from components.study.form.data_step.table_columns import guessed_column_mapping
 from studies.errors import EvenhandError
 from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY, find_key
 from studies.spec.presets import PRESETS
@@ -83,14 +83,14 @@ def _set_field(study: LenientStudy, state: FormState, field: str, raw: Any) -> C
         source = {"kind": "probe", "hub": f"hub:{hub}" if hub else ""}.get(field, words)
         return _set_source(study, state, source)
     if field == SAMPLE_FIELD:
-        return _set_several_fields(study, state, {"values": fields_of_sample_choice(str(raw))})
+        return _set_several_fields(study, state, {"values": settings_of_sample_choice(str(raw))})
     if head == "judge":
         return _set_judge_field(study, rest, raw), state
     if head == STUDY.extraction.name:
         made = _edit_extraction(study, rest, raw)
         return put_value(study.text, STUDY.extraction.path, made), state
     if head == "role":
-        return _set_role(study, rest, str(raw)), state
+        return _set_column_role(study, rest, str(raw)), state
     if head in _MAPPING_PATHS:
         return _set_mapping_entry(study, _MAPPING_PATHS[head], rest, words), state
     if field in _FIELD_PARSERS:
@@ -130,18 +130,18 @@ def _set_mapping_entry(study: LenientStudy, path: tuple[str, ...], key: str, wor
     values = study.value_in_file(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
     if path == DATA.mapping.path and not made:
-        made = dict(guessed_mapping(study))  # keep the other guessed columns
+        made = dict(guessed_column_mapping(study))  # keep the other guessed columns
     made.pop(key, None)
     return put_value(study.text, path, made | ({key: words} if words else {}) or None)
 
 
-def _set_role(study: LenientStudy, role: str, column: str) -> str:
+def _set_column_role(study: LenientStudy, role: str, column: str) -> str:
     """The study file with `column` mapped to the role `role`, such as "instruction", "gold",
     "human" or "label"; an empty column removes the role. For a role such as "answer.2", the answers
     of a model, the column is mapped to "responses." with its own name, which becomes the model's
     name."""
     saved = study.value_in_file(*DATA.mapping)
-    made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(study))
+    made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_column_mapping(study))
     made = {name: field for name, field in made.items() if field != role and name != column}
     if column:
         made[column] = f"responses.{column}" if role.startswith("answer.") else role

@@ -66,12 +66,12 @@ def render_source(preview: StudyPreview, state: FormState) -> Markup:
     head = controls.step_heading(1, "Data", slice_form.sample_switch(preview))
     card = data_source.source_card(preview, state)
     return controls.form_part(
-        head + card + table_columns.roles_html(preview), seen=state.last_change
+        head + card + table_columns.column_roles_html(preview), seen=state.last_change
     )
 
 
 def render_records(preview: StudyPreview, state: FormState) -> Markup:
-    missing = table_columns.missing_roles(preview)
+    missing = table_columns.missing_column_roles(preview)
     why = f"Choose the column of {missing[0]}." if missing else ""
     shown = records_report.comparisons_html(preview, state, why)
     return controls.form_part(

@@ -17,7 +17,7 @@ from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.judge_entries import judge_address, judge_name
 from components.study.file.lenient_study import NEW_STUDY_NAME, START_YAML, read_lenient_study
-from components.study.file.yaml_edit import dump_study, put_value, read_mapping, reset_to_source
+from components.study.file.yaml_edit import dump_study, parse_yaml, put_value, reset_to_source
 from components.study.form.data_step import data_source, table_columns
 from components.study.form.prompts import prompt_protocols
 from components.study.plan import demo_studies, study_preview
@@ -300,7 +300,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 def study_name_from_data_file(text: str) -> str:
     """Name for a new study, from the text of its study file: the name of the data file, without its
     suffix and without the hash that an upload adds; NEW_STUDY_NAME if that is empty."""
-    data = read_mapping(text).get(DATA.source.path[0])
+    data = parse_yaml(text).get(DATA.source.path[0])
     source = data.get(DATA.source.name) if isinstance(data, Mapping) else ""
     name = recorded_studies.name_from_source(original_name(str(source or "")))
     return name or NEW_STUDY_NAME
@@ -326,7 +326,7 @@ def save_uploads_as_data(text: str, paths: Sequence[Path], folder: Path) -> str:
         return with_guessed_columns(made, folder)
     if whole := _store_as_folder(paths, folder):
         return reset_to_source(text, whole)
-    questions = max(paths, key=_question_file_rank)
+    questions = max(paths, key=_question_file_sort_key)
     made = reset_to_source(text, store_upload(questions, folder))
     answers = {
         _contestant_name_from_file(p): store_upload(p, folder) for p in paths if p != questions
@@ -345,7 +345,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     study = read_lenient_study(text, folder)
     if table_columns.mappable_table(study_preview.build_preview(text, folder)) is None:
         return text
-    guess = table_columns.guessed_mapping(study)
+    guess = table_columns.guessed_column_mapping(study)
     fields = set(guess.values())
     answers = {field for field in fields if field.startswith("responses.")}
     least = 1 if "label" in fields else 2
@@ -355,14 +355,14 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     if len(answers) == 1 and prompt_protocols(study) != {"single"}:
         items = study_preview.build_preview(made, folder).items
         values = {label.value for item in items for label in item.labels}
-        prompt = _prompt_for_labels(values)
+        prompt = _prompt_name_for_label_scale(values)
         if prompt is None:
             return text
         made = put_value(made, ("prompts",), [prompt])
     return made if not study_preview.build_preview(made, folder).data_error else text
 
 
-def _prompt_for_labels(values: Collection[float | str]) -> str | None:
+def _prompt_name_for_label_scale(values: Collection[float | str]) -> str | None:
     """Name of a prompt that judges one answer on the scale of the labels: pass or fail, 1 to 5, or
     1 to 10. None without labels, or if a label lies outside each of these scales."""
     scores = [value for value in values if not isinstance(value, str)]
@@ -394,7 +394,7 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
     return ""
 
 
-def _question_file_rank(path: Path) -> tuple[int, int]:
+def _question_file_sort_key(path: Path) -> tuple[int, int]:
     """Sort key that finds the file of questions among uploaded files, the one with the highest key:
     most columns, then most bytes."""
     known = len(read_table(path).columns) if is_table_file(path) else 0

@@ -57,7 +57,7 @@ def handle_ballot_action(
         voter = (
             stored_voter_name(store, study, name)
             if account
-            else unreserved_stored_voter_name(store, study, name)
+            else stored_name_of_typed_voter(store, study, name)
         )
         session = open_vote_session(store, study, voter, load_ballot_form(store, study).mode)
     except UnknownStudy:
@@ -68,7 +68,7 @@ def handle_ballot_action(
     except StudyError as error:
         return show_start_screen(store, study, str(error))
     if not session.votable or _lacks_rubric(store, study, session.mode):
-        return show_no_ballots_reason(store, study, session.mode)
+        return no_ballots_reason_html(store, study, session.mode)
     try:
         return _perform_and_render(session, request, bool(account), login_error)
     except StoreError as error:
@@ -99,7 +99,7 @@ def _show_write_failure(
     position, stamp = _parse_ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
-        return ballots.write_error_html(name, why.replace(TRY_AGAIN, "then go on"), fixed=fixed)
+        return ballots.store_error_html(name, why.replace(TRY_AGAIN, "then go on"), fixed=fixed)
     voted = request.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
         notice = f"**Your vote is saved, but the next ballot cannot be shown:** {why}"
@@ -118,7 +118,7 @@ COLONS: Final = (
 """The colon and characters that look like one."""
 
 
-def unreserved_stored_voter_name(store: Store, study: str, name: str) -> str:
+def stored_name_of_typed_voter(store: Store, study: str, name: str) -> str:
     """The name under which votes of this typed `name` are stored (see `stored_voter_name`);
     StudyError if it is malformed, or looks like the name of a logged-in account."""
     wanted = stored_voter_name(store, study, name)
@@ -170,7 +170,7 @@ def show_start_screen(
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
     if not units or _lacks_rubric(store, study, mode):
-        return show_no_ballots_reason(store, study, mode)
+        return no_ballots_reason_html(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
     start = StartScreen(f"{MODES[mode].name}, {origin}", name_error, login_error, can_log_in())
     most = min(rules.each, len(units)) if rules.each else len(units)
@@ -181,7 +181,7 @@ def _lacks_rubric(store: Store, study: str, mode: BallotMode) -> bool:
     return mode == "rubric" and not load_ballot_form(store, study).rubric
 
 
-def show_no_ballots_reason(store: Store, study: str, mode: BallotMode) -> Markup:
+def no_ballots_reason_html(store: Store, study: str, mode: BallotMode) -> Markup:
     """HTML with the reason why a study has nothing to vote on, and what to do."""
     facts = store.item_facts(study).values()
     lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
@@ -311,7 +311,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
     sends."""
     mode = ballot.mode if ballot else "verify"
     if mode == "rubric":
-        return _parse_levels(request.get("levels"), form)
+        return _parse_rubric_levels(request.get("levels"), form)
     if mode in ("pass", "score"):
         return _parse_score(request.get("score"), vote_buttons(mode, 1, form.scale))
     pick, margin = request.get("pick"), request.get("margin")
@@ -324,7 +324,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
-def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
+def _parse_rubric_levels(levels: Any, form: BallotForm) -> Verdict:
     """Verdict of a rubric: its scores are the mean level, then the level of each criterion.
     StudyError if a level is missing or not on the scale."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
@@ -367,7 +367,7 @@ def _show_ballot(
     item = session.store.item(session.study, ballot.item) if ballot else None
     if ballot is None or item is None:
         if not progress.voted and not progress.skipped and not session.pool:
-            return show_no_ballots_reason(session.store, session.study, session.mode)
+            return no_ballots_reason_html(session.store, session.study, session.mode)
         return ballots.end_screen_html(name, progress, session.mode, notice, fixed=fixed)
     content = build_ballot_content(
         session.store, session.study, _ballot_form(session), ballot, item

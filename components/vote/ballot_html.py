@@ -18,7 +18,7 @@ from components.inspect.html_parts import more_characters_note, text_html, trunc
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_PATH, LOGOUT_PATH
 from components.vote.ballot_form import MODES, BallotState
 from components.vote.vote_controls import vote_buttons
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from studies.people.next_ballot import VoterProgress
 from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
@@ -47,7 +47,7 @@ def ballot_html(ballot: BallotState) -> Markup:
             "mark": ballot.mark,
         },
         noun=ballot_count_text(standing, mode).split(" ", 1)[1],
-        voter=voter_html(ballot.name, ballot.name_fixed),
+        voter=voter_name_html(ballot.name, ballot.name_fixed),
         notice=notice if ballot.notice_text else None,
         question=MODES[mode].question,
         instruction=text_html(shown.instruction),
@@ -56,7 +56,7 @@ def ballot_html(ballot: BallotState) -> Markup:
             zip(answer_labels(mode, len(shown.texts)), map(answer_html, shown.texts), strict=True)
         ),
         buttons=vote_buttons(mode, len(ballot.ballot.shown), shown.scale),
-        levels=option_values(tuple(shown.scale)) if mode == "rubric" else {},
+        levels=score_by_option(tuple(shown.scale)) if mode == "rubric" else {},
         given=list((ballot.earlier_vote or {}).get("levels", ())),
         compares=mode not in SINGLE_MODES,
     )
@@ -83,7 +83,7 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
     return ANSWER_LETTERS if mode != "options" else [str(k + 1) for k in range(options)]
 
 
-def voter_html(name: str, fixed: bool) -> Markup:
+def voter_name_html(name: str, fixed: bool) -> Markup:
     """HTML of the voter's name with a button. A typed name can be changed, and a Hugging Face
     account can be logged out. `fixed`: the name comes from a login; one from the page's password
     login has no button."""
@@ -135,14 +135,14 @@ def end_screen_html(
         texts = f"You have voted on all {noun}; thank you.", later
     state: dict[str, Any] = {"position": 10**9, "stamp": 0, "voter": name}
     told = notice_html("calm", "", notice) if notice else None
-    return html.finished(state, told, texts, voter_html(name, fixed), voted, skipped)
+    return html.finished(state, told, texts, voter_name_html(name, fixed), voted, skipped)
 
 
-def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
+def store_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
     """HTML of the error screen if the store cannot be written and there is no ballot to show;
     `fixed`: whether the voter's name cannot be changed."""
     notice = notice_html("bad", "Voting cannot continue.", why)
-    return html.write_error(time.time(), notice, voter_html(name, fixed))
+    return html.write_error(time.time(), notice, voter_name_html(name, fixed))
 
 
 def nothing_to_vote_html(title: str, why: str) -> Markup:

@@ -109,7 +109,7 @@ def sampling_validity_notice(store: Store, study: str, choose: str) -> Markup:
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
-def show_voters(store: Store, study: str) -> Markup:
+def voters_table_html(store: Store, study: str) -> Markup:
     """HTML table of voters with their votes, and a summary of verifications."""
     lines = vote_session.list_voters(store, study)
     rows: list[Cells] = [
@@ -151,7 +151,7 @@ def _verification_summary(store: Store, study: str) -> str:
     )
 
 
-def show_voter_link(store: Store) -> Markup:
+def voter_link_html(store: Store) -> Markup:
     """HTML of the link for voters; the browser fills in the address of this page. On a public page
     a link to a study needs a token, which the Share drawer creates."""
     return wrap(html.voter_link(isinstance(store, VisitorStore)))

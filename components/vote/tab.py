@@ -135,7 +135,7 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         hidden = (
             _parse_browser_state(browser_state).get("blind") or not study or not store.owns(study)
         )
-        return gr.skip() if hidden else organiser.show_voters(store, study)
+        return gr.skip() if hidden else organiser.voters_table_html(store, study)
 
     def save_rules(study: str, *values: Any) -> list[Any]:
         try:
@@ -192,8 +192,8 @@ def render(store: Store, study: str, state: Mapping[str, Any], account: str = ""
         gr.Column(visible=True),
         *values,
         organiser.sampling_validity_notice(store, study, rules.choose),
-        organiser.show_voter_link(store),
-        organiser.show_voters(store, study),
+        organiser.voter_link_html(store),
+        organiser.voters_table_html(store, study),
     ]
 
 

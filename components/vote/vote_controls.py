@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from studies.store.ballot_queries import BallotMode
 
 ButtonKey = tuple[str, str]
@@ -64,7 +64,7 @@ def vote_buttons(
     if mode in fixed:
         return fixed[mode]
     votes: Mapping[str, dict[str, Any]] = (
-        {name: {"score": value} for name, value in option_values(tuple(scale)).items()}
+        {name: {"score": value} for name, value in score_by_option(tuple(scale)).items()}
         if mode == "score"
         else {f"Answer {k + 1}": {"pick": k, "margin": 1} for k in range(options)}
     )

@@ -43,18 +43,18 @@ def _section_rows(part: Any, path: KeyPath) -> Iterator[dict[str, Any]]:
     if path in BY_JUDGE_AND_PROMPT and isinstance(part, Mapping):
         for judge, prompts in part.items():
             for prompt, inner in prompts.items():
-                yield from _number_rows(inner, () if path == UNNAMED else path, judge, prompt)
+                yield from _rows_of_numbers(inner, () if path == UNNAMED else path, judge, prompt)
     elif path in BY_JUDGE and isinstance(part, Mapping):
         for judge, inner in part.items():
-            yield from _number_rows(inner, path, judge, "")
+            yield from _rows_of_numbers(inner, path, judge, "")
     elif isinstance(part, Mapping) and not _is_estimate(part):
         for key, inner in part.items():
             yield from _section_rows(inner, (*path, str(key)))
     else:
-        yield from _number_rows(part, path, "", "")
+        yield from _rows_of_numbers(part, path, "", "")
 
 
-def _number_rows(part: Any, path: KeyPath, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
+def _rows_of_numbers(part: Any, path: KeyPath, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
     """Yield a table row for each number in `part`, in the order of the summary. The name of the
     measure is `path`, the keys under which the number stands, joined by dots."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
@@ -64,10 +64,10 @@ def _number_rows(part: Any, path: KeyPath, judge: str, prompt: str) -> Iterator[
             yield {**here, **{name: part.get(name) for name in names}}
             part = {k: v for k, v in part.items() if k not in _ESTIMATE_KEYS}
         for key, inner in part.items():
-            yield from _number_rows(inner, (*path, str(key)), judge, prompt)
+            yield from _rows_of_numbers(inner, (*path, str(key)), judge, prompt)
     elif isinstance(part, list):
         for place, inner in enumerate(part):
-            yield from _number_rows(inner, (*path, _entry_name(inner, place)), judge, prompt)
+            yield from _rows_of_numbers(inner, (*path, _entry_name(inner, place)), judge, prompt)
     elif isinstance(part, int | float) and not isinstance(part, bool):
         yield {**here, "value": part, "n": 0, "items": 0, "note": ""}
 

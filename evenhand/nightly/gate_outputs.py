@@ -16,7 +16,7 @@ def junit_xml(result: GateResult) -> str:
     is "worse", "skipped" if it is "cannot tell", and an "error" if it could not be made because
     calls failed. One more test is added if nothing could be compared at all (error), and if a
     changed model version counts as a failure (failed)."""
-    tests = [(check.title, _junit_element(check), check.reason) for check in result.checks]
+    tests = [(check.title, _junit_element_name(check), check.reason) for check in result.checks]
     if result.version_fails and result.versions:
         tests.append(("same model version as before", "failure", "; ".join(result.versions)))
     if result.error:
@@ -37,7 +37,7 @@ def junit_xml(result: GateResult) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-def _junit_element(check: StreamCheck) -> str:
+def _junit_element_name(check: StreamCheck) -> str:
     """Return the name of the JUnit element of a check: error, skipped or failure; "" for a passed
     check."""
     if check.outcome == "cannot tell":

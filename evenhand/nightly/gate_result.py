@@ -99,7 +99,7 @@ def markdown(result: GateResult) -> str:
         "",
         "| check | result | tonight | before | difference [95 % CI] | items | evidence |",
         "|---|---|---|---|---|---|---|",
-        *(_row_of_check(check) for check in result.checks),
+        *(_markdown_row_of_check(check) for check in result.checks),
     ]
     if result.error:
         lines = [f"### Judge gate: {result.outcome}", "", f"Error: {_escape_cell(result.error)}"]
@@ -109,15 +109,15 @@ def markdown(result: GateResult) -> str:
     return "\n".join(lines)
 
 
-def _row_of_check(check: StreamCheck) -> str:
+def _markdown_row_of_check(check: StreamCheck) -> str:
     night = check.night
     reason = f"{check.outcome}: {check.reason}"
     if night is None:
         return f"| {_escape_cell(check.title)} | {_escape_cell(reason)} | | | | | |"
     got = night.difference
-    shown = _points_text(got.value)
+    shown = _percentage_points_text(got.value)
     if got.low is not None:
-        shown += f" [{_points_text(got.low)}, {_points_text(got.high)}]"
+        shown += f" [{_percentage_points_text(got.low)}, {_percentage_points_text(got.high)}]"
     evidence = f"{night.strength:.3g} of {check.threshold:,.0f}"
     cells = (
         _escape_cell(check.title), _escape_cell(reason), _share_text(night.value),
@@ -130,7 +130,7 @@ def _share_text(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
-def _points_text(value: float | None) -> str:
+def _percentage_points_text(value: float | None) -> str:
     """Return a difference of shares in percentage points, such as "+1.5"; "–" for None."""
     return "–" if value is None else f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
 

@@ -79,7 +79,7 @@ def submit_batches(
             submitted.file_id = client.files.create(file=path, purpose="batch").id
             _write_submitted_batches(folder, batches)
         if not submitted.batch_id:
-            created = created if created is not None else _find_reusable_batches(client)
+            created = created if created is not None else _reusable_batch_ids_by_file_hash(client)
             submitted.batch_id = created.get(sha) or _create_batch(client, submitted)
             _write_submitted_batches(folder, batches)
     return batches
@@ -97,7 +97,7 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
     return created.id
 
 
-def _find_reusable_batches(client: openai.OpenAI) -> dict[str, str]:
+def _reusable_batch_ids_by_file_hash(client: openai.OpenAI) -> dict[str, str]:
     """Return the hash of a batch file -> id of the batch that this program created from it; batches
     that ended without an output file, such as failed ones, are left out. Of several batches, a
     completed one is preferred, then one in progress, then the one with most replies."""
@@ -105,11 +105,11 @@ def _find_reusable_batches(client: openai.OpenAI) -> dict[str, str]:
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
         if sha and (batch.output_file_id or batch.status not in FINAL_STATUSES):
-            found[sha] = max(found.get(sha, batch), batch, key=_expected_replies)
+            found[sha] = max(found.get(sha, batch), batch, key=_batch_preference_sort_key)
     return {sha: batch.id for sha, batch in found.items()}
 
 
-def _expected_replies(batch: Any) -> tuple[bool, bool, int]:
+def _batch_preference_sort_key(batch: Any) -> tuple[bool, bool, int]:
     """Return a sort key; of several batches of one file, the batch with the highest key is used.
     The key is (whether completed, whether in progress, number of replies so far); a batch that
     ended or is being cancelled is not in progress."""

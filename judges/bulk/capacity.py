@@ -106,7 +106,7 @@ def estimate_ask_tokens(prompt: str, received: int, description: str) -> AskToke
     return AskTokens(description, round(own) + ITEM_TOKENS, received)
 
 
-def max_calls_per_second(
+def max_call_rate_and_limit(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
     """Return the highest number of calls per second that all limits allow, and the name of the
@@ -122,8 +122,8 @@ def max_calls_per_second(
 
 def compare_call_methods(load: AskTokens) -> list[CallMethod]:
     price = listed_prices()[PRICED_MODEL]
-    live, by_live = max_calls_per_second(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
-    ray, by_ray = max_calls_per_second(
+    live, by_live = max_call_rate_and_limit(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
+    ray, by_ray = max_call_rate_and_limit(
         load, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT, RAY_WORKERS
     )
     batch = BATCH_QUEUE_TOKENS / load.sent / (BATCH_WINDOW_HOURS * 3600)

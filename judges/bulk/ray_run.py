@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights_option
+from judges.bulk.ray_vllm import ProcessorFactory, add_vllm_steps_to_dataset, check_weights_option
 from judges.bulk.ray_worker import EndpointWorker, RayJob, make_shard_folder, write_asks
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
@@ -272,13 +272,13 @@ class _RoundRunner:
         while calls := self.rounds.lease_next_round(max_asks):
             before = self.totals.stored
             folder = root / f"{self.rounds.owner}-{number:04d}"
-            workers, in_flight = self._split_concurrency(len(calls))
+            workers, in_flight = self._workers_and_calls_per_worker(len(calls))
             job = self._build_job(folder, in_flight)
             for vllm_judge, group in self._group_by_weights(calls).items():
                 size = _asks_per_file(len(group), in_flight)
                 files = write_asks(group, folder / f"asks-{vllm_judge}", size)
                 data = self.ray.data.read_parquet([str(path) for path in files])
-                stage = self._build_stage(vllm_judge, data, job, workers)
+                stage = self._add_call_step(vllm_judge, data, job, workers)
                 # Import shards into the store as they arrive, so that the page shows the progress;
                 # note the judges that a worker stopped.
                 for table in stage.iter_batches(batch_size=None, batch_format="pyarrow"):
@@ -320,7 +320,7 @@ class _RoundRunner:
             ),
         )
 
-    def _split_concurrency(self, asks: int) -> tuple[int, int]:
+    def _workers_and_calls_per_worker(self, asks: int) -> tuple[int, int]:
         """Return the number of workers and the calls in flight per worker; their product does not
         exceed the concurrency of the run's settings or, if they set none, of the study."""
         allowed = self.settings.concurrency or self.plan.study.concurrency
@@ -328,13 +328,13 @@ class _RoundRunner:
         workers = max(1, min(wanted, allowed, asks))
         return workers, max(1, allowed // workers)
 
-    def _build_stage(self, vllm_judge: str, data: Any, job: RayJob, workers: int) -> Any:
+    def _add_call_step(self, vllm_judge: str, data: Any, job: RayJob, workers: int) -> Any:
         """Add to the Ray dataset `data` (one row per call) the step that makes its calls, and
         return the new dataset; nothing is computed yet. The step runs vLLM with the weights of
         `vllm_judge`, or calls the endpoints if `vllm_judge` is ""."""
         if vllm_judge:
             path = self.cluster.weights[vllm_judge]
-            return build_vllm_stage(self.cluster.processor, path, data, job, workers)
+            return add_vllm_steps_to_dataset(self.cluster.processor, path, data, job, workers)
         return data.map_batches(
             EndpointWorker,
             fn_constructor_args=[job],
@@ -355,7 +355,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
     into this study, and not of another run that is still active. `own_id` is the id of this run;
     return the numbers of imported results."""
     totals = ImportTally()
-    stamp = _import_mark(store, plan)
+    stamp = _text_marking_files_as_imported(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]
         if owner != own_id and is_owner_alive_else_clean_up(store.run_locks_folder, owner):
@@ -369,7 +369,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, own_id: str) -
     return totals
 
 
-def _import_mark(store: Store, plan: Plan) -> str:
+def _text_marking_files_as_imported(store: Store, plan: Plan) -> str:
     """Return the text that is written beside result files after their import into this study of
     this store. It differs between stores, so that another store can import the same files."""
     return repr(store.creation_time(plan.study.name))
@@ -381,4 +381,4 @@ def _mark_imported_and_clean_up(folder: Path, store: Store, plan: Plan) -> None:
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:
-        out.write(_import_mark(store, plan) + "\n")
+        out.write(_text_marking_files_as_imported(store, plan) + "\n")

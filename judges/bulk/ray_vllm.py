@@ -55,7 +55,7 @@ def check_weights_option(plan: Plan, name: str, path: str) -> None:
         )
 
 
-def build_vllm_stage(
+def add_vllm_steps_to_dataset(
     processor: ProcessorFactory | None, path: str, data: Any, job: ray_worker.RayJob, workers: int
 ) -> Any:
     """Add to the Ray dataset `data` (one row per call) the steps in which vLLM answers with the

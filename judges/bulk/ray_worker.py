@@ -34,7 +34,7 @@ from judges.judge_errors import JudgeStopped, PlanError
 from judges.models.clients import build_judge_client, find_api_key
 from judges.models.interface import JudgeCall, known_refused_parameters
 from judges.money.costs import Ledger, price_of
-from judges.planning.plan import parameters_of
+from judges.planning.plan import request_parameters
 from judges.rendering.messages import PromptInputs
 from judges.rendering.prompt import Prompt
 from judges.security.key_consents import Consents, KeyDestination
@@ -122,7 +122,7 @@ def build_call(job: RayJob, row: AskRow) -> JudgeCall:
     ask = row.ask
     judge, prompt = job.judges[ask.judge], job.prompts[ask.prompt]
     inputs = PromptInputs(Item(ask.item, "", {}), ask.shown, (), ask.labels)
-    parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
+    parameters = request_parameters(judge, prompt, len(ask.shown), ask.labels)
     return JudgeCall(ask.key, judge, prompt, inputs, row.messages, parameters)
 
 

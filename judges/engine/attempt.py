@@ -93,7 +93,7 @@ class AskAttempts:
                 if self.abandoned:
                     await self.record_unused_attempt()
                     break
-                reason = self._prepare_retry(outcome)
+                reason = self._prepare_retry_and_get_reason(outcome)
                 if not reason:
                     refused = isinstance(outcome, CallFailure) and outcome.action != "retry"
                     cut = self.truncated_reply  # kept if its retry with twice the limit is refused
@@ -348,12 +348,12 @@ class AskAttempts:
         await self.run_state.journal.end_attempt(self.attempt, reason, self.usage, self.cost)
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
-    def _prepare_retry(self, outcome: JudgeReply | CallFailure) -> str:
+    def _prepare_retry_and_get_reason(self, outcome: JudgeReply | CallFailure) -> str:
         """Return the reason why the call is repeated, and change its parameters if needed; an empty
         text if `outcome` is final. Raise JudgeStopped if further calls of the judge would fail
         too."""
         if isinstance(outcome, CallFailure):
-            return self._prepare_retry_after_failure(outcome)
+            return self._prepare_failure_retry_and_get_reason(outcome)
         self.state.count_success()
         if self.truncated_reply is not None or not self._is_truncated(outcome):
             return ""
@@ -370,10 +370,10 @@ class AskAttempts:
             return False
         return read_outcome(self.call, answer, self.run_state.reading).status == "truncated"
 
-    def _prepare_retry_after_failure(self, fault: CallFailure) -> str:
+    def _prepare_failure_retry_and_get_reason(self, fault: CallFailure) -> str:
         """Return the reason why the call is repeated after a failure; "" if the failure is final.
         Raise JudgeStopped if further calls of the judge would fail too."""
-        self._count_refusal_and_raise_if_unusable(fault)
+        self._count_refusal_or_stop_unusable_judge(fault)
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
@@ -392,7 +392,7 @@ class AskAttempts:
         self.state.retrying[self.call.key] = retry
         return fault.reason
 
-    def _count_refusal_and_raise_if_unusable(self, fault: CallFailure) -> None:
+    def _count_refusal_or_stop_unusable_judge(self, fault: CallFailure) -> None:
         """Raise JudgeStopped if further calls of the judge would fail too: the failure has the
         action "stop", or STOP_AFTER_FAILURES calls were refused for one reason and none succeeded.
         An unreachable server may be starting; its failures count from attempt 3 on."""

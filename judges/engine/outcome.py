@@ -20,11 +20,11 @@ from judges.models.interface import (
     candidate_probabilities,
     dump_logprobs,
 )
-from judges.planning.plan import Plan, identity_of, key_of, parameters_of, render_call
+from judges.planning.plan import Plan, call_key_of, identity_of, render_call, request_parameters
 from judges.rendering.messages import render_prompt
 from judges.rendering.prompt import Prompt, load_prompt
 from judges.verdicts import verdict as verdict_parsing
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from studies.domain import Ask, Item, Judgement, JudgeSpec, Status, Verdict
 from studies.frames.arrangement import parse_arrangement
 from studies.store.rows import PromptText, RequestRecord
@@ -87,7 +87,7 @@ def read_reply_text(
         prompt.verdict, answer.text, len(labels), rule, prompt.options, labels
     )
     if read.verdict is not None:
-        shown = labels_to_slots(read.verdict, () if prompt.options else labels)
+        shown = verdict_by_slot(read.verdict, () if prompt.options else labels)
         return ReplyOutcome("ok", shown, read.rule)
     if read.truncated or answer.finish == "length":
         detail = "cut off before a verdict could be read"
@@ -119,7 +119,7 @@ def read_label_probabilities(
     if prompt.rubric:
         return _read_rubric_levels(prompt, labels, answer)
     if prompt.options:
-        values, offered = option_values(prompt.options), parse_arrangement(tuple(labels))
+        values, offered = score_by_option(prompt.options), parse_arrangement(tuple(labels))
         read = verdict_parsing.read_option_probabilities(
             values, offered, answer.token_probabilities
         )
@@ -129,7 +129,7 @@ def read_label_probabilities(
         order, answer.token_probabilities, prompt.format.ties
     )
     if read.verdict is not None:
-        read = replace(read, verdict=labels_to_slots(read.verdict, labels))
+        read = replace(read, verdict=verdict_by_slot(read.verdict, labels))
     return _outcome_of_probabilities(read)
 
 
@@ -160,11 +160,11 @@ def _read_rubric_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeRepl
             return ReplyOutcome("truncated" if cut else "unreadable", None, "probabilities", detail)
         levels = tuple(answer.tokens[place].candidates for place in places)
     found = [candidate_probabilities(one) for one in levels]
-    read = verdict_parsing.read_level_probabilities(option_values(prompt.options), offered, found)
+    read = verdict_parsing.read_level_probabilities(score_by_option(prompt.options), offered, found)
     return _outcome_of_probabilities(read, levels)
 
 
-def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
+def verdict_by_slot(verdict: Verdict, labels: Sequence[str]) -> Verdict:
     """Convert choice, scores and probabilities from label order (A, B, …) to the order shown: if
     the labels shown are (B, A), the choice A becomes 1, the second position. Without `labels`
     nothing changes."""
@@ -248,10 +248,10 @@ class Extractor:
         inputs = replace(original.inputs, reply=unreadable.reply, images=())
         prefilled = self.judge.read == "probabilities"
         messages = render_prompt(prompt, inputs, prefilled=prefilled)
-        parameters = parameters_of(self.judge, prompt, len(inputs.shown))
+        parameters = request_parameters(self.judge, prompt, len(inputs.shown))
         call = JudgeCall("", self.judge, prompt, inputs, messages, parameters)
         identity = identity_of(self.judge)
-        key = key_of(identity, call, unreadable.ask.repeat, reads=unreadable.ask.key)
+        key = call_key_of(identity, call, unreadable.ask.repeat, reads=unreadable.ask.key)
         ask = replace(
             unreadable.ask,
             key=key,

@@ -98,7 +98,7 @@ class PendingAskPages:
         return True
 
 
-def count_asks_with_retries_pending(
+def count_asks_by_status_for_run(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
     """Count the calls of a study by status, as a run with `settings` shows them: a call that the

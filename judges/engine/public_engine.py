@@ -107,8 +107,8 @@ class PublicEngine(Engine):
     ) -> JudgeState:
         state = super().open_judge(run, judge, typed, settings)
         if judge.api_key_env and judge.name not in typed:
-            if self._host_key is None or self._refusal_reason(run, judge):
-                raise PlanError(f"judge {judge.name!r}: {self._refusal_reason(run, judge)}")
+            if self._host_key is None or self._host_key_refusal(run, judge):
+                raise PlanError(f"judge {judge.name!r}: {self._host_key_refusal(run, judge)}")
             visitor = self._visitor_by_run[run.id].owner
             state.allowance = RunAllowance(
                 run.store.path,
@@ -127,7 +127,7 @@ class PublicEngine(Engine):
             if (
                 judge.api_key_env
                 and judge.name not in typed
-                and (why := self._refusal_reason(run, judge))
+                and (why := self._host_key_refusal(run, judge))
             ):
                 raise PlanError(f"judge {judge.name!r}: {why}")
         known = self._visitor_by_run
@@ -135,7 +135,7 @@ class PublicEngine(Engine):
         self._visitor_by_run[run.id] = current_visitor()
         run.resume_guard = self._guard_resume
 
-    def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
+    def _host_key_refusal(self, run: Run, judge: JudgeSpec) -> str:
         """Return why the API key of the page's host may not pay for the calls of a judge; "" if it
         may. The judge is one that names an environment variable for its key (`api_key_env`)."""
         if self._host_key is None:

@@ -66,7 +66,7 @@ class Run:
         self._settings = settings
         self._maybe_paid_twice = len(list_possibly_paid_calls(store, plan.study.name))
         self._tally = snapshot.RunTally(
-            pending_asks.count_asks_with_retries_pending(store, plan.study.name, settings),
+            pending_asks.count_asks_by_status_for_run(store, plan.study.name, settings),
             plan_queries.count_pending_asks_by_judge(
                 store, plan.study.name, settings.retry_statuses
             ),
@@ -330,7 +330,7 @@ class Run:
             if run_state.shares_asks:
                 with contextlib.suppress(StoreError):
                     self._tally.counts = await asyncio.to_thread(
-                        pending_asks.count_asks_with_retries_pending, *counted
+                        pending_asks.count_asks_by_status_for_run, *counted
                     )
 
     def _close_journal_and_record_end(self, state: RunStatus, reason: str) -> None:

@@ -29,7 +29,7 @@ from judges.operations.prompt_candidates import (
     EXAMPLES,
     KINDS,
     Candidate,
-    added_text,
+    added_lines,
     adopt_candidate,
     read_candidate,
     undo_adoption,
@@ -175,7 +175,7 @@ def _write_or_compare_candidates(
         for candidate in _build_requested_candidates(task, unwritten, runs, options):
             path = write_candidate(candidate, folder)
             print(f"\n{path}: added to {task.prompt.name}")
-            print(_mark_lines_as_added(added_text(candidate.prompt, task.prompt)))
+            print(_mark_lines_as_added(added_lines(candidate.prompt, task.prompt)))
     read = [read_candidate(path, task.prompt) for path in paths.values() if path.exists()]
     if not read:
         raise PlanError("no candidate could be made; see the reasons above")

@@ -108,7 +108,7 @@ def describe_images_to_file(
         described=len(texts),
         without_images=sum(not item.images for item in items),
         failed=runs.failure_reasons(texts),
-        dollars=runs.spent(),
+        dollars=runs.dollars_spent(),
         reason=runs.reason,
     )
 
@@ -146,7 +146,8 @@ def build_describe_plan(
 
 @dataclass(slots=True)
 class _DescribeRuns:
-    """The one or two runs of a description task, with their total cost and failures."""
+    """The one or two runs in which a judge describes images (with aspects, the first run asks for
+    the aspects to describe), with their total cost and failures."""
 
     study: Study
     items: list[Item]
@@ -159,7 +160,7 @@ class _DescribeRuns:
     failures: dict[str, str] = field(default_factory=dict)
     reason: str = ""
 
-    def spent(self, besides: str = "") -> float:
+    def dollars_spent(self, besides: str = "") -> float:
         """Return the dollars spent by this and earlier runs, except on the prompt `besides`."""
         names = (f"{self.study.name}: {prompt}" for prompt in self.prompts if prompt != besides)
         return sum(
@@ -171,7 +172,7 @@ class _DescribeRuns:
     ) -> dict[str, str]:
         """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable
         reply are left out; `failure_reasons` returns the reasons."""
-        spent = self.spent(besides=prompt.name)  # the run itself counts that on its prompt
+        spent = self.dollars_spent(besides=prompt.name)  # the run itself counts that on its prompt
         plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, spent)
         if not plan.items:
             return {}
@@ -254,7 +255,7 @@ def _is_describe_output(out: Path) -> bool:
 def _dump_described_item(
     item: Item, texts: Mapping[str, str], stamp: str, folder: Path, beside: Path
 ) -> dict[str, Any]:
-    images = tuple(_relocate_image(image, folder, beside) for image in item.images)
+    images = tuple(_relocate_image_path(image, folder, beside) for image in item.images)
     item = replace(item, images=images)
     if item.id in texts:
         meta = {**item.meta, DESCRIBED_BY_KEY: stamp}
@@ -262,7 +263,7 @@ def _dump_described_item(
     return dump_item(item)
 
 
-def _relocate_image(image: str, folder: Path, beside: Path) -> str:
+def _relocate_image_path(image: str, folder: Path, beside: Path) -> str:
     """Convert an image's path relative to `folder` into one relative to `beside`, the folder of the
     new items file; into a data URL if the image lies outside `beside`. A URL stays unchanged."""
     if image.startswith(("https://", "data:")):

@@ -17,7 +17,7 @@ from judges.rendering.messages import (
     slot_labels,
 )
 from judges.rendering.prompt import Prompt
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from studies.domain import Item
 from studies.frames.arrangement import ONE_STEP, parse_arrangement
@@ -207,9 +207,9 @@ def choose_examples(
     for case in usable:
         if case.item.id not in seen:
             seen.add(case.item.id)
-            groups.setdefault(_label_group(case, prompt), []).append(case)
+            groups.setdefault(_label_group_number(case, prompt), []).append(case)
     waiting = [
-        _alternate_mistakes(groups[level]) for level in _alternate_low_and_high(sorted(groups))
+        _alternate_right_wrong(groups[level]) for level in _alternate_low_and_high(sorted(groups))
     ]
     chosen: list[LearnCase] = []
     while len(chosen) < count and any(waiting):
@@ -226,14 +226,14 @@ def _has_known_right_reply(case: LearnCase, prompt: Prompt | None) -> bool:
     return bool(case.label.levels)
 
 
-def _label_group(case: LearnCase, prompt: Prompt | None) -> float:
+def _label_group_number(case: LearnCase, prompt: Prompt | None) -> float:
     """Return a number for the label of a case, so that equal labels form a group. For a comparison:
     0 if the first answer is better, else 1. For one answer: the prompt's option (or grade) that
     is nearest to the label, as a score; for a prompt without options, the nearest whole number."""
     one = case.label
     if isinstance(one, LabelledComparison):
         return int(one.winner == one.second)
-    levels = [*option_values(prompt.options).values()] if prompt and prompt.options else []
+    levels = [*score_by_option(prompt.options).values()] if prompt and prompt.options else []
     if prompt and prompt.verdict == "grade-letter":
         levels = [0.0, 0.5, 1.0]
     return min(levels, key=lambda level: abs(level - one.value), default=round(one.value))
@@ -245,7 +245,7 @@ def _alternate_low_and_high(levels: list[float]) -> list[float]:
     return list(dict.fromkeys(level for pair in ends for level in pair))
 
 
-def _alternate_mistakes(cases: list[LearnCase]) -> list[LearnCase]:
+def _alternate_right_wrong(cases: list[LearnCase]) -> list[LearnCase]:
     """Alternate mistakes and right verdicts on single answers, a mistake first. A list of
     comparisons is returned as it is, because each comparison is shown in both orders anyway."""
     if any(isinstance(case.label, LabelledComparison) for case in cases):
@@ -334,7 +334,7 @@ def write_right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAn
         return _SCORE_LINES[prompt.verdict](label.value)
     offered = parse_arrangement(labels)
     names = dict(zip(offered.options, offered.names, strict=True))
-    values = option_values(prompt.options)
+    values = score_by_option(prompt.options)
 
     def nearest_option_name(value: float) -> str:
         return names[min(values, key=lambda option: abs(values[option] - value))]

@@ -210,7 +210,7 @@ def read_candidate(path: Path, prompt: Prompt) -> Candidate:
     return Candidate(made, record)
 
 
-def added_text(candidate: Prompt, today: Prompt) -> str:
+def added_lines(candidate: Prompt, today: Prompt) -> str:
     """Return the lines that a candidate adds to today's prompt."""
     before = {line for _, text in today.messages for line in text.splitlines()}
     lines = [line for _, text in candidate.messages for line in text.splitlines()]

@@ -32,7 +32,7 @@ def supervise_run(run: Run, out: TextIO | None = None) -> RunSnapshot:
         try:
             run.wait(0.1 if interactive else 0.2)
             snapshot = run.snapshot()
-            retrier.retry_if_paused(snapshot)
+            retrier.resume_or_stop_if_paused(snapshot)
             if interactive:
                 out.write(f"\r\033[K{progress_bar(snapshot)}")
                 out.flush()
@@ -59,7 +59,7 @@ class _PauseRetrier:
         self._paused_since: float | None = None
         self._retried_at = 0.0
 
-    def retry_if_paused(self, snapshot: RunSnapshot) -> None:
+    def resume_or_stop_if_paused(self, snapshot: RunSnapshot) -> None:
         if snapshot.state != "paused":
             if (
                 self._paused_since is not None

@@ -142,11 +142,11 @@ def forecast_asks(
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
-    total = total_run_seconds(seconds, shared_limits(study))
+    total = total_run_seconds(seconds, limit_by_judge(study))
     return Forecast(asks, noise, sent, received, dollars, total, cached)
 
 
-def shared_limits(study: Study) -> dict[str, str]:
+def limit_by_judge(study: Study) -> dict[str, str]:
     """Return judge -> a text that is the same for judges whose calls share a limit on simultaneous
     calls: judges at the same endpoint with the same API key, all simulated judges, and all
     embedded judges (which run on this machine)."""
@@ -155,7 +155,7 @@ def shared_limits(study: Study) -> dict[str, str]:
 
 def total_run_seconds(seconds: Mapping[str, float], limits: Mapping[str, str]) -> float:
     """Return the seconds of a run from those of each judge. Judges are called in parallel, but the
-    times of those that share a limit (`shared_limits`) add up."""
+    times of those that share a limit (`limit_by_judge`) add up."""
     totals: dict[str, float] = {}
     for name, value in seconds.items():
         limit = limits.get(name, name)

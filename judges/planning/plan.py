@@ -155,7 +155,7 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
                         labels = offered.labels if prompt.options else ()
                         at = (judge.name, prompt.name, count, labels)
                         if at not in parameters:
-                            parameters[at] = parameters_of(judge, prompt, count, labels)
+                            parameters[at] = request_parameters(judge, prompt, count, labels)
                         yield _plan_ask(plan, judge, prompt, offered, identity, parameters[at])
 
 
@@ -193,7 +193,7 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
     """Render the request of a stored ask again, from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     unrelated = items.get(ask.unrelated_item or "")
-    parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
+    parameters = request_parameters(judge, prompt, len(ask.shown), ask.labels)
     item = items[ask.item]
     call = _render_request(plan, judge, prompt, item, ask.shown, ask.labels, unrelated, parameters)
     return replace(call, key=ask.key)
@@ -226,7 +226,7 @@ def render_call_to_send(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> Judg
 
 def _is_request_of(plan: Plan, ask: Ask, call: JudgeCall) -> bool:
     identity = identity_of(call.judge, plan.study.families)
-    key = key_of(identity, call, ask.repeat, salt=_salt_of_judge(plan, call.judge))
+    key = call_key_of(identity, call, ask.repeat, salt=_salt_of_judge(plan, call.judge))
     return is_key_of_call(ask.key, key)
 
 
@@ -306,7 +306,7 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
     return judge.endpoint
 
 
-def parameters_of(
+def request_parameters(
     judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return the parameters of a request besides model and messages, such as `max_tokens`.
@@ -344,7 +344,7 @@ def _plan_ask(
     call = _render_request(
         plan, judge, prompt, presentation.item, presentation.shown, labels, other, parameters
     )
-    key = key_of(identity, call, presentation.repeat, salt=_salt_of_judge(plan, judge))
+    key = call_key_of(identity, call, presentation.repeat, salt=_salt_of_judge(plan, judge))
     ask = Ask(
         key=key,
         item=presentation.item.id,
@@ -369,7 +369,7 @@ def _salt_of_judge(plan: Plan, judge: JudgeSpec) -> str:
     return plan.salt if judge.kind == "endpoint" else ""
 
 
-def key_of(
+def call_key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
     """Return the key of a call: a hash of its request and the number of its repeat, the same on

@@ -51,7 +51,7 @@ def skip_reason(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     return ""
 
 
-def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[SkippedItems, ...]:
+def skipped_items(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[SkippedItems, ...]:
     """Count the items that a plan skips, by prompt and reason, to be shown before the run."""
     found: dict[tuple[str, str], int] = {}
     for prompt in prompts:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from judges.judge_errors import PromptError
 from judges.rendering import template
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from judges.verdicts.verdict_formats import (
     PASS_FAIL_FORMAT,
     POINT_FORMATS,
@@ -73,7 +73,7 @@ class Prompt:
     @property
     def score_range(self) -> tuple[float, float]:
         """Lowest and highest score of a verdict on one answer."""
-        values = option_values(self.options).values()
+        values = score_by_option(self.options).values()
         return (min(values), max(values)) if values else (self.format.low, self.format.high)
 
     def grammar_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
@@ -255,7 +255,7 @@ def _check_scale(verdict: str, scale: tuple[str, ...], where: str) -> None:
             f"{where}: scale: needed with verdict: {SCALE_FORMAT} or {RUBRIC_FORMAT}, and only "
             "there; for example scale: [1, 2, 3, 4, 5], from the lowest to the highest"
         )
-    values = list(option_values(scale).values())
+    values = list(score_by_option(scale).values())
     names = {option.casefold() for option in scale}
     if scale and (len(scale) not in range(2, 21) or len(names) < len(scale)):
         raise PromptError(f"{where}: scale: expected 2 to 20 different options")

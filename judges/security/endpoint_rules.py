@@ -67,7 +67,7 @@ class EndpointRules:
     hosts: tuple[str, ...] = ()
     """Allowed hosts; empty if every host with a public address is allowed."""
     ports: tuple[int, ...] = (443, 8443)
-    refusal_reason: Callable[[str], str] = lambda address: why_not_public(address)
+    refusal_reason: Callable[[str], str] = lambda address: why_address_not_public(address)
     """Function that returns why an address is refused; an empty text if it is allowed."""
     lookup: Lookup | None = None
     """Function for DNS lookups; None for the system's resolver."""
@@ -169,7 +169,7 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 
 
-def why_not_public(text: str) -> str:
+def why_address_not_public(text: str) -> str:
     """Return the reason why an address is not public; an empty text if it is public. For an IPv6
     address that contains IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked."""
     try:
@@ -196,7 +196,7 @@ def is_private_url(url: str) -> bool:
         ipaddress.ip_address(host)
     except ValueError:
         return "." not in host or host.rpartition(".")[2] in _INTERNAL_SUFFIXES
-    return bool(why_not_public(host))
+    return bool(why_address_not_public(host))
 
 
 def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:
@@ -244,7 +244,7 @@ class PinnedResolver(AbstractResolver):
 
     def __init__(
         self,
-        refuses: Callable[[str], str] = why_not_public,
+        refuses: Callable[[str], str] = why_address_not_public,
         lookup: Lookup | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -211,10 +211,10 @@ def add_allow_command(commands: Any) -> None:
     sub = commands.add_parser("allow", help=words, description=words)
     sub.add_argument("variable", help="name of the variable, for example OPENAI_API_KEY")
     sub.add_argument("url", help="endpoint: https://host, with the port if it is not the default")
-    sub.set_defaults(command=allow_variable)
+    sub.set_defaults(command=allow_key_variable)
 
 
-def allow_variable(options: argparse.Namespace) -> int:
+def allow_key_variable(options: argparse.Namespace) -> int:
     pair = KeyDestination(options.variable, origin_of(options.url) or options.url)
     user_consents().store_consent(pair)
     print(f"allowed: ${pair.variable} may be sent to {pair.origin}")

@@ -216,7 +216,7 @@ def _add_signature(kind: str, source: TwinSource) -> str:
     return _append_paragraph(text, twin_texts.SIGNATURE.format(name=name))
 
 
-def _question_as_answer(source: TwinSource) -> str:
+def _return_question_as_answer(source: TwinSource) -> str:
     if not source.item.instruction.strip():
         raise TwinSkipped("no question")
     return source.item.instruction
@@ -306,7 +306,7 @@ MAKERS: Final[Mapping[str, Maker]] = {
         for family, attack in twin_texts.ATTACKS.items()
     },
     "marker": lambda source: twin_texts.MARKER,
-    "echo": _question_as_answer,
+    "echo": _return_question_as_answer,
     "empty": lambda source: "",
     "typos-1": partial(_add_typos, 0.01),
     "typos-5": partial(_add_typos, 0.05),

@@ -200,7 +200,7 @@ def _read_rubric(
     return markers.MarkerMatch(Verdict(scores=(sum(scores) / len(scores), *scores)), "", span)
 
 
-def level_spans(
+def score_spans(
     text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> list[tuple[int, int]] | None:
     """Return where the score (level) of each criterion of a rubric stands in the cleaned reply, as
@@ -240,14 +240,14 @@ def _find_criterion(text: str, criterion: str, criteria: Sequence[str]) -> tuple
 def _scores_by_option_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
     """Return text -> score, for every text by which a reply can name an option: the option itself,
     and its letter if the request assigns letters."""
-    values = option_values(options)
+    values = score_by_option(options)
     paired = zip(arrangement.letters, arrangement.options, strict=False)
     lettered = {letter: values[option] for letter, option in paired if option in values}
     return lettered | values | lettered  # the letter A counts, not an option that is named A
 
 
 @lru_cache(maxsize=256)
-def option_values(options: tuple[str, ...]) -> dict[str, float]:
+def score_by_option(options: tuple[str, ...]) -> dict[str, float]:
     """Return option -> score: its number if all options are numbers; 1 for pass, 0 for fail;
     otherwise its rank, 1 for the lowest."""
     if set(options) == set(PASS_FAIL_OPTIONS):

@@ -98,7 +98,7 @@ def parse_verdict(
     return ParsedVerdict(found.verdict, found.rule, reason=reason, span=found.span)
 
 
-def marker_span(
+def verdict_span(
     format: str,
     reply: str,
     n_options: int = 2,
@@ -204,7 +204,7 @@ def rubric_level_token_indices(
     state other scores."""
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
-    spans = None if cleaned.truncated else point_readers.level_spans(cleaned, options, arrangement)
+    spans = None if cleaned.truncated else point_readers.score_spans(cleaned, options, arrangement)
     read = parse_verdict(RUBRIC_FORMAT, reply, scale=options, labels=arrangement.labels)
     if not spans or read.reason == asides.CONTRADICTED:
         return None

@@ -27,7 +27,7 @@ from judges.bulk.ray_run import (
 from judges.bulk.ray_vllm import (
     ERROR_COLUMN,
     VllmReplyReader,
-    build_vllm_stage,
+    add_vllm_steps_to_dataset,
     check_weights_option,
     make_preprocess,
     postprocess_row,
@@ -396,7 +396,7 @@ def test_the_stage_of_own_weights_puts_a_processor_before_the_reader() -> None:
         return lambda data: data
 
     data, job = Dataset(), SimpleNamespace()
-    assert build_vllm_stage(processor, "weights", data, job, 3) == "stage"
+    assert add_vllm_steps_to_dataset(processor, "weights", data, job, 3) == "stage"
     assert made == [("weights", postprocess_row, 3)]
     assert data.reader is VllmReplyReader and data.options["fn_constructor_args"] == [job]
 

@@ -20,7 +20,7 @@ from evenhand.nightly.anchor_items import ANCHORS, explain_worse_scores
 from evenhand.nightly.baseline_file import Baseline, BaselineUnusable, load_baseline, save_baseline
 from evenhand.nightly.gate_command import _write_file
 from evenhand.nightly.gate_outputs import junit_xml, svg_badge
-from evenhand.nightly.gate_result import GateResult, StreamCheck, _points_text, markdown
+from evenhand.nightly.gate_result import GateResult, StreamCheck, _percentage_points_text, markdown
 from evenhand.study_table import as_study
 from metrics.drift.change_evidence import ChangeEvidence
 from metrics.drift.night_history import NightComparison
@@ -105,7 +105,12 @@ def test_a_share_out_of_range_is_refused_before_any_call(
 
 
 def test_a_difference_that_rounds_to_zero_has_no_minus() -> None:
-    assert [_points_text(x) for x in (-0.0003, 0.0, -0.015, None)] == ["+0.0", "+0.0", "−1.5", "–"]
+    assert [_percentage_points_text(x) for x in (-0.0003, 0.0, -0.015, None)] == [
+        "+0.0",
+        "+0.0",
+        "−1.5",
+        "–",
+    ]
 
 
 def test_a_baseline_of_few_nights_is_warned_of(tmp_path: Path) -> None:

@@ -92,13 +92,13 @@ def test_a_verdict_of_another_scorer_is_used(
     answer: Any, value: Any, order: str, found: dict[str, str], scorers: Any
 ) -> None:
     scores = {"pairwise": SimpleNamespace(answer=answer, value=value)}
-    assert scorers._recorded_verdict(scores, "pairwise", order) == found
+    assert scorers._outcome_by_order(scores, "pairwise", order) == found
 
 
 def test_without_another_scorer_nothing_is_recorded(scorers: Any) -> None:
     scores = {"pairwise": SimpleNamespace(answer="A", value=None)}
-    assert scorers._recorded_verdict(scores, "", "first") == {}
-    assert scorers._recorded_verdict(scores, "unknown", "first") == {}
+    assert scorers._outcome_by_order(scores, "", "first") == {}
+    assert scorers._outcome_by_order(scores, "unknown", "first") == {}
 
 
 @pytest.mark.parametrize(

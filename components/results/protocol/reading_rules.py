@@ -14,7 +14,7 @@ from components.html.pieces import empty_state, paragraph
 from components.html.tables import value_table as tables
 from components.results.protocol.grade_panel import load_choice_rows
 from components.results.protocol.sections import rows_by_rater
-from judges.engine.outcome import labels_to_slots
+from judges.engine.outcome import verdict_by_slot
 from judges.verdicts.verdict import parse_verdict
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import mean_estimate
@@ -57,7 +57,7 @@ def _compute_rereadings(
         if ask.prompt not in prompts or judgement.rule == "probabilities" or not judgement.reply:
             continue
         verdict = parse_verdict(CHOICE_FORMAT, judgement.reply, len(ask.labels), rule).verdict
-        slot = NO_PICK if verdict is None else _verdict_slot(labels_to_slots(verdict, ask.labels))
+        slot = NO_PICK if verdict is None else _verdict_slot(verdict_by_slot(verdict, ask.labels))
         status = "unreadable" if slot == NO_PICK else "ok"
         found[ask.item, ask.judge, ask.prompt, *ask.shown, str(ask.repeat)] = status, slot
         if len(found) >= MAX_REREAD:

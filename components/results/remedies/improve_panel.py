@@ -17,7 +17,7 @@ from components.results.remedies.improve_actions import (
     saved_prompts_folder,
     written_rules_and_problem,
 )
-from judges.operations.prompt_candidates import EXAMPLES, added_text, find_adopted_version
+from judges.operations.prompt_candidates import EXAMPLES, added_lines, find_adopted_version
 from judges.rendering.prompt import Prompt, parse_prompt
 from judges.rendering.prompt_library import last_version
 from metrics.catalogue.records import RECORDS
@@ -248,7 +248,7 @@ def _look_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> d
     prompts = _load_candidate_prompts(store, name, look)
     today = prompts.get(look.prompt.partition("@")[0])
     if today is not None and shown in prompts:
-        found["block"] = tuple(added_text(prompts[shown], today).splitlines())
+        found["block"] = tuple(added_lines(prompts[shown], today).splitlines())
         found["block_of"] = shown
         if advice.advice == "adopt":
             last = last_version(today.name, saved_prompts_folder(store)) or today

@@ -35,7 +35,7 @@ class BodyPace(NamedTuple):
     bytes_per_second: float = 32_768
     """Lowest average speed after `first_seconds`."""
 
-    def seconds_for(self, received: int) -> float:
+    def seconds_until_more_bytes_due(self, received: int) -> float:
         """Seconds, from the start of a request, until more than `received` bytes must have
         arrived."""
         return self.first_seconds + received / self.bytes_per_second
@@ -175,7 +175,7 @@ class _LimitedBody:
         After the end of the body there is no time limit."""
         if self._complete:
             return await self._receive()
-        deadline = self._started + self._pace.seconds_for(self._received_bytes)
+        deadline = self._started + self._pace.seconds_until_more_bytes_due(self._received_bytes)
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 message = await self._receive()

@@ -50,14 +50,14 @@ class ConnectionLimits:
 def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = None) -> None:
     """Set the connection limits of a uvicorn server that has not started, and turn off its
     websockets."""
-    limits = limits or ConnectionLimits(connections=_affordable_connections())
+    limits = limits or ConnectionLimits(connections=_max_connections_by_open_files())
     config.http = type("LimitedProtocol", (BoundedProtocol,), {"limits": limits})
     config.ws = "none"
     config.h11_max_incomplete_event_size = limits.head_bytes
     config.timeout_keep_alive = limits.keep_alive_seconds
 
 
-def _affordable_connections() -> int:
+def _max_connections_by_open_files() -> int:
     """Maximum number of connections: that of ConnectionLimits, or fewer (at least 50) if the
     process may not open enough files."""
     try:
@@ -97,19 +97,19 @@ class BoundedProtocol(H11Protocol):
         excess = len(self.connections) - self.limits.connections
         if excess <= 0:
             return
-        waiting = [one for one in self.connections if one.waits_for_head()]  # type: ignore
+        waiting = [one for one in self.connections if one.waits_for_request_head()]  # type: ignore
         waiting.sort(key=lambda one: one._waiting_since)  # type: ignore[union-attr]
         for one in waiting[:excess]:
             one._abort_connection()  # type: ignore[union-attr]
         if excess > len(waiting):  # all others are in use: look again
             self.loop.call_later(self.limits.burst_seconds, self._close_excess_connections)
 
-    def waits_for_head(self) -> bool:
+    def waits_for_request_head(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
         cycle = self.cycle
-        if self.waits_for_head() and self._head_timer is None:
+        if self.waits_for_request_head() and self._head_timer is None:
             self._start_head_timer()
         super().data_received(data)
         if self.cycle is not cycle:

@@ -51,7 +51,7 @@ def list_temp_files(folder: Path) -> list[TempFile]:
     return sorted(found, key=lambda one: one.modified)
 
 
-def delete_old_and_sum_files(folder: Path, max_bytes: int, now: float) -> int:
+def delete_old_and_sum_bytes(folder: Path, max_bytes: int, now: float) -> int:
     """Delete the oldest files of a folder, as long as they are expired, more than `max_bytes` bytes
     are left, or more than MAX_FILES files are left; files younger than IN_USE_SECONDS always stay.
     Return the number of bytes left. `now`: the present time, in seconds since 1970."""
@@ -114,7 +114,7 @@ class TempFileQuota:
         MAX_FILES, the oldest files; count the free bytes anew."""
         try:
             self._has_room_now = self._has_room()
-            self._free_bytes = self._max_bytes - delete_old_and_sum_files(
+            self._free_bytes = self._max_bytes - delete_old_and_sum_bytes(
                 self._folder, self._max_bytes // 2, time.time()
             )
         except (OSError, errors.EvenhandError) as error:

@@ -14,9 +14,9 @@ import yaml
 
 from components.html.format import count
 from components.html.markup import ASSETS
-from components.share.board.board_page import board_page, no_difference_text
+from components.share.board.board_page import board_page, board_verified_message
 from components.share.board.board_rows import Json, compute_board
-from components.share.board.check_records import check_record_structure, check_study
+from components.share.board.check_records import check_record_structure, recheck_records
 from components.share.board.record_tree import (
     MANIFEST_FILE,
     PAGE_FILE,
@@ -108,7 +108,7 @@ def write_derived_files(board: Path, title: str, records: Iterable[StudyRecords]
     write_json(board / BOARD_FILE, found)
     for row, one in verdicts.items():
         path = board / VERDICTS_FOLDER / f"{row}.js"
-        path.write_text(verdicts_script(row, one), encoding="utf-8")
+        path.write_text(row_verdicts_javascript(row, one), encoding="utf-8")
     (board / README_FILE).write_text(readme_text(found), encoding="utf-8")
     workflow = board / WORKFLOW_FILE
     workflow.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def write_derived_files(board: Path, title: str, records: Iterable[StudyRecords]
     return found
 
 
-def verdicts_script(row: str, verdicts: str) -> str:
+def row_verdicts_javascript(row: str, verdicts: str) -> str:
     """A JavaScript file that hands the verdicts of a row (JSON) to the page. It is a script because
     a page opened from a file may load scripts, but no data."""
     return f"{_SCRIPT_START}{json.dumps(row)}, {verdicts});\n"
@@ -158,7 +158,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
     def yield_checked() -> Iterator[StudyRecords]:
         for name in study_folders(board):
             records = read_records(board, name)
-            counts.append(check_study(records))
+            counts.append(recheck_records(records))
             files.extend(record_file_paths(records))
             yield records
 
@@ -174,7 +174,7 @@ def verify_board(board: Path, manifest: str = "") -> str:
         workflow = (ASSETS / "board" / "check-board.yml").read_text(encoding="utf-8")
         _require_equal_text(board / WORKFLOW_FILE, workflow, board)
     _require_equal_page(board, stored)
-    return f"{no_difference_text(found)}; {count(sum(counts), 'reply')} read again"
+    return f"{board_verified_message(found)}; {count(sum(counts), 'reply')} read again"
 
 
 def _check_manifest(board: Path) -> None:
@@ -244,7 +244,7 @@ def require_equal_verdicts(board: Path, row: Json, verdicts: str) -> None:
     """Raise BoardError if the file with the verdicts of a row, which the page lists, differs from
     `verdicts`, computed from the records; the error names the first verdict that differs."""
     path = board / VERDICTS_FOLDER / f"{row['id']}.js"
-    expected = verdicts_script(row["id"], verdicts)
+    expected = row_verdicts_javascript(row["id"], verdicts)
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if text != expected and text.startswith(_SCRIPT_START):
         stored = _parse_json_object_or_empty(text.partition(", ")[2].rpartition(")")[0]).get(

@@ -26,11 +26,11 @@ def board_page(board: Json, manifest: str) -> Markup:
     data = json_script("board-data", board)
     return macros(TEMPLATE).page(
         board, *board_headline(board), files, page_fonts(), data, manifest, logo_html(),
-        "python -m components board verify board/", no_difference_text(board),
+        "python -m components board verify board/", board_verified_message(board),
     )  # fmt: skip
 
 
-def no_difference_text(board: Json) -> str:
+def board_verified_message(board: Json) -> str:
     """The line that `board verify` prints if it finds no difference."""
     numbers = sum(
         one["value"] is not None for row in board["rows"] for one in row["numbers"].values()
@@ -46,7 +46,7 @@ def board_headline(board: Json) -> tuple[str, str]:
     prompt) that may be the best; if the board has several sets of items, those of the largest set.
     If the rows are not ranked, the headline is the board's title, and the sentence says how many
     rows there are."""
-    key, rows = _placed_rows_of_largest_set(board)
+    key, rows = _first_ranked_column_and_its_rows(board)
     others = len(board["sets"]) - 1
     if not rows:
         return board["title"], count(len(board["rows"]), "row")
@@ -74,7 +74,7 @@ def _possible_leaders_text(rows: list[Json], first: list[Json]) -> str:
     return f"{join_names(names)} {may} first of {len(rows)}"
 
 
-def _placed_rows_of_largest_set(board: Json) -> tuple[str, list[Json]]:
+def _first_ranked_column_and_its_rows(board: Json) -> tuple[str, list[Json]]:
     """(key, rows): key of the first column in which rows have places (ranges of ranks), and the
     rows with a place there. Places compare only rows on the same items, so these are the rows of
     one set: that with the most items, among equals with the most rows. ("", []) if no row has a

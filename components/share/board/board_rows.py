@@ -40,7 +40,7 @@ TWINS: Final = "twin_preference"
 """Column of the largest effect of a twin, which has another family in each row."""
 COLUMNS: Final = (*TALLIED, *RANKED, TWINS)
 UNPLACED: Final = frozenset({"decisiveness", "longer", TWINS})
-"""Columns in which no direction is better, so that rows are not ranked by them (`add_places`)."""
+"""Columns in which no direction is better, so that `add_rank_ranges` gives the rows no places."""
 DECIMALS: Final = 6
 """Decimals of the numbers of a board: beyond them, processors may round differently."""
 LAST_TIME: Final = 1e11
@@ -61,7 +61,7 @@ def compute_board(all_records: Iterable[StudyRecords], title: str) -> tuple[Json
     rows.sort(key=lambda one: (one[0]["study"], one[0]["judge"], one[0]["prompt"]))
     sets = dict(sorted(sets.items(), key=lambda one: (-one[1]["items"], one[0])))
     for key in sets:
-        add_places([row for row, _ in rows if row["set"] == key])
+        add_rank_ranges([row for row, _ in rows if row["set"] == key])
     named = [{"id": str(place), **row} for place, (row, _) in enumerate(rows, 1)]
     return {
         "format": FORMAT,
@@ -131,7 +131,7 @@ def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, J
         judged = _describe_judged_set(mine, content, records.source)
         facts = _row_description(records, judge, prompt, mine)
         row = {**facts, "set": judged.pop("hash"), "numbers": numbers}
-        yield row, _verdict_rows(mine, places, right), judged
+        yield row, _verdicts_json(mine, places, right), judged
 
 
 def _rightness_of_verdicts(frame: pd.DataFrame) -> np.ndarray:
@@ -283,7 +283,7 @@ def _mean_per_comparison(total: float | None, comparisons: int, scale: int) -> f
     return None if total is None or not comparisons else _round_or_none(scale * total / comparisons)
 
 
-def _verdict_rows(judgements: Sequence[Judgement], places: Sequence[int], right: Any) -> Json:
+def _verdicts_json(judgements: Sequence[Judgement], places: Sequence[int], right: Any) -> Json:
     """The models of a row of the board, and its verdicts. Each verdict is a list of seven values:
     line in the record file; item; models as shown (indices of the models); position chosen, from 0
     (−1: tie, None: no verdict); right (1), wrong (0) or unknown (−1); 1 if the comparison flips; 1
@@ -331,7 +331,7 @@ def _flipped_comparisons(judgements: Sequence[Judgement]) -> set[tuple[str, froz
 # ---- places --------------------------------------------------------------------------------------
 
 
-def add_places(rows: Sequence[Json]) -> None:
+def add_rank_ranges(rows: Sequence[Json]) -> None:
     """Set the range of places of each number of the rows, which must all be on the same
     comparisons: `place` becomes [best, worst], or None if the number has no interval or its column
     is in UNPLACED.
@@ -340,7 +340,7 @@ def add_places(rows: Sequence[Json]) -> None:
     than the number of rows that are surely better. Its worst place is the number of rows with an
     interval minus those that are surely worse."""
     for key in COLUMNS:
-        merits = [_merit_interval(key, row["numbers"][key]) for row in rows]
+        merits = [_interval_where_higher_is_better(key, row["numbers"][key]) for row in rows]
         known = [one for one in merits if one is not None]
         for row, mine in zip(rows, merits, strict=True):
             place = None
@@ -351,7 +351,7 @@ def add_places(rows: Sequence[Json]) -> None:
             row["numbers"][key]["place"] = place
 
 
-def _merit_interval(key: str, number: Json) -> tuple[float, float] | None:
+def _interval_where_higher_is_better(key: str, number: Json) -> tuple[float, float] | None:
     """The interval of a number on a scale where higher is better: unchanged if high is good,
     negated if low is good. Otherwise it is minus the distance from the neutral value (the value
     without an effect). None without an interval, or if the neutral value is unknown."""

@@ -45,7 +45,7 @@ AskPlace = tuple[object, ...]
 whether it is a noise-floor repeat."""
 
 
-def check_study(records: StudyRecords) -> int:
+def recheck_records(records: StudyRecords) -> int:
     """Check the records of one study, and return how many replies were read again; BoardError at
     the first fault, which names the file and, if one line is at fault, the line. Imported verdicts,
     which have no reply, and verdicts read by an extraction judge are not read again."""
@@ -67,7 +67,7 @@ def check_study(records: StudyRecords) -> int:
             raise BoardError(
                 f"{where}, line {line}: the key does not fit the request: "
                 f"{_describe_ask(one.ask)}. Not the one that was asked: "
-                f"{_name_changed_parts(records, planned)}"
+                f"{_describe_changed_parts(records, planned)}"
             )
         if replace(one.ask, key="") != replace(request.ask, key=""):
             raise BoardError(
@@ -75,7 +75,7 @@ def check_study(records: StudyRecords) -> int:
             )
         extracted = one.status == "extracted" and records.study.extraction is not None
         if not extracted and (one.status in REREADABLE_STATUSES or _should_have_verdict(one)):
-            again += _check_verdict(records, one, request, f"{where}, line {line}")
+            again += _reread_and_check_verdict(records, one, request, f"{where}, line {line}")
     missing = planned.keys() - {_identify_ask(one.ask) for one in records.judgements}
     if missing:
         first = next(one.ask for place, one in planned.items() if place in missing)
@@ -199,7 +199,7 @@ def _require_equal_items(
             raise BoardError(f"{where}, item {name}: not as in the probe set: {what}")
 
 
-def _name_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
+def _describe_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
     """Text that names what may have been changed in the records, given that some keys do not fit:
     each prompt, judge or item of which no key fits, or the item if all keys that do not fit belong
     to one item. If none explains it: "single records were exchanged"."""
@@ -233,7 +233,7 @@ def _should_have_verdict(judgement: Judgement) -> bool:
     return bool(judgement.reply.strip() or judgement.verdict) and not refused
 
 
-def _check_verdict(
+def _reread_and_check_verdict(
     records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
 ) -> bool:
     """Read a reply again; BoardError if this gives another verdict than the stored one. Return

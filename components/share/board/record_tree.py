@@ -279,18 +279,18 @@ def judgement_row(judgement: Judgement) -> dict[str, Any]:
     return row
 
 
-def _make_field_reader(kind: type[Any]) -> Callable[[object], dict[str, Any]]:
+def _make_object_to_dict_function(kind: type[Any]) -> Callable[[object], dict[str, Any]]:
     """A function that returns the fields of an object of this class."""
     names = tuple(one.name for one in fields(kind))
     take = attrgetter(*names)
     return lambda one: dict(zip(names, take(one), strict=True))
 
 
-_JUDGEMENT_FIELDS: Final = _make_field_reader(Judgement)
+_JUDGEMENT_FIELDS: Final = _make_object_to_dict_function(Judgement)
 _NESTED_FIELDS: Final = {
-    "ask": _make_field_reader(Ask),
-    "verdict": _make_field_reader(Verdict),
-    "usage": _make_field_reader(Usage),
+    "ask": _make_object_to_dict_function(Ask),
+    "verdict": _make_object_to_dict_function(Verdict),
+    "usage": _make_object_to_dict_function(Usage),
 }
 
 

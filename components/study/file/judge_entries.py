@@ -81,7 +81,7 @@ def judge_key_variable(judge: Mapping[str, Any]) -> str:
     return (preset.api_key_env if preset else "") if given is None else str(given)
 
 
-def simulation_default(key: StudyKey) -> float:
+def simulation_setting_default(key: StudyKey) -> float:
     """Value of a setting of a simulated judge that the study file does not set: 1 for the
     probability of a right verdict (accuracy, sensitivity, specificity), 0 for every bias."""
     return float(key in (SIMULATION.accuracy, SIMULATION.sensitivity, SIMULATION.specificity))
@@ -152,7 +152,7 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     if found is None:
         raise ValueError(f"{key}: not a setting of a judge; reload the page")
     if found in PRICE:
-        return _with_price(made, found, str(raw).strip())
+        return _with_typed_price(made, found, str(raw).strip())
     value = _parse_value(found, raw)
     if found.rule.null and value is None:
         return {**made, key: None}  # an explicit null: no temperature is sent
@@ -178,7 +178,7 @@ def _without_price_of_other_host(judge: dict[str, Any], url: str) -> dict[str, A
 def _default_value(judge: Mapping[str, Any], key: StudyKey) -> Any:
     if key == JUDGE.read:
         return default_reading_method(judge_kind(judge))
-    return simulation_default(key) if key in SIMULATION else key.default
+    return simulation_setting_default(key) if key in SIMULATION else key.default
 
 
 def _parse_value(key: StudyKey, raw: Any) -> Any:
@@ -196,7 +196,7 @@ def _parse_value(key: StudyKey, raw: Any) -> Any:
     return parse_number(key, words) if key.type in (int, float) else words
 
 
-def _with_price(judge: dict[str, Any], key: StudyKey, words: str) -> dict[str, Any]:
+def _with_typed_price(judge: dict[str, Any], key: StudyKey, words: str) -> dict[str, Any]:
     price = judge.pop(JUDGE.price.name, None)
     made = dict(price) if isinstance(price, Mapping) else {}
     made.pop(key.name, None)

@@ -149,7 +149,7 @@ class LenientStudy:
 
 def read_lenient_study(text: str, folder: Path) -> LenientStudy:
     try:
-        return LenientStudy(text, folder, study_edit.read_mapping(text))
+        return LenientStudy(text, folder, study_edit.parse_yaml(text))
     except ValueError as error:
         return LenientStudy(text, folder, {}, str(error))
 

@@ -23,7 +23,7 @@ KeyPath = tuple[str, ...]
 """Keys from the top level down: ("repeats",) or ("data", "count")."""
 
 
-def read_mapping(text: str) -> dict[str, Any]:
+def parse_yaml(text: str) -> dict[str, Any]:
     """Parse a study file into a mapping. A ValueError if it cannot be parsed (it names the line) or
     is not a mapping."""
     values = load_yaml(text) if text.strip() else {}
@@ -45,14 +45,14 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
     where possible. The value None removes the key, and also the block around it if nothing else is
     in it. ValueError if the file cannot be parsed, or if a key of `path` has a value that is not a
     block."""
-    wanted = _copy_with_value(read_mapping(text), path, value)
-    if wanted == read_mapping(text):
+    wanted = _copy_with_value(parse_yaml(text), path, value)
+    if wanted == parse_yaml(text):
         return text
     top = path[:1]
     for at in (path, top):  # replace the smallest block possible, else the whole top-level key
         try:
             made = _splice_entry(text, at, get_value(wanted, at))
-            if read_mapping(made) == wanted:
+            if parse_yaml(made) == wanted:
                 return made
         except (ValueError, yaml.YAMLError):
             continue
@@ -126,7 +126,7 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
     such entry; with the value None, removed. ValueError if the entry is not in a block that is
     written line by line."""
     root = yaml.compose(text, yaml.SafeLoader)
-    block = _find_block(root, path)
+    block = _find_parent_block(root, path)
     lines = text.splitlines()
     column = block.start_mark.column
     entries = [(str(key.value), key.start_mark.line, _last_line(node)) for key, node in block.value]
@@ -137,12 +137,12 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
             if comment.startswith("#") and len(new) == 1:
                 new = [f"{new[0]}  {comment}"]
             return _join_lines(lines[:first], new, lines[last + 1 :])
-    after = _entry_before(entries, path)
+    after = _index_of_preceding_entry(entries, path)
     line = entries[0][1] if after is None else entries[after][2] + 1
     return _join_lines(lines[:line], new, lines[line:])
 
 
-def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
+def _find_parent_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
     """The YAML block in which the last key of `path` stands or would stand; ValueError if there is
     none, or if it is written in one line ({a: 1})."""
     node = root
@@ -167,7 +167,7 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
     return [" " * column + line for line in _yaml_entry(key, value).splitlines()]
 
 
-def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
+def _index_of_preceding_entry(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
     """Where a new key goes, in the order of the documentation: index of the entry that it follows,
     or None if it comes before all entries. `entries`: (key, first line, last line) of each."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY

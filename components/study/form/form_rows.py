@@ -18,7 +18,7 @@ from components.study.file.judge_entries import (
     judge_key_variable,
     judge_kind,
     provider_of,
-    simulation_default,
+    simulation_setting_default,
 )
 from components.study.file.lenient_study import LenientStudy, percent_text
 from judges.money import costs, host_key
@@ -173,7 +173,7 @@ def protocol_form(
         _twins_row(study),
         study_setting_row(study, STUDY.judge_sees, no_vision if blind else ""),
         *(
-            [study_setting_row(study, STUDY.combine, options=_combine_choices(study))]
+            [study_setting_row(study, STUDY.combine, options=_order_combination_choices(study))]
             if pairs
             else []
         ),
@@ -208,7 +208,7 @@ def _twins_row(study: LenientStudy) -> Markup:
     return study_setting_row(study, STUDY.twins, options=offered, value=value)
 
 
-def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
+def _order_combination_choices(study: LenientStudy) -> Mapping[str, str]:
     """Menu of the rules for combining both orders: value -> text. If the study file uses a remedy
     (a rule that decides from several stored verdicts) for this, that remedy is in the menu too."""
     used = study.text_value(*STUDY.combine)
@@ -270,7 +270,7 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
                 given = judge.get(key.name)
                 parts.append(
                     judge_setting_row(
-                        key, value=simulation_default(key) if given is None else given
+                        key, value=simulation_setting_default(key) if given is None else given
                     )
                 )
         weights = _list_text(judge.get(SIMULATION.slot_weights.name))

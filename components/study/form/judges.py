@@ -86,7 +86,7 @@ def _judge_text(judge: Mapping[str, Any]) -> str:
             for key in SIMULATION
             if key != SIMULATION.slot_weights
             and judge.get(key.name) is not None
-            and (judge[key.name] != 0 or entries.simulation_default(key))
+            and (judge[key.name] != 0 or entries.simulation_setting_default(key))
         ]
         return f"simulated · {', '.join(settings) or 'no bias, always correct'}"
     host = urlsplit(judge_address(judge)).netloc or "no address"
@@ -122,7 +122,7 @@ def test_result_html(check: JudgeCheck) -> Markup:
     return html.test_result(pieces.status_badge(read.status), text, read.detail if end else "")
 
 
-def extraction_settings(study: LenientStudy) -> Markup:
+def extraction_settings_html(study: LenientStudy) -> Markup:
     """HTML menu of the extraction judge, which reads verdicts from replies that no rule can read;
     below it the settings of that judge, if it is none of the study's judges."""
     entry = study.value_in_file(*EXTRACTION.judge)

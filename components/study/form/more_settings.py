@@ -13,7 +13,7 @@ from components.study.file.judge_entries import judge_name
 from components.study.file.lenient_study import FormState, LenientStudy
 from components.study.form import form_rows, prompts
 from components.study.form.data_step import slice_form
-from components.study.form.judges import extraction_settings
+from components.study.form.judges import extraction_settings_html
 from components.study.plan.study_preview import StudyPreview
 from judges.judge_errors import PlanError
 from judges.operations.image_descriptions import build_describe_plan
@@ -133,7 +133,7 @@ def more_settings(preview: StudyPreview, state: FormState) -> Markup:
         slice_form.slice_form(preview, state),
         form_rows.preset_status_text(study),
         form_rows.protocol_form(study, protocols, preview.contestants, sees),
-        extraction_settings(study) + image_description_form(preview, state),
+        extraction_settings_html(study) + image_description_form(preview, state),
     )
     return controls.form_part(body, seen=state.last_change)
 

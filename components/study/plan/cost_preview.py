@@ -12,7 +12,7 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.engine.pending_asks import CostQuote
-from judges.planning.forecast import Forecast, forecast_asks, shared_limits, total_run_seconds
+from judges.planning.forecast import Forecast, forecast_asks, limit_by_judge, total_run_seconds
 from judges.planning.plan import Plan, PlannedAsk, asks_of, load_stored_plan, plan_sha
 from judges.planning.plan_checks import presentation_lister_for, skip_reason
 from metrics.estimation.planning.power import design_effect, detectable_share
@@ -49,7 +49,7 @@ class ForecastByJudge:
     stored: int = 0
     """Number of calls with a stored reply, which are not made again."""
     limits: Mapping[str, str] = field(default_factory=dict)
-    """Judge -> name of the limit on its calls in flight (`shared_limits`)."""
+    """Judge -> name of the limit on its calls in flight (`limit_by_judge`)."""
 
     @property
     def new_asks(self) -> int:
@@ -114,7 +114,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
     """Forecast of the calls, tokens, dollars and seconds that each judge still needs: of its calls
     without a reply in the store or, if `store` is None, of all its calls."""
     asks, noise = count_asks_and_noise_repeats(plan)
-    part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
+    part = plan if asks <= MAX_EXACT_ASKS else _plan_with_item_sample(plan, asks)
     planned = list(asks_of(part))
     answered = store.answered_keys_among([one.ask.key for one in planned]) if store else set()
     new: dict[str, list[PlannedAsk]] = {judge.name: [] for judge in plan.study.judges}
@@ -125,7 +125,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
         judge.name: forecast_asks(replace(plan.study, judges=(judge,)), new[judge.name], store)
         for judge in plan.study.judges
     }
-    limits = shared_limits(plan.study)
+    limits = limit_by_judge(plan.study)
     if part is plan:
         return ForecastByJudge(asks, noise, found, 0, len(answered), limits)
     by = asks / max(1, len(planned))
@@ -151,7 +151,7 @@ def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None
     return asks - count_calls_left(counts)
 
 
-def _sample_plan(plan: Plan, asks: int) -> Plan:
+def _plan_with_item_sample(plan: Plan, asks: int) -> Plan:
     """The plan with only a sample of its items, spread evenly over the slice, so that about
     SAMPLE_ASKS of its `asks` calls are left."""
     wanted = max(2, round(len(plan.items) * SAMPLE_ASKS / asks))
@@ -201,7 +201,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     )
 
 
-def detectable_first_share_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
+def detectable_first_slot_share_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     """Key figure: the smallest first-position share (share of verdicts for the answer shown first)
     above 50 % that is detected with 80 % power, for one judge with one prompt. The verdicts on one
     item are assumed to have the correlation ASSUMED_CORRELATION. A dash if even 100 % is not
@@ -285,7 +285,7 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 def one_item_plan(plan: Plan) -> Plan:
     """Plan of a cheap trial of a study: each judge and prompt gets one item, with two of its
     answers (all, if a prompt shows all at once), without twins and repeats."""
-    item, models = _choose_trial(plan)
+    item, models = _choose_trial_item_and_models(plan)
     kept = plan.study.pairing == "baseline" and plan.study.baseline in models
     study = replace(
         plan.study,
@@ -299,7 +299,7 @@ def one_item_plan(plan: Plan) -> Plan:
     return replace(plan, study=study, items=(item,), recorded=())
 
 
-def _choose_trial(plan: Plan) -> tuple[Item, tuple[str, ...]]:
+def _choose_trial_item_and_models(plan: Plan) -> tuple[Item, tuple[str, ...]]:
     """Item and models for a trial: those of the study's first comparison, if possible on an item
     that no prompt skips. If the prompts judge single answers: the item of the first call, and two
     models that have an answer to it."""

@@ -5,7 +5,7 @@ A study without calls has a study file and nothing else: no items, no plan. Run 
 
 from dataclasses import replace
 
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
 from judges.planning.plan import find_free_study_name
@@ -24,7 +24,7 @@ def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
     number if the name is taken. Return (name in the store, study file with this name); if the file
     is not valid, nothing is saved and the name is ""."""
     try:
-        wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
+        wanted = name or str(parse_yaml(text).get(STUDY.name.name) or "My study")
         free = find_free_study_name(store, store.name_to_save_under(wanted))
         made = put_value(text, STUDY.name.path, free)
         store.save_study(parse_study(made, "study.yaml", store.folder), (), ())

@@ -93,7 +93,7 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
             Blocker(1, "the table has no rows", f"{name} has no rows below its header.",
                     "Choose another file", press="#eh-upload")
         ]  # fmt: skip
-    if missing := table_columns.missing_roles(preview):
+    if missing := table_columns.missing_column_roles(preview):
         return [
             Blocker(1, f"column of {role} to choose", f"choose the column of {role}.",
                     "Choose the column", goto="#eh-columns .need select")

@@ -109,7 +109,7 @@ def planned_study(
 ) -> PlannedStudy:
     """Collect the inputs of a plan's precision: forecast, available questions, and verdicts stored
     under the study's `name`."""
-    measured, stored = _stored_precision(store, name)
+    measured, stored = _stored_precision_and_reply_count(store, name)
     return PlannedStudy(plan, numbers, _count_available_questions(preview), measured, stored)
 
 
@@ -122,7 +122,7 @@ def _count_available_questions(preview: StudyPreview) -> int:
     return len(preview.records.select_slice(replace(spec, count=0)).items)
 
 
-def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
+def _stored_precision_and_reply_count(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
     """Precision measured on the stored verdicts of a study, and the number of stored replies.
 
     (None, 0) if there is no such study, if it has too few or too many replies, or if the verdicts

@@ -18,7 +18,7 @@ from components.study.file.lenient_study import FormState, LenientStudy
 from components.study.plan.cost_preview import (
     ASSUMED_CORRELATION,
     ForecastByJudge,
-    detectable_first_share_kpi,
+    detectable_first_slot_share_kpi,
 )
 from components.study.steps import purchase_options, width_curve
 from components.study.steps.planned_study import PlannedStudy, comparisons_per_question
@@ -36,7 +36,7 @@ would be, if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
-def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
+def share_half_width(questions: int, per_question: float, at: float = 0.5) -> float:
     """Half the width, from 0 to 1, of the 95 % interval of a share whose value is `at`, if it is
     measured on this number of questions with `per_question` comparisons each; 1 without questions.
     The comparisons on one question are assumed to have the correlation ASSUMED_CORRELATION."""
@@ -52,7 +52,7 @@ def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
     first-position share. "" if single answers are judged."""
     if plan.judges_single_answers:
         return ""
-    width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
+    width = share_half_width(len(plan.items), comparisons_per_question(plan, numbers))
     share = "share of flips" if plan.study.pair_orders == "both" else "first-position share"
     return f"{share} expected to be known to ± {points(number(100 * width))} or better"
 
@@ -70,7 +70,7 @@ def power_html(planned: PlannedStudy, study: LenientStudy, state: FormState) -> 
         planned.available,
         kpi_strip(list(_power_kpis(planned))),
         width_curve.curve_html(planned),
-        purchase_options.purchases_html(planned, study),
+        purchase_options.plan_additions_html(planned, study),
     )
     return controls.form_part(body, seen=state.last_change)
 
@@ -110,17 +110,17 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
     per = comparisons_per_question(plan, numbers)
     questions = len(plan.items)
     if planned.size.orders == 2:
-        tenth = number(100 * half_width(questions, per, at=0.1))
+        tenth = number(100 * share_half_width(questions, per, at=0.1))
         yield Kpi(
             "Share of comparisons that flip when swapped",
-            f"± {number(100 * half_width(questions, per))}",
+            f"± {number(100 * share_half_width(questions, per))}",
             "points",
             f"95{NARROW_SPACE}% interval of this share if it is 50{NARROW_SPACE}%; ± {tenth} "
             f"points if it is 10{NARROW_SPACE}%",
         )
         yield _detectable_preference_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     elif not plan.judges_single_answers:
-        yield detectable_first_share_kpi(plan, numbers)
+        yield detectable_first_slot_share_kpi(plan, numbers)
     half = planned.width().half
     found = number(100 * detectable_win_rate(half))
     rate = "win rate" if planned.compares_pairs else "share"
@@ -163,9 +163,9 @@ def _agreement_with_people_kpi(planned: PlannedStudy) -> Kpi:
     labelled = sum(bool(item.human or item.labels) for item in planned.plan.items)
     label = "Agreement with people"
     if labelled:
-        width = number(100 * half_width(labelled, 1))
+        width = number(100 * share_half_width(labelled, 1))
         return Kpi(label, f"± {width}", "points", f"{count(labelled, 'question')} with labels")
-    width = number(100 * half_width(_VOTES, 1))
+    width = number(100 * share_half_width(_VOTES, 1))
     return Kpi(
         label,
         "not known",

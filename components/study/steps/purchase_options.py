@@ -77,7 +77,7 @@ def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[Purchas
             "cost computed with the price of the present judges", assumed,
         ),
     ]  # fmt: skip
-    if (found := _further_prompt(plan.prompts, plan.items[:20], study)) is not None:
+    if (found := _choose_prompt_to_add(plan.prompts, plan.items[:20], study)) is not None:
         add = {"do": "prompt", "prompt": found.name_in_study_file(study.folder), "on": True}
         text = f"A {_ordinal(prompts + 1)} prompt, {found.prompt.name}"
         width = planned.width(prompts=prompts + 1)
@@ -98,7 +98,7 @@ def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[Purchas
     return made
 
 
-def _further_prompt(
+def _choose_prompt_to_add(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
     """A prompt of the library that could be added to the study; None if there is none. It has the
@@ -128,7 +128,7 @@ def _ordinal(n: int) -> str:
 # ---------------------------------------------------------------------------------- HTML
 
 
-def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
+def plan_additions_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     """HTML of the sources of variance, the advice, and the table of options."""
     options = purchase_options(planned, study)
     now = planned.width().half

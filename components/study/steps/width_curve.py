@@ -47,11 +47,11 @@ def _width_curve_svg(planned: PlannedStudy, canvas: Canvas) -> Markup:
     line = " ".join(f"{x(n):.1f},{y(half):.1f}" for n, half in zip(grid, halves, strict=True))
     parts.append(fill('<polyline class="f" points="{}"/>', line))
     for times in (1, *_FURTHER):
-        parts += _size_mark_svg(planned, canvas, x, y, now * times, times)
+        parts += _curve_point_svg(planned, canvas, x, y, now * times, times)
     return svg_pieces.svg(canvas, parts)
 
 
-def _size_mark_svg(
+def _curve_point_svg(
     planned: PlannedStudy, canvas: Canvas, x: Scale, y: Scale, questions: int, times: int
 ) -> Sequence[Markup]:
     """SVG of a point on the curve at `questions` (`times` the planned number), with a label:

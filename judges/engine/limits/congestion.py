@@ -52,7 +52,7 @@ class CongestionWindow:
         size = int(min(max(2 * limit, MIN_WINDOW), MAX_WINDOW))
         recent = list(self._outcomes)[-size:]
         failures = sum(recent)
-        if self._since_check >= size and (restored := self._test_last_decrease(failures / size)):
+        if self._since_check >= size and (restored := self._limit_to_restore(failures / size)):
             return restored
         threshold = min(CONGESTED_SHARE + self.noise_share, OVERLOAD_SHARE)
         if self._before is not None:  # wait for the result of the last decrease
@@ -63,7 +63,7 @@ class CongestionWindow:
             return max(1.0, limit * DECREASE_FACTOR)
         return limit
 
-    def _test_last_decrease(self, share: float) -> float | None:
+    def _limit_to_restore(self, share: float) -> float | None:
         """Test whether lowering the limit helped. `share` is the share of calls that failed since
         then. If it is hardly lower than before, and below OVERLOAD_SHARE, return the limit
         before the decrease, to be restored; else None. Also update the estimated share of

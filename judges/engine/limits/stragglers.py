@@ -28,7 +28,7 @@ class CallDurations:
 
     def record(self, seconds: float, length: int = 0) -> None:
         self._seconds.append(seconds)
-        group = self._by_length.setdefault(_length_group(length), deque(maxlen=RECENT_CALLS))
+        group = self._by_length.setdefault(_prompt_length_group(length), deque(maxlen=RECENT_CALLS))
         group.append(seconds)
 
     @property
@@ -39,7 +39,7 @@ class CallDurations:
     def slow_after_seconds(self, length: int = 0) -> float | None:
         """Return the seconds after which a call of this prompt length counts as slow; None after
         too few calls. With few calls of this length, calls of all lengths are used."""
-        seconds = self._by_length.get(_length_group(length), self._seconds)
+        seconds = self._by_length.get(_prompt_length_group(length), self._seconds)
         if len(seconds) < MIN_CALLS:
             seconds = self._seconds
         if len(seconds) < MIN_CALLS:
@@ -48,7 +48,7 @@ class CallDurations:
         return max(MIN_SLOW_SECONDS, SLOW_FACTOR * nine_of_ten)
 
 
-def _length_group(length: int) -> int:
+def _prompt_length_group(length: int) -> int:
     return length.bit_length() // 2
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from judges.models.interface import JudgeCall
 from judges.rendering.messages import PromptInputs
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, POINT_FORMATS, RUBRIC_FORMAT
 from studies.domain import FAIL, PASS, Item
 from studies.frames.arrangement import parse_arrangement
@@ -121,7 +121,7 @@ def _draw_option(
     with a standard deviation of `score_noise` steps. The result is rounded and stays on the
     scale."""
     options = call.prompt.options
-    values = list(option_values(options).values())
+    values = list(score_by_option(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
     if isinstance(label, float):
         step = float(min(range(len(values)), key=lambda k: abs(values[k] - label)))

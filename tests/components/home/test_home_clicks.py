@@ -17,7 +17,7 @@ from components.home.uploaded_data import uploads_html
 from components.layout import header
 from components.study import form_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.plan.example_files import example_names, example_text
 from components.study.plan.study_preview import plan_from_text
 from judges.engine.engine import Engine
@@ -74,7 +74,7 @@ def test_a_study_is_opened_in_the_tab_that_its_line_names(clicks: Clicks) -> Non
         assert (listed, told) == (SKIP, "")
     form, menu, tabs, listed, told = clicks({"do": "open", "study": "Mine", "tab": "study"})
     assert (menu, tabs.selected, listed, told) == ("Mine", "study", SKIP, "")
-    assert read_mapping(form[0])["name"] == "Mine" and form[1].study == "Mine"
+    assert parse_yaml(form[0])["name"] == "Mine" and form[1].study == "Mine"
 
 
 @pytest.mark.parametrize("sent", [{"do": "open", "study": "gone"}, {"do": "open"}, {}, "text"])
@@ -88,14 +88,14 @@ def test_a_copy_and_an_example_are_opened_in_the_form(clicks: Clicks) -> None:
     for sent, name in (
         ({"do": "duplicate", "study": "Mine"}, "Mine"),
         ({"do": "example", "study": example_names()[0]},
-         read_mapping(example_text(example_names()[0]))["name"]),
+         parse_yaml(example_text(example_names()[0]))["name"]),
     ):  # fmt: skip
         form, _, tabs, listed, told = clicks(sent)
-        made = str(read_mapping(form[0])["name"])
+        made = str(parse_yaml(form[0])["name"])
         assert made.startswith(str(name)) and made != "Mine"
         assert tabs.selected == "study" and made in str(listed) and told == ""
     new = clicks.events["save_and_open_start_study"].fn(FormState(), {})
-    assert read_mapping(new[0])["judges"] == read_mapping(START_YAML)["judges"]
+    assert parse_yaml(new[0])["judges"] == parse_yaml(START_YAML)["judges"]
     assert new[-3].selected == "study" and new[-1] == ""
 
 

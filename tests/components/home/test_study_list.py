@@ -25,7 +25,7 @@ from components.home.study_list import (
 )
 from components.html.format import MIN_COLOURED_ITEMS
 from components.html.markup import escape
-from components.study.file.yaml_edit import read_mapping
+from components.study.file.yaml_edit import parse_yaml
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names, example_text, example_title
 from judges.engine.engine import Engine
@@ -124,7 +124,7 @@ def test_all_examples_are_listed_by_the_name_of_their_study(store):
     assert f">All {len(names)}</button>" in html
     listed = html[html.index('id="eh-all-examples"') :]
     for name in names:
-        assert str(read_mapping(example_text(name))["name"]) == example_title(name)
+        assert str(parse_yaml(example_text(name))["name"]) == example_title(name)
         assert str(escape(example_title(name))) in listed
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from components.inspect.load_comparison import InspectedReply, OrderReplies, SentMessages
 from components.inspect.replies_html import replies_html
-from judges.verdicts.verdict import marker_span
+from judges.verdicts.verdict import verdict_span
 from studies.domain import Ask, Judgement, Verdict
 from tests.page_words import says
 
@@ -24,7 +24,7 @@ def html_of(reply: str, reasoning: str = "", detail: str = "") -> str:
     judgement = Judgement(
         ask, "ok", Verdict(1), "exactly-one", reply=reply, reasoning=reasoning, detail=detail
     )
-    span = marker_span("overall-response", reply, 2, "default")
+    span = verdict_span("overall-response", reply, 2, "default")
     shown = InspectedReply(judgement, span)
     orders = (OrderReplies(("x", "y"), shown, (), SentMessages()),)
     return replies_html(OpenedOrders(orders))  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.ranking.computed import load_ranking
 from components.results.view_drawing import show_data_note
 from components.results.wins.panels import study_win_rates
-from components.share.drawer_html import show_exports
+from components.share.drawer_html import export_buttons_html
 from studies.store.store import Store
 from tests.page_words import says, text_of
 from tests.voted_studies import Sheet
@@ -47,9 +47,9 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
 def test_their_votes_are_not_called_judgements(store: Store) -> None:
     """Two people voted on 8 pairs; beside a judge, ann voted on 8 and it judged 8 in two orders."""
     votes, judged = (FilteredStudy(store, name) for name in ("votes", "judged"))
-    for shown in (show_data_note(votes), show_exports(votes)):
+    for shown in (show_data_note(votes), export_buttons_html(votes)):
         assert says(text_of(shown), "16 votes") and not says(text_of(shown), "judgement")
-    for shown in (show_data_note(judged), show_exports(judged)):
+    for shown in (show_data_note(judged), export_buttons_html(judged)):
         assert says(text_of(shown), "16 judgements", "8 votes")
     for chosen in (Filter(category="none"), Filter(contestants=("nobody",))):
         empty = text_of(show_data_note(FilteredStudy(store, "votes", chosen)))

@@ -20,7 +20,7 @@ from components.results.overview.run_outcome import run_outcome_html
 from components.results.view_drawing import VIEWS, render_view_uncached, study_headline
 from components.run import actions_tab as run_actions
 from components.run.live_figures import LiveStudies
-from components.share.drawer_html import show_exports, show_methods
+from components.share.drawer_html import export_buttons_html, methods_html
 from components.study import form_html
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
@@ -176,7 +176,7 @@ def other_tabs(store: Store, whole: FilteredStudy) -> Iterator[tuple[str, Any]]:
     yield "Home", lambda: study_list.studies_html(store, set())
     yield "Run", lambda: run_actions.render(store, engine, live, whole.name)[2:]
     yield "Vote", lambda: vote_tab.render(store, whole.name, {})
-    yield "Share", lambda: [show_exports(whole), show_methods(whole)]
+    yield "Share", lambda: [export_buttons_html(whole), methods_html(whole)]
     yield "header", lambda: study_size_html(store, whole.name)
 
 

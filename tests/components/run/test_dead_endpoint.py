@@ -16,11 +16,11 @@ from components.inspect.url_selection import FAILURES, Selection
 from components.results.overview import tab as overview_tab
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.view_drawing import VIEWS, render_view_uncached, view_headline
-from components.run.failed_replies import show_failures
+from components.run.failed_replies import failed_replies_html
 from components.run.live_figures import NO_VERDICT, LiveFigures
-from components.run.past_runs import show_run
+from components.run.past_runs import run_html
 from components.run.run_facts import load_run_facts
-from components.run.status_html import show_finding, show_kpis, start_button_text
+from components.run.status_html import run_headline_html, run_kpis_html, start_button_text
 from components.share.paper_text import methods_paragraph
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import QuoteCache
@@ -64,7 +64,7 @@ def test_home_run_and_results_count_the_calls_left_alike(dead, engine):
     assert (known.reply_count, known.missing.asks) == (line.judged, line.planned)
     home = text_of(studies_html(store, []))
     assert says(home, f"0 of {CALLS}") and says(home, f"{CALLS} calls left")
-    assert says(text_of(show_finding(known)), f"0 of {CALLS} calls")
+    assert says(text_of(run_headline_html(known)), f"0 of {CALLS} calls")
     button = start_button_text(known.missing)
     assert says(button, f"Run {CALLS} calls")
     for shown in (overview_tab.render_unusable_replies(dead), run_outcome_html(store, "small")):
@@ -75,10 +75,10 @@ def test_a_refused_connection_costs_nothing(dead, engine):
     known, totals = facts(dead.store, engine), attempt_totals(dead.store, "small")
     assert sum(one.calls for one in totals) > 4 and sum(one.unknown for one in totals) == 0
     assert (known.unpriced, known.spent) == (0, 0.0)
-    kpis = text_of(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
+    kpis = text_of(run_kpis_html(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
     assert says(kpis, "Spent", "$0") and "unknown" not in kpis
     (run,) = dead.store.runs("small")
-    assert "unknown price" not in text_of(show_run(dead.store, run.id, "small"))
+    assert "unknown price" not in text_of(run_html(dead.store, run.id, "small"))
 
 
 def test_an_attempt_that_may_have_been_billed_keeps_its_unknown_price(store, tmp_path):
@@ -98,7 +98,7 @@ def test_a_failed_call_is_no_reply(dead, engine):
         assert 'data-tab="study"' in text and says(text_of(text), "address and key")
     assert 'data-tab="run"' in shown[0]
     assert all(says(view_headline(view, dead)[0], "4 calls failed") for view in VIEWS.values())
-    told = text_of(show_failures(dead.store, known))
+    told = text_of(failed_replies_html(dead.store, known))
     assert says(told, "Failed calls") and says(told, "Open 4 calls")
     (cost,) = judge_costs(dead.store, "small")
     assert cost.replies == 0 and says(methods_paragraph(dead), "Of 4 calls", "0 had")

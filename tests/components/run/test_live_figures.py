@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
-from components.run.status_html import stopping_note
+from components.run.status_html import early_stop_note
 from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY
 from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import first_share
@@ -171,7 +171,7 @@ def test_people_alone_are_shown_until_the_first_judge_speaks(tmp_path):
 )
 def test_the_note_on_stopping_uses_bounds_valid_at_every_look(wins, n, pieces):
     figures = LiveFigures(0, NO_VERDICT, 2, None, None, None, confidence_sequence(wins, n))
-    assert says(stopping_note(figures), *pieces)
+    assert says(early_stop_note(figures), *pieces)
 
 
 def test_live_win_rates_have_bounds_valid_at_every_look(tmp_path):

@@ -28,7 +28,7 @@ from components.results.view_drawing import (
     study_headline,
     view_headline,
 )
-from components.run.actions_tab import RunActions, show_buttons
+from components.run.actions_tab import RunActions, updated_run_buttons
 from components.run.live_figures import LiveStudies
 from components.run.run_facts import RunFacts, load_run_facts
 from judges.engine.engine import Engine
@@ -117,7 +117,7 @@ def test_the_actions_read_change_the_prompt_and_ask_again(bare, engine):
         assert re.search(rf"Ask {price.asks} calls again, [^<]*\$", text)
     assert 'data-click="#eh-retry"' in on_run and 'data-tab="vote"' not in on_run
     assert 'data-click="#eh-retry"' not in on_results and 'data-tab="run"' in on_results
-    retry = show_buttons(now(bare.store, engine))[2]
+    retry = updated_run_buttons(now(bare.store, engine))[2]
     assert retry.visible and retry.value in html.unescape(on_run)
 
 

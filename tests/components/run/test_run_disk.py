@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from components.run.notices import show_store_notices
+from components.run.notices import store_notices_html
 from studies.store.store import Store
 
 
 def test_on_ones_own_machine_nothing_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPACE_ID", raising=False)
-    assert show_store_notices(store) == ""
+    assert store_notices_html(store) == ""
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_on_a_space_the_page_says_what_outlives_a_restart(
 ) -> None:
     monkeypatch.setenv("SPACE_ID", "me/page")
     monkeypatch.setenv("EVENHAND_SNAPSHOT", dataset)
-    shown = show_store_notices(store)
+    shown = store_notices_html(store)
     assert "loses its files" in shown
     assert said in shown
     assert not_said not in shown

@@ -9,7 +9,7 @@ import pytest
 
 from components.run.actions_tab import RunActions
 from components.run.live_figures import LiveStudies
-from components.run.past_runs import show_runs
+from components.run.past_runs import runs_html
 from components.server.access import LOCAL, PUBLIC
 from judges.engine.public_engine import RunLimits
 from studies.sharing.visitor_store import VisitorStore
@@ -71,7 +71,7 @@ def test_the_page_and_past_runs_have_the_reason_of_a_stop_after_a_long_pause(
         run.pause()
         assert run.wait(120)
         shown = " ".join(map(str, look("one", "")))
-        past = show_runs(guarded, "one", "This study", "")
+        past = runs_html(guarded, "one", "This study", "")
     assert says(shown, "without being resumed", "go")
     assert "without being resumed" in past
 

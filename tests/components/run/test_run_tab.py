@@ -20,20 +20,20 @@ from components.layout.header import run_pill_html
 from components.results.view_drawing import study_headline
 from components.run import actions_tab
 from components.run import tab as run_tab
-from components.run.actions_tab import RunActions, show_buttons, try_typed_keys
-from components.run.failed_replies import consistency_if_ties_text, show_failures
+from components.run.actions_tab import RunActions, try_typed_keys, updated_run_buttons
+from components.run.failed_replies import consistency_if_ties_text, failed_replies_html
 from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures, LiveStudies
-from components.run.notices import raised_budget, show_notices
+from components.run.notices import raised_budget, study_notices_html
 from components.run.partial_results import partial_results_html
-from components.run.past_runs import SCOPES, show_run, show_runs
+from components.run.past_runs import SCOPES, run_html, runs_html
 from components.run.run_facts import RunFacts, load_run_facts
 from components.run.status_html import (
-    show_finding,
-    show_kpis,
-    show_last_replies,
-    show_progress,
+    early_stop_note,
+    latest_replies_html,
+    progress_bar_html,
+    run_headline_html,
+    run_kpis_html,
     start_button_text,
-    stopping_note,
 )
 from components.study.plan.cost_preview import forecast_by_judge, stored_plan_quote
 from judges.engine.engine import Engine
@@ -121,7 +121,7 @@ def test_the_end_of_a_run_shows_the_outcome_and_the_share_that_changed(judged, e
     picture = live.for_study(NAME).figures()
     same = consistency(judged.frame(NAME)).value
     assert picture.changed.value == pytest.approx(1 - same)
-    assert says(words(show_kpis(facts, picture)), "Flips", f"{100 * (1 - same):.1f}")
+    assert says(words(run_kpis_html(facts, picture)), "Flips", f"{100 * (1 - same):.1f}")
 
 
 def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_forecast(
@@ -133,16 +133,18 @@ def test_the_end_of_a_run_splits_changes_into_swaps_and_repeats_and_names_the_fo
     picture = live.for_study(NAME).figures()
     repeats = noise_floor(judged.frame(NAME))
     assert picture.repeats == repeats and repeats.value is not None
-    text = words(show_kpis(facts, picture)).replace("\u202f", " ")
+    text = words(run_kpis_html(facts, picture)).replace("\u202f", " ")
     assert says(text, "on a repeat", f"{100 * repeats.value:.1f} %", f"n {repeats.n} ")
     assert says(text, "forecast", "$0.07", "120", f"{facts.made.calls} attempts")
     unknown = replace(facts, forecast=CostQuote(120, None))
-    assert "forecast" not in words(show_kpis(unknown, picture))  # no price is known: none is named
+    assert "forecast" not in words(
+        run_kpis_html(unknown, picture)
+    )  # no price is known: none is named
     without = replace(picture, repeats=NO_VERDICT)
     assert facts.last is not None and facts.last.started is not None
     for end, wanted in ((facts.last.started + 75, "1 min 15 s done"), (None, "– done, started")):
         lasted = replace(facts, last=replace(facts.last, ended=end))
-        assert f"Last run {wanted}" in words(show_kpis(lasted, without)).replace("\u202f", " ")
+        assert f"Last run {wanted}" in words(run_kpis_html(lasted, without)).replace("\u202f", " ")
 
 
 def test_the_calls_and_tokens_made_are_those_of_the_runs(store, engine):
@@ -165,7 +167,9 @@ def test_the_forecast_of_a_finished_study_is_that_of_its_plan(store, engine):
 def test_a_last_reply_names_its_question(judged):
     latest = judged.latest_judgements(NAME, 1)[0]
     (question,) = judged.questions(NAME, [latest.ask.item]).values()
-    assert " ".join(question.split())[:30] in html.unescape(show_last_replies(judged, NAME, "All"))
+    assert " ".join(question.split())[:30] in html.unescape(
+        latest_replies_html(judged, NAME, "All")
+    )
 
 
 def test_results_so_far_name_no_finding_and_stop_with_the_run(judged):
@@ -179,20 +183,22 @@ def test_results_so_far_name_no_finding_and_stop_with_the_run(judged):
 
 
 def test_an_unfinished_study_has_no_headline_of_results():
-    before_end = words(show_finding(running(), "A claim."))
+    before_end = words(run_headline_html(running(), "A claim."))
     assert "A claim." not in before_end and "1,038 of 1,600 calls done" in before_end
 
 
 def test_before_the_plan_is_stored_no_calls_are_called_done():
     facts = running(counts={})
-    assert says(show_finding(facts), "s:", "prepared") and "0 of 0" not in show_finding(facts)
-    assert says(show_finding(replace(facts, running=False)), "no calls")
+    assert says(run_headline_html(facts), "s:", "prepared") and "0 of 0" not in run_headline_html(
+        facts
+    )
+    assert says(run_headline_html(replace(facts, running=False)), "no calls")
 
 
 def test_unusable_replies_name_the_price_of_asking_again(judged):
     counts = {"planned": 20, "ok": 17, "unreadable": 3}
     facts = replace(running(), running=False, counts=counts, failed=CostQuote(3, 0.04))
-    text = words(show_kpis(facts, LiveStudies(judged).for_study(NAME).figures()))
+    text = words(run_kpis_html(facts, LiveStudies(judged).for_study(NAME).figures()))
     assert says(text.replace("\u202f", " "), "15.0", "3 unreadable; asking", "3", "$0.04")
 
 
@@ -203,7 +209,7 @@ def test_elo_is_drawn_from_a_hundred_battles_on(judged):
     assert full.elo_figure and full.elo_figure["data"]
     view = copy.copy(view)  # the store keeps the other one for later tests
     view.elo = replace(view.elo, battles=MIN_ELO_BATTLES - 1)
-    few = view._draw_elo()
+    few = view._draw_elo_curves()
     assert says(few["summary"], "Elo", "100 battles", "99")
 
 
@@ -248,13 +254,13 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=12)
         save_plan(plan, store)
         before = now(store, engine, "small")
-        see, start, retry, pause, stop, notify = show_buttons(before)
+        see, start, retry, pause, stop, notify = updated_run_buttons(before)
         assert start.visible
         assert not any(one.visible for one in (see, retry, pause, stop, notify))
         assert before.missing.asks == 12 and before.missing.dollars
         asked(store, engine, plan, settings=QUICK)
         after = now(store, engine, "small")
-        see, start, retry, *_ = show_buttons(after)
+        see, start, retry, *_ = updated_run_buttons(after)
         assert see.visible
         mean = store.read("SELECT avg(cost) FROM judgements").fetchone()[0]
         assert after.failed.asks == 7
@@ -283,14 +289,14 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
 def test_only_buttons_that_apply_are_visible(counts, more, visible):
     facts = replace(running(), counts=counts, snapshot=None, **{"running": False, **more})
     names = ("see", "start", "retry", "pause", "stop", "notify")
-    buttons = dict(zip(names, show_buttons(facts), strict=True))
+    buttons = dict(zip(names, updated_run_buttons(facts), strict=True))
     assert {name for name, button in buttons.items() if button.visible} == visible
 
 
 def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
     judge = {"name": "judge", "model": "nobody-knows", "base_url": "http://127.0.0.1:9/v1"}
     save_plan(study_plan(tmp_path, [judge], items=3), store)
-    _, start, *_ = show_buttons(now(store, engine, "small"))
+    _, start, *_ = updated_run_buttons(now(store, engine, "small"))
     assert says(start.value, "3 calls, price unknown")
 
 
@@ -302,7 +308,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
     known = now(store, engine, "mumbling")
     # 6 items, one pair, both orders: 12 asks, none of them readable.
     assert known.counts["unreadable"] == known.planned == 12
-    text = show_failures(store, known)
+    text = failed_replies_html(store, known)
     assert says(text, "rather not choose")
     assert says(words(text), "12 replies gave no")
     key = store.latest_judgements("mumbling", 1)[0].ask.key
@@ -311,7 +317,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
     picture = LiveStudies(store).for_study("mumbling").figures()
     assert picture.share.value is None
     assert picture.wins_figure and says(picture.wins_figure["summary"], "No complete item", "yet")
-    assert "12 unreadable" in words(show_kpis(known, picture))
+    assert "12 unreadable" in words(run_kpis_html(known, picture))
 
 
 def test_the_notice_tells_what_another_rule_would_say(store, engine):
@@ -340,7 +346,7 @@ def test_the_notice_tells_what_another_rule_would_say(store, engine):
 
 def test_what_was_retried_on_the_way_is_counted_with_an_example(store, engine):
     known = running(failures=(FailureSummary("gpt", "HTTP 500", 14, "<b>sorry</b>"),))
-    text = show_failures(store, known)
+    text = failed_replies_html(store, known)
     assert "14 × HTTP 500" in words(text)
     assert "&lt;b&gt;sorry&lt;/b&gt;" in text
 
@@ -349,7 +355,7 @@ def test_what_was_retried_on_the_way_is_counted_with_an_example(store, engine):
 
 
 def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
-    text = show_kpis(running(), LiveStudies(judged).for_study(NAME).figures())
+    text = run_kpis_html(running(), LiveStudies(judged).for_study(NAME).figures())
     # 0.83 of 5 dollars is 16.6 %; 1.28 at the end is 25.6 %.
     assert 'class="f" style="width:25.6%"' in text
     assert 'style="width:16.6%"' in text
@@ -359,7 +365,7 @@ def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
 
 
 def test_what_earlier_runs_spent_counts_against_the_budget(judged):
-    text = show_kpis(running(spent_before=2.0), LiveStudies(judged).for_study(NAME).figures())
+    text = run_kpis_html(running(spent_before=2.0), LiveStudies(judged).for_study(NAME).figures())
     assert "$2.83 of $5.00" in words(text)
     assert says(words(text), "about $3.28", "end")
 
@@ -367,24 +373,24 @@ def test_what_earlier_runs_spent_counts_against_the_budget(judged):
 def test_only_an_active_run_may_be_stopped(judged):
     votes = confidence_sequence(70, 100)
     picture = replace(LiveStudies(judged).for_study(NAME).figures(), sequence=votes)
-    note = stopping_note(picture)
-    assert note and note in show_kpis(running(), picture)
+    note = early_stop_note(picture)
+    assert note and note in run_kpis_html(running(), picture)
     idle = replace(running(), running=False)
     recorded = replace(idle, counts={"planned": 90, "recorded": 90})
-    assert not any(note in show_kpis(facts, picture) for facts in (idle, recorded))
+    assert not any(note in run_kpis_html(facts, picture) for facts in (idle, recorded))
 
 
 def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged):
     counts = {"planned": 1_200_000, "pending": 200_000}
     nothing = LiveFigures(0, Estimate(None, note="no verdict yet"), 2, None, None, None)
-    text = words(show_kpis(replace(running(), counts=counts), nothing))
+    text = words(run_kpis_html(replace(running(), counts=counts), nothing))
     assert says(text, "study", "1,200,000 calls")
     assert says(text, "only", "since", "tab", "opened")
     assert says(text, "no", "since", "tab", "opened") and "no verdict yet" not in text
     recorded = {"planned": 600_000, "recorded": 600_000}
-    text = words(show_kpis(replace(running(), counts=recorded), nothing))
+    text = words(run_kpis_html(replace(running(), counts=recorded), nothing))
     assert says(text, "600,000", "too", "draw", "see")
-    small = words(show_kpis(running(), LiveStudies(judged).for_study(NAME).figures()))
+    small = words(run_kpis_html(running(), LiveStudies(judged).for_study(NAME).figures()))
     assert not says(small, "since", "opened")
 
 
@@ -411,45 +417,49 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
 )
 def test_the_reason_for_waiting_is_always_said(wait, told):
     known = running(waits=(wait,))
-    assert told in words(show_notices(known))
-    assert f"gpt: {wait.why}" in words(show_progress(known))
+    assert told in words(study_notices_html(known))
+    assert f"gpt: {wait.why}" in words(progress_bar_html(known))
 
 
 def test_judges_that_share_a_cool_down_are_told_as_one():
     cool = JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.2, 16, 64)
     known = running(waits=(cool, cool._replace(judge="other", asks=1)))
-    text = words(show_notices(known))
+    text = words(study_notices_html(known))
     assert text.count("Rate limit reached.") == 1
     assert says(text, "gpt", "returned", "429", "3")
-    assert "waiting for 38 s" in words(show_finding(known))
+    assert "waiting for 38 s" in words(run_headline_html(known))
 
 
 def test_judges_of_one_endpoint_share_a_notice_and_those_of_two_endpoints_do_not():
     cool = JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.4, 8, 8)
     later = cool._replace(judge="other", seconds=38.6, allowed_in_flight=16, ceiling=64)
-    shared = words(show_notices(running(waits=(cool, later))))
+    shared = words(study_notices_html(running(waits=(cool, later))))
     assert shared.count("Rate limit reached.") == 1 and says(shared, "gpt and other", "16", "64")
-    apart = words(show_notices(running(waits=(cool, cool._replace(judge="third", limiter=1)))))
+    apart = words(
+        study_notices_html(running(waits=(cool, cool._replace(judge="third", limiter=1))))
+    )
     assert apart.count("Rate limit reached.") == 2 and "gpt and third" not in apart
 
 
 def test_a_first_retry_is_a_line_and_no_box():
     known = running(waits=(JudgeWait("gpt", "retry", "retry 1 of 5: HTTP 500", 1, 1),))
-    assert show_notices(known) == ""
-    assert "retry 1 of 5: HTTP 500" in words(show_progress(known))
-    assert "1 waiting" in words(show_progress(known))
+    assert study_notices_html(known) == ""
+    assert "retry 1 of 5: HTTP 500" in words(progress_bar_html(known))
+    assert "1 waiting" in words(progress_bar_html(known))
 
 
 def test_a_refused_parameter_is_told_once_with_its_effect():
-    text = words(show_notices(running(dropped_reply_parameters=(("gpt", "temperature, top_p"),))))
+    text = words(
+        study_notices_html(running(dropped_reply_parameters=(("gpt", "temperature, top_p"),)))
+    )
     assert says(text, "without temperature, top_p", "temperature, top_p")
     assert says(text, "marked", "apart from")
 
 
 def test_slow_calls_are_a_line_with_their_age():
     known = running(waits=(JudgeWait("gpt", "slow", "2 calls are slow: 95 s, usual 4 s"),))
-    assert show_notices(known) == ""
-    assert says(words(show_progress(known)), "2", "slow: 95", "usual 4")
+    assert study_notices_html(known) == ""
+    assert says(words(progress_bar_html(known)), "2", "slow: 95", "usual 4")
 
 
 def test_the_bill_of_a_run_names_cached_and_reasoning_tokens(store, tmp_path, engine):
@@ -457,7 +467,7 @@ def test_the_bill_of_a_run_names_cached_and_reasoning_tokens(store, tmp_path, en
     with JudgeServer(behaviour=lambda _: thinking) as server:
         run = asked(store, engine, study_plan(tmp_path, [endpoint(server.base_url)], items=4))
         cached = server.bill.totals.cached
-    text = words(show_run(store, run.id, "small"))
+    text = words(run_html(store, run.id, "small"))
     assert "out (400 reasoning)" in text
     assert cached
     assert f"({cached:,} cached)" in text.replace("\u202f", ",").replace("\u2009", ",")
@@ -465,7 +475,7 @@ def test_the_bill_of_a_run_names_cached_and_reasoning_tokens(store, tmp_path, en
 
 def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
     known = replace(running(unknown_usage=3, unpriced=2), maybe_paid_twice=4)
-    text = words(show_notices(known))
+    text = words(study_notices_html(known))
     assert says(text, "3", "returned no token")
     assert says(text, "2", "went", "without", "price")
     assert says(text, "4", "sent", "process", "killed")
@@ -473,7 +483,7 @@ def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
 
 def test_a_store_in_trouble_offers_to_try_again():
     known = running(state="paused", reason="the disk is full: free some space, then resume")
-    text = words(show_notices(known))
+    text = words(study_notices_html(known))
     assert says(text, "cannot", "written", "disk", "full")
     assert "Try again" in text
 
@@ -491,7 +501,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert known.last and "budget reached" in known.last.reason
         budget = raised_budget(known)
         assert budget > known.spent + (known.missing.dollars or 0)
-        assert says(words(show_notices(known)), "Raise", "budget", f"${budget:.2f}")
+        assert says(words(study_notices_html(known)), "Raise", "budget", f"${budget:.2f}")
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
         RunActions(store, engine, LiveStudies(store)).perform_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest_run("small")
@@ -504,7 +514,7 @@ def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
     save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
     gone = ("id", "small", "123-dead", "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", gone))
-    text = words(show_notices(now(store, engine, "small")))
+    text = words(study_notices_html(now(store, engine, "small")))
     assert says(text, "last run", "interrupted")
     assert "Run 8 calls, free" in text
 
@@ -514,10 +524,10 @@ def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
     alive = LeaseOwner(store.run_locks_folder)
     there = ("id", "small", alive.id, "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
-    text = words(show_notices(now(store, engine, "small")))
+    text = words(study_notices_html(now(store, engine, "small")))
     assert says(text, "running", "0", "8 calls")
     alive.close()
-    assert "interrupted" in words(show_notices(now(store, engine, "small")))
+    assert "interrupted" in words(study_notices_html(now(store, engine, "small")))
 
 
 def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, engine, monkeypatch):
@@ -549,19 +559,19 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
         server.schedule(always(Fault("model_not_found")))
         other = study_plan(tmp_path, [endpoint(server.base_url, model="gone")], 4, name="other")
         failed = asked(store, engine, other, settings=QUICK)
-    mine = words(show_runs(store, "small", SCOPES[0]))
+    mine = words(runs_html(store, "small", SCOPES[0]))
     assert "done" in mine and "4 attempts" in mine and "other" not in mine
-    every = words(show_runs(store, "small", SCOPES[1]))
+    every = words(runs_html(store, "small", SCOPES[1]))
     assert all(name in every for name in ("mumbling", "small", "other", "failed"))
-    opened = show_run(store, ended.id, "small")
+    opened = run_html(store, ended.id, "small")
     assert says(words(opened), "Every call", "outcome")
     assert "unreadable 4" in words(opened)
     assert "no verdict here" in opened
     assert html.escape('{"key": "') in opened
-    elsewhere = words(show_run(store, failed.id, "small"))
+    elsewhere = words(run_html(store, failed.id, "small"))
     assert says(elsewhere, "no such model")
     assert says(elsewhere, "Go", "study")
-    assert "No such run." in words(show_run(store, "nobody", "small"))
+    assert "No such run." in words(run_html(store, "nobody", "small"))
 
 
 def test_a_run_paused_in_another_process_is_listed_as_paused(store, tmp_path, engine):
@@ -569,7 +579,7 @@ def test_a_run_paused_in_another_process_is_listed_as_paused(store, tmp_path, en
         run = start_small(engine, store, tmp_path, server, items=60, concurrency=2)
         run.pause()
         until(lambda: store.runs("small")[0].state == "paused")
-        assert "paused" in words(show_runs(store, "small", SCOPES[0]))
+        assert "paused" in words(runs_html(store, "small", SCOPES[0]))
         run.resume()
         until(lambda: store.runs("small")[0].state == "running")
         run.stop()
@@ -637,7 +647,7 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         save_plan(study_plan(tmp_path, judges, items=2), store)
         known = now(store, engine, "small")
         assert len(known.key_origins) == 2
-        assert says(words(show_notices(known)), "keys are needed", "2 hosts")
+        assert says(words(study_notices_html(known)), "keys are needed", "2 hosts")
         look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
             look.start("small", "All", "right-key-1234", origin)
@@ -653,7 +663,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         judge = endpoint(server.base_url, api_key_env="SOME_KEY")
         save_plan(study_plan(tmp_path, [judge], items=2), store)
         look = RunActions(store, engine, LiveStudies(store))
-        told = words(show_notices(now(store, engine, "small")))
+        told = words(study_notices_html(now(store, engine, "small")))
         assert says(told, "wants", "send $SOME_KEY", "http://127.0.0.1")
         for act in (look.start, look.retry):
             with pytest.raises(gr.Error, match="wants to send"):
@@ -677,15 +687,17 @@ def test_a_broken_run_counts_its_calls_in_one_way():
         name="s", counts=counts, snapshot=None, running=False, last=ended, spent=0.0,
         budget=None, maybe_paid_twice=0, missing=CostQuote(55, None), unpriced=16,
     )  # fmt: skip
-    assert says(words(show_finding(known)), "16 of 71 calls done")
-    bar = words(show_progress(known))
+    assert says(words(run_headline_html(known)), "16 of 71 calls done")
+    bar = words(progress_bar_html(known))
     assert says(bar, "22.5", "done, 55 left") and says(bar, "4 of them failed")
     assert says(start_button_text(known.missing), "Run 55 calls")
-    assert says(words(show_notices(known)), "16 replies", "71 calls")
-    kpis = words(show_kpis(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
+    assert says(words(study_notices_html(known)), "16 replies", "71 calls")
+    kpis = words(run_kpis_html(known, LiveFigures(0, NO_VERDICT, 2, None, None, None)))
     assert says(kpis, "Spent", "unknown") and "free" not in kpis
     assert says(kpis, "Failed calls", "4", "of 20", "Open 4 calls")
-    refused = show_kpis(replace(known, unpriced=0), LiveFigures(0, NO_VERDICT, 2, None, None, None))
+    refused = run_kpis_html(
+        replace(known, unpriced=0), LiveFigures(0, NO_VERDICT, 2, None, None, None)
+    )
     assert says(words(refused), "Spent", "$0")  # no attempt that could have been billed
     line = StudySummary("s", False, 1.0, lambda: Counter(pending=51, ok=16, error=4))
     assert study_state(line, []).text == "55 calls left"
@@ -695,5 +707,5 @@ def test_a_cost_without_token_counts_is_unknown_and_not_free():
     figures = LiveFigures(0, NO_VERDICT, 2, None, None, None)
     for usage, said, unsaid in ((1, "unknown", "free"), (0, "free", "unknown")):
         facts = running(spent=0.0, expected_dollars=0.0, budget=None, unknown_usage=usage)
-        kpis = words(show_kpis(facts, figures))
+        kpis = words(run_kpis_html(facts, figures))
         assert says(kpis, "Spent", said) and unsaid not in kpis

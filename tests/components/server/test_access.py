@@ -17,7 +17,7 @@ from gradio.helpers import special_args
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from app import build_store_and_engine, protective_launch_arguments
+from app import protective_launch_arguments, store_and_engine_for_access
 from components.__main__ import main
 from components.api_tab import make_reading_api_functions
 from components.inspect.comparison_index import PAGE_SIZE
@@ -108,7 +108,7 @@ class Page:
     def __init__(self, folder: Path) -> None:
         self.bare = Store(folder / "evenhand.db")
         save_plan(make_plan(parse_study(small("house", "plain"))), self.bare)
-        self.store, self.engine = build_store_and_engine(self.bare, PUBLIC)
+        self.store, self.engine = store_and_engine_for_access(self.bare, PUBLIC)
         with as_visitor(visitor_from_secret(SECRET)):
             text = STUDY.format(name=A_STUDY, source=items(folder), mark=MARK)
             save_plan(make_plan(parse_study(text)), self.store)

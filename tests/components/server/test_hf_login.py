@@ -184,7 +184,7 @@ def test_without_a_session_nothing_is_touched() -> None:
 def test_an_account_with_a_name_is_logged_in_and_nothing_else_of_it_is_kept() -> None:
     info = {"preferred_username": "ann", "email": "ann@a.example"}
     session = {OAUTH_INFO_KEY: {"userinfo": info, "access_token": "secret", "expires_at": 9}}
-    assert hf_login._reduce_to_account_name(session)
+    assert hf_login._keep_only_account_name(session)
     assert session[OAUTH_INFO_KEY]["userinfo"]["preferred_username"] == "ann"
     assert session[OAUTH_INFO_KEY]["expires_at"] == 9
     assert "secret" not in str(session) and "a.example" not in str(session)
@@ -193,7 +193,7 @@ def test_an_account_with_a_name_is_logged_in_and_nothing_else_of_it_is_kept() ->
 @pytest.mark.parametrize("name", [None, "", "  ", 7, ["ann"]])
 def test_an_account_without_a_name_is_not_logged_in(name: object) -> None:
     session = {OAUTH_INFO_KEY: {"userinfo": {"preferred_username": name}}}
-    assert not hf_login._reduce_to_account_name(session)
+    assert not hf_login._keep_only_account_name(session)
     assert OAUTH_INFO_KEY not in session
 
 

@@ -15,7 +15,7 @@ from components.results.ranking.computed import load_ranking
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
 from components.share.citations import bibtex
-from components.share.drawer_html import show_methods
+from components.share.drawer_html import methods_html
 from metrics.catalogue.records import estimate_position_measures, records_listed_by
 from studies.domain import JudgeSpec
 from studies.frames.frame import NO_PICK
@@ -94,8 +94,8 @@ def test_the_methods_paragraph_names_the_filters_and_the_study_of_several_files(
     text = paper_text.methods_paragraph(some)
     assert says(text, "two judges", "maths, precise only")
     assert "3-files" not in text
-    assert says(show_methods(some), "whole study", "not apply")
-    assert not says(show_methods(scene(judged)), "whole study")
+    assert says(methods_html(some), "whole study", "not apply")
+    assert not says(methods_html(scene(judged)), "whole study")
 
 
 def test_latex_escapes_what_latex_would_read(judged: Store) -> None:
@@ -329,9 +329,9 @@ def test_a_cell_that_starts_a_row_is_no_option_of_the_line_break_before_it() -> 
 
 def test_only_the_judges_of_the_text_are_called_simulated() -> None:
     study = Study("s", judges=tuple(JudgeSpec(name, "simulated") for name in ("ada", "bob")))
-    assert says(paper_text._simulated_text(study, ["ada", "bob"]), "2 judges", "ada, bob")
-    assert says(paper_text._simulated_text(study, ["bob"]), "1 judge", "bob", "simulated")
-    assert paper_text._simulated_text(study, ["cyd"]) == ""
+    assert says(paper_text._simulated_judges_text(study, ["ada", "bob"]), "2 judges", "ada, bob")
+    assert says(paper_text._simulated_judges_text(study, ["bob"]), "1 judge", "bob", "simulated")
+    assert paper_text._simulated_judges_text(study, ["cyd"]) == ""
 
 
 def test_a_table_leaves_out_columns_without_any_value():

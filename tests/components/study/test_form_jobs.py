@@ -18,7 +18,7 @@ from components.study import tab as study_tab
 from components.study.collect.collect_layout_tab import CAPTION_FORM, ITEM_FORM
 from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.form.judges import LOCAL_SERVERS, model_list_key
 from components.study.plan.draft_studies import MAX_NAME, save_new_study
 from components.study.plan.example_files import example_names
@@ -195,10 +195,10 @@ def test_an_uploaded_file_becomes_the_data_of_a_study_without_calls(events, tmp_
     assert events("use_uploaded_records", None, first["yaml"], state, {}) == {}
     made = events("use_uploaded_records", [str(path)], first["yaml"], state, {})
     assert not {"menu", "tabs"} & set(made) and stored(events) == ["My study"]
-    assert read_mapping(made["yaml"])["data"]["source"].endswith("-battles.csv")
+    assert parse_yaml(made["yaml"])["data"]["source"].endswith("-battles.csv")
     assert (made["state"].kind, made["state"].item, made["state"].notice_html) == ("", 0, "")
     kept = events.store.study("My study").data.source
-    assert kept == read_mapping(made["yaml"])["data"]["source"]
+    assert kept == parse_yaml(made["yaml"])["data"]["source"]
     other = events("use_uploaded_records", [str(path)], SIMULATED, FormState(), {})
     assert other["menu"].value == "My study 2" and "tabs" not in other
 
@@ -339,9 +339,7 @@ def test_a_saved_item_empties_the_form_and_a_refused_one_stays(events, collectin
     rest = (None, "", "", "", "", "", "me", False, collecting, state, {}, "", answers)
     made = events("save_typed_item", "And this?", *rest)
     source = events.store.study("Collected").data.source
-    assert (
-        source != "uploads/items.jsonl" and read_mapping(made["yaml"])["data"]["source"] == source
-    )
+    assert source != "uploads/items.jsonl" and parse_yaml(made["yaml"])["data"]["source"] == source
     assert (made["state"].kind, made["state"].item) == ("", 0) and made["version"].visible
     cleared = {name: made[name] for name in ("instruction", "addresses", "reference", "context")}
     assert set(cleared.values()) == {""} and made["images"] is None
@@ -358,5 +356,5 @@ def test_a_caption_and_a_version_change_the_data_of_the_study(events, collecting
     assert text != collecting and made["said"]
     assert events("show_caption_of_image", "q1", second, text) == {"caption": "A dog."}
     back = events("use_chosen_version", "uploads/items.jsonl", text, *rest)
-    assert read_mapping(back["yaml"])["data"]["source"] == "uploads/items.jsonl"
+    assert parse_yaml(back["yaml"])["data"]["source"] == "uploads/items.jsonl"
     assert events("use_chosen_version", None, text, *rest).get("yaml", text) == text

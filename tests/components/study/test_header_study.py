@@ -11,7 +11,7 @@ from components.home.study_list import study_state
 from components.layout.header import study_size_html
 from components.page.page_tab import create_page
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.files_tab import save_and_show_new_study
 from components.study.jobs import save_plan_for_run, stored_study_yaml
 from components.study.plan.draft_studies import is_without_calls, save_new_study
@@ -57,7 +57,7 @@ def test_the_first_change_of_an_unsaved_form_saves_it(store, engine):
     text, state, menu = save_form(store, engine, put_value(START_YAML, ("repeats",), 2), state)
     assert state.study == menu.value == "My study"
     text, state, menu = save_form(store, engine, put_value(text, ("repeats",), 3), state)
-    assert read_mapping(stored_study_yaml(store, "My study"))["repeats"] == 3
+    assert parse_yaml(stored_study_yaml(store, "My study"))["repeats"] == 3
     assert isinstance(menu, dict) and "value" not in menu  # the menu stays as it is
 
 
@@ -70,7 +70,7 @@ def test_a_new_name_renames_the_study_and_a_taken_one_is_refused(store, engine):
     assert {line.name for line in store.studies()} == {"Mine", "Burst"}
     made, state, _ = save_form(store, engine, put_value(made, ("name",), first), state)
     assert state.study == "Burst" and "Not renamed." in state.notice_html
-    assert read_mapping(made)["name"] == "Burst"
+    assert parse_yaml(made)["name"] == "Burst"
 
 
 def test_the_form_follows_the_header_and_unsaved_changes_come_back(store):
@@ -78,13 +78,13 @@ def test_the_form_follows_the_header_and_unsaved_changes_come_back(store):
     save_plan_for_run(text, store)  # from here on, changes wait for Run
     save_new_study(TEXT.replace("count: 12", "count: 5"), store, "Two")
     text, state = text_and_state(open_study(store, one, START_YAML, FormState(), {}))
-    assert read_mapping(text)["name"] == "One"
+    assert parse_yaml(text)["name"] == "One"
     changed = put_value(text, ("repeats",), 4)
     text, state = text_and_state(open_study(store, "Two", changed, state, {}))
-    assert read_mapping(text)["data"]["count"] == 5 and state.study == "Two"
+    assert parse_yaml(text)["data"]["count"] == 5 and state.study == "Two"
     text, state = text_and_state(open_study(store, one, text, state, {}))
-    assert read_mapping(text)["repeats"] == 4
-    assert "repeats" not in read_mapping(stored_study_yaml(store, one))
+    assert parse_yaml(text)["repeats"] == 4
+    assert "repeats" not in parse_yaml(stored_study_yaml(store, one))
 
 
 def test_a_file_that_is_no_study_stays_in_the_form(store):

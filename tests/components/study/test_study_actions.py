@@ -12,7 +12,7 @@ import pytest
 
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import get_value, put_value, read_mapping
+from components.study.file.yaml_edit import get_value, parse_yaml, put_value
 from components.study.form.data_step.data_source import BUILTIN
 from components.study.form.form_rows import judge_form
 from components.study.form.judges import LOCAL_SERVERS, judge_drawer
@@ -46,7 +46,7 @@ def test_a_change_that_was_taken_in_is_not_done_again():
     text, view = done(START_YAML, {"do": "add judge"})
     again, seen = apply_changes(text, view, [{"n": 1, "do": "add judge"}], HERE)
     assert (again, seen.last_change) == (text, 1)
-    assert len(read_mapping(again)["judges"]) == 2
+    assert len(parse_yaml(again)["judges"]) == 2
 
 
 def test_a_burst_of_changes_is_done_whole_and_in_order():
@@ -55,7 +55,7 @@ def test_a_burst_of_changes_is_done_whole_and_in_order():
         {"set": "labels", "to": "crossed"}, {"set": "contestants", "to": ["precise", "padded"]},
         {"set": "data.count", "to": "41"},
     )  # fmt: skip
-    values = read_mapping(text)
+    values = parse_yaml(text)
     assert (values["data"]["count"], values["repeats"], values["labels"]) == (41, 3, "crossed")
     assert values["contestants"] == ["precise", "padded"]
     assert view.last_change == 5 and not view.notice_html
@@ -126,7 +126,7 @@ def test_a_preset_is_one_word_and_what_it_sets_leaves_the_file():
     text, _ = done(
         START_YAML, {"set": "combine", "to": "majority"}, {"do": "preset", "preset": "mt-bench"}
     )
-    values = read_mapping(text)
+    values = parse_yaml(text)
     assert values["preset"] == "mt-bench"
     assert not {"prompts", "combine", "noise_floor"} & set(values)
     assert parse_study(text).combine == "strict"
@@ -148,7 +148,7 @@ def test_without_a_preset_the_prompts_it_brought_stay():
     text, _ = done(
         START_YAML, {"do": "preset", "preset": "mt-bench"}, {"do": "preset", "preset": ""}
     )
-    values = read_mapping(text)
+    values = parse_yaml(text)
     assert "preset" not in values
     assert values["prompts"] == ["mt-bench-pair", "mt-bench-single"]
 
@@ -157,7 +157,7 @@ def test_a_filter_of_the_preset_can_be_taken_off():
     text, _ = done(
         START_YAML, {"do": "preset", "preset": "visit-bench"}, {"set": "where", "to": ""}
     )
-    assert read_mapping(text)["data"]["where"] == {}
+    assert parse_yaml(text)["data"]["where"] == {}
     assert parse_study(text).data.where == {}
 
 
@@ -233,7 +233,7 @@ def test_another_address_starts_without_anything_of_a_provider_and_sends_no_key(
         "{name: gpt-4o-mini, model: gpt-4o-mini, provider: openai, price: {input: 1, output: 2}}",
     )
     text, _ = done(priced, OTHER)
-    assert read_mapping(text)["judges"] == [{"model": ""}]
+    assert parse_yaml(text)["judges"] == [{"model": ""}]
     html = drawer_of(text)
     assert framed_tile(html) == "Other address"
     assert "api.openai.com" not in html and "gpt-4o" not in html
@@ -288,7 +288,7 @@ def test_a_price_stays_at_its_address():
 def test_what_the_judge_form_does_not_show_stays_in_the_judge():
     text = START_YAML.replace("model: embedded}", "model: embedded, family: smol, seed: 3}")
     made, _ = done(text, {"set": "judge.0.read", "to": "text"})
-    assert read_mapping(made)["judges"] == [
+    assert parse_yaml(made)["judges"] == [
         {"name": "embedded", "model": "embedded", "family": "smol", "seed": 3, "read": "text"}
     ]
 
@@ -380,7 +380,7 @@ def test_a_judge_is_removed_by_its_button():
         assert button is not None
         change = json.loads(html.unescape(button[1]))
         made, state = done(text, {"do": "judge", "judge": "1"}, change)
-        assert [judge["name"] for judge in read_mapping(made)["judges"]] == list(left)
+        assert [judge["name"] for judge in parse_yaml(made)["judges"]] == list(left)
         assert (state.judge, state.panel) == ("", "")
 
 
@@ -452,56 +452,54 @@ def test_an_unknown_action_and_an_unknown_preset_are_reported():
 def test_a_preset_with_a_number_of_options_takes_the_models_and_its_prompts_stay_without_it():
     two = put_value(START_YAML, ("contestants",), ["precise", "padded"])
     kept, state = done(two, {"do": "preset", "preset": "mt-bench"})
-    assert read_mapping(kept)["contestants"] == ["precise", "padded"] and state.prompt == ""
+    assert parse_yaml(kept)["contestants"] == ["precise", "padded"] and state.prompt == ""
     several = put_value(two, ("data", "options"), 4)
     made, _ = done(several, {"do": "preset", "preset": "grade-score"})
-    assert "contestants" not in read_mapping(made) and "options" not in read_mapping(made)["data"]
+    assert "contestants" not in parse_yaml(made) and "options" not in parse_yaml(made)["data"]
     bare = "name: q\ndata: {source: probe}\n"
-    assert read_mapping(done(bare, {"do": "preset", "preset": ""})[0])["prompts"] == [
-        "brief-letters"
-    ]
+    assert parse_yaml(done(bare, {"do": "preset", "preset": ""})[0])["prompts"] == ["brief-letters"]
 
 
 def test_a_judge_is_replaced_by_a_model_of_a_provider_under_a_free_name():
     openai = {"name": "gpt-4o", "model": "gpt-4o", "provider": "openai"}
     text = put_value(START_YAML, ("judges",), [openai, {"name": "b", "model": "m"}])
     entry = {"do": "use judge", "judge": 1, "template": "openai", "model": "gpt-4o"}
-    judges = read_mapping(done(text, entry)[0])["judges"]
+    judges = parse_yaml(done(text, entry)[0])["judges"]
     assert judges[0]["name"] == "gpt-4o"
     assert judges[1] == {"name": "gpt-4o-2", "model": "gpt-4o", "provider": "openai"}
     same = {**entry, "judge": 0}  # its own name is free for it
-    assert read_mapping(done(text, same)[0])["judges"][0]["name"] == "gpt-4o"
+    assert parse_yaml(done(text, same)[0])["judges"][0]["name"] == "gpt-4o"
     assert done(text, {**entry, "judge": 2})[0] == text
 
 
 def test_the_last_judge_is_removed_with_its_block_and_a_new_one_is_opened():
     text, view = done(START_YAML, {"do": "remove judge", "judge": 0})
-    assert "judges" not in read_mapping(text) and (view.judge, view.panel) == ("", "")
+    assert "judges" not in parse_yaml(text) and (view.judge, view.panel) == ("", "")
     text, view = done(text, {"do": "add judge"})
-    assert (view.judge, view.panel, len(read_mapping(text)["judges"])) == ("0", "judge", 1)
+    assert (view.judge, view.panel, len(parse_yaml(text)["judges"])) == ("0", "judge", 1)
 
 
 def test_a_prompt_is_taken_once_and_the_drawer_closes_only_if_asked():
     on = {"do": "prompt", "prompt": "mt-bench-pair", "on": True}
     text, view = done(START_YAML, {"do": "new prompt"}, on, on)
-    own = read_mapping(START_YAML)["prompts"]
-    assert read_mapping(text)["prompts"] == [*own, "mt-bench-pair"]
+    own = parse_yaml(START_YAML)["prompts"]
+    assert parse_yaml(text)["prompts"] == [*own, "mt-bench-pair"]
     assert (view.prompt, view.panel) == ("mt-bench-pair", "prompts")
     text, view = done(text, {"do": "new prompt"}, {**on, "on": False, "close": True})
-    assert read_mapping(text)["prompts"] == own and view.panel == ""
+    assert parse_yaml(text)["prompts"] == own and view.panel == ""
 
 
 def test_a_mapping_of_columns_and_several_fields_are_set_at_once():
     text, _ = done(START_YAML, {"do": "map", "mapping": {"a": "instruction", "b": "label"}})
-    assert read_mapping(text)["data"]["mapping"] == {"a": "instruction", "b": "label"}
+    assert parse_yaml(text)["data"]["mapping"] == {"a": "instruction", "b": "label"}
     text, _ = done(
         text, {"set": "role.label", "to": "c"}, {"set": "role.answer.2", "to": "d"},
         {"set": "role.instruction", "to": ""}, {"set": "mapping.e", "to": " category "},
     )  # fmt: skip
     mapped = {"c": "label", "d": "responses.d", "e": "category"}
-    assert read_mapping(text)["data"]["mapping"] == mapped
+    assert parse_yaml(text)["data"]["mapping"] == mapped
     text, _ = done(text, {"do": "set", "values": {"repeats": "2", "mapping.e": "", "name": "N"}})
-    values = read_mapping(text)
+    values = parse_yaml(text)
     assert (values["repeats"], values["name"]) == (2, "N") and "e" not in values["data"]["mapping"]
 
 
@@ -527,7 +525,7 @@ def test_a_mapping_of_columns_and_several_fields_are_set_at_once():
 )
 def test_a_typed_value_is_written_in_the_type_of_its_key(field, typed, path, value):
     text, view = done(START_YAML, {"set": field, "to": typed})
-    assert get_value(read_mapping(text), path) == value and not view.notice_html
+    assert get_value(parse_yaml(text), path) == value and not view.notice_html
 
 
 @pytest.mark.parametrize(
@@ -553,7 +551,7 @@ def test_another_source_opens_its_first_item_and_the_same_one_keeps_its_settings
     assert (seen.kind, seen.item) == ("hub", 0)
     entries = [{"n": 1, "set": "kind", "to": BUILTIN}]
     text, seen = apply_changes(put_value(chosen, ("data", "source"), "x.csv"), SHOWN, entries, HERE)
-    assert read_mapping(text)["data"]["source"] == "probe" and seen.kind == ""
+    assert parse_yaml(text)["data"]["source"] == "probe" and seen.kind == ""
 
 
 def test_an_extraction_judge_named_elsewhere_is_not_edited():

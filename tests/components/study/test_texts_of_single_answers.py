@@ -21,7 +21,7 @@ from components.run import actions_tab, live_figures
 from components.run.live_figures import NO_VERDICT, LiveStudies
 from components.run.partial_results import partial_results_html
 from components.run.run_facts import load_run_facts
-from components.run.status_html import show_kpis
+from components.run.status_html import run_kpis_html
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.form.data_step.records_report import comparisons_html
@@ -137,7 +137,7 @@ def test_pass_rate_keeps_its_name_while_no_reply_is_usable(store):
     # Recorded replies are not followed, as in a study of pairs.
     facts = load_run_facts(store, Engine(), QuoteCache(store), SINGLE_STUDY)
     none = replace(picture.figures(), rows=0, of_answers=(name, NO_VERDICT))
-    assert says(text_of(show_kpis(facts, none)), name, "see Results")
+    assert says(text_of(run_kpis_html(facts, none)), name, "see Results")
 
 
 @pytest.mark.parametrize(

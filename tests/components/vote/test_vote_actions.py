@@ -23,7 +23,7 @@ from components.vote.organiser import (
     VotingControls,
     controls_from_rules,
     sampling_validity_notice,
-    show_voters,
+    voters_table_html,
 )
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.people.next_ballot import VoterProgress
@@ -248,7 +248,7 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
     assert (check.follows, check.fault, check.harmful) == (False, "answer", True)
     back = press(store, html, act="back")
     assert 'aria-pressed="true"><kbd>2</kbd>' in back and "checked" in back
-    assert says(show_voters(store, "s"), "1 verification, 0 say", "1 say")
+    assert says(voters_table_html(store, "s"), "1 verification, 0 say", "1 say")
 
 
 # --------------------------------------------------------------------------------------- names
@@ -420,14 +420,14 @@ def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
 
 def test_who_has_voted_is_listed(store: Store) -> None:
     study_of(store)
-    assert says(show_voters(store, "s"), "No votes", "page yet")
+    assert says(voters_table_html(store, "s"), "No votes", "page yet")
     press(store, begin(store, "<b>ann"), voter="<b>ann", act="vote", pick=0, margin=1)
-    html = show_voters(store, "s")
+    html = voters_table_html(store, "s")
     assert "&lt;b&gt;ann" in html and "<b>ann" not in html
     store.set_voting_rules("s", VotingRules(votes=100))
     for k in range(organiser.MAX_LISTED_VOTERS):
         begin(store, f"voter {k}")
-    assert "and 1 more" in show_voters(store, "s")
+    assert "and 1 more" in voters_table_html(store, "s")
 
 
 def test_ballots_that_come_twice_are_counted_apart_from_pairs() -> None:

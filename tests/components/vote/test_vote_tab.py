@@ -100,7 +100,10 @@ def test_the_rules_and_the_voters_stand_in_the_order_of_the_controls(store: Stor
     shown = [getattr(rules, name) for name in organiser.VotingControls.__slots__]
     assert values == shown
     assert valid == organiser.sampling_validity_notice(store, "s", "Where orders flip")
-    assert (link, people) == (organiser.show_voter_link(store), organiser.show_voters(store, "s"))
+    assert (link, people) == (
+        organiser.voter_link_html(store),
+        organiser.voters_table_html(store, "s"),
+    )
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def test_the_voters_are_shown_after_a_vote_but_never_on_a_voters_page(
     page: dict[str, Any], store: Store
 ) -> None:
     show = page["show_voters_to_organiser"].fn
-    assert show("s", "{}") == show("s", "") == organiser.show_voters(store, "s")
+    assert show("s", "{}") == show("s", "") == organiser.voters_table_html(store, "s")
     assert show("s", json.dumps({"blind": "1"})) == show("", "{}") == gr.skip()
     store.owns = lambda study: False  # type: ignore[method-assign]
     assert show("s", "{}") == gr.skip()

@@ -13,9 +13,9 @@ import pytest
 from judges.bulk.batch_api import (
     BATCHES_FILE,
     SubmittedBatch,
-    _find_reusable_batches,
     _mask_line,
     _poll_and_download,
+    _reusable_batch_ids_by_file_hash,
     read_submitted_batches,
 )
 from judges.judge_errors import PlanError
@@ -106,7 +106,7 @@ def test_of_several_batches_of_a_file_the_best_is_used_in_whatever_order_they_ar
     )
     for order in permutations([*listed, failed]):
         client: Any = SimpleNamespace(batches=SimpleNamespace(list=lambda limit, all=order: all))
-        assert _find_reusable_batches(client) == {"sha": "0"}
+        assert _reusable_batch_ids_by_file_hash(client) == {"sha": "0"}
 
 
 def test_a_key_is_masked_in_a_line_also_where_it_is_escaped():

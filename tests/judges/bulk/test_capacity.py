@@ -11,7 +11,7 @@ from judges.bulk.capacity import (
     build_capacity_page,
     compare_call_methods,
     estimate_ask_tokens,
-    max_calls_per_second,
+    max_call_rate_and_limit,
     simulate_run_hours,
 )
 from tests.conftest import ROOT
@@ -27,16 +27,16 @@ def test_the_page_is_what_the_script_prints() -> None:
 
 def test_the_tightest_limit_holds() -> None:
     # 1,000 tokens an ask: 800,000 a minute are 13.3 asks/s; 10,000 requests would be 167.
-    rate, why = max_calls_per_second(LOAD, 256, ORDINARY_ACCOUNT)
+    rate, why = max_call_rate_and_limit(LOAD, 256, ORDINARY_ACCOUNT)
     assert rate == pytest.approx(800 / 60)
     assert says(why, "0.8 M tokens", "minute")
-    assert max_calls_per_second(LOAD, 30, AccountLimits(1e9, 1e12)) == (
+    assert max_call_rate_and_limit(LOAD, 30, AccountLimits(1e9, 1e12)) == (
         10.0,
         "30 calls in flight",
     )  # 30 / 3 s
-    assert max_calls_per_second(LOAD, 9999, AccountLimits(60, 1e12))[0] == 1.0
+    assert max_call_rate_and_limit(LOAD, 9999, AccountLimits(60, 1e12))[0] == 1.0
     # one core a process at 1.84 ms a call
-    assert max_calls_per_second(LOAD, 10**6, AccountLimits(1e9, 1e12), 2)[0] == pytest.approx(
+    assert max_call_rate_and_limit(LOAD, 10**6, AccountLimits(1e9, 1e12), 2)[0] == pytest.approx(
         2 / 0.00184
     )
 
@@ -62,7 +62,7 @@ def test_a_batch_takes_its_window_and_then_one_for_each_queue() -> None:
 def test_the_simulation_ends_a_little_after_the_arithmetic() -> None:
     for in_flight, limits in ((256, ORDINARY_ACCOUNT), (8, AccountLimits(1e6, 1e9))):
         hours = simulate_run_hours(LOAD, 3_000, in_flight, limits)
-        sums = 3_000 / max_calls_per_second(LOAD, in_flight, limits)[0] / 3600
+        sums = 3_000 / max_call_rate_and_limit(LOAD, in_flight, limits)[0] / 3600
         assert sums * 0.97 < hours < sums * 1.03 + 20 / 3600
 
 

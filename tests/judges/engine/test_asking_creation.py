@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judges.planning.plan import Plan, asks_of
-from judges.planning.plan_checks import count_skipped
+from judges.planning.plan_checks import skipped_items
 from judges.rendering.messages import DESCRIPTION_NOTE
 from metrics.protocols.creation_levels import (
     five_level_counts,
@@ -135,7 +135,7 @@ def test_factuality_goes_by_what_an_item_has(tmp_path: Path) -> None:
         "plain": {"creation-subjective", "creation-factuality"},
         "none": {"creation-subjective"},
     }
-    told = {(s.prompt, s.why): s.items for s in count_skipped(plan.prompts, plan.items)}
+    told = {(s.prompt, s.why): s.items for s in skipped_items(plan.prompts, plan.items)}
     assert told == {
         (
             "creation-factuality",

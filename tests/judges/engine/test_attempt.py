@@ -81,19 +81,19 @@ def test_a_reply_is_truncated_if_its_limit_came_before_its_verdict(reply, cap, c
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
 def test_a_truncated_reply_is_asked_for_once_more_with_twice_the_limit(name):
     made = attempts_of({name: 40, "seed": 1})
-    assert made._prepare_retry(CUT) == "truncated"
+    assert made._prepare_retry_and_get_reason(CUT) == "truncated"
     assert dict(made.call.parameters) == {name: 80, "seed": 1}
     assert made.truncated_reply is CUT
-    assert made._prepare_retry(CUT) == "", "not a third time"
+    assert made._prepare_retry_and_get_reason(CUT) == "", "not a third time"
     assert dict(made.call.parameters) == {name: 80, "seed": 1}
     assert made.state.successes == 2
 
 
 def test_a_limit_of_the_judge_alone_is_doubled_too():
     made = attempts_of()
-    assert made._prepare_retry(CUT) == "truncated"
+    assert made._prepare_retry_and_get_reason(CUT) == "truncated"
     assert dict(made.call.parameters) == {"max_tokens": 100}
-    assert attempts_of()._prepare_retry(JudgeReply("A")) == ""
+    assert attempts_of()._prepare_retry_and_get_reason(JudgeReply("A")) == ""
 
 
 def failure(action: Any, reason: str = "HTTP 500", **more: Any) -> CallFailure:
@@ -106,7 +106,7 @@ def test_a_failed_call_is_repeated_up_to_the_runs_or_the_judges_number_of_attemp
     reasons = []
     for _ in range(retried + 1):
         made.attempts_made += 1
-        reasons.append(made._prepare_retry(failure("retry")))
+        reasons.append(made._prepare_retry_and_get_reason(failure("retry")))
     assert reasons == ["HTTP 500"] * retried + [""]
     assert made.state.failed_in_a_row == 1
     if retried:
@@ -118,53 +118,53 @@ def test_five_asks_in_a_row_that_failed_in_every_attempt_stop_the_judge():
     made = attempts_of(attempts=1)
     made.attempts_made = 1
     for _ in range(4):
-        assert made._prepare_retry(failure("retry")) == ""
+        assert made._prepare_retry_and_get_reason(failure("retry")) == ""
     made.state.count_success()
     for _ in range(4):
-        assert made._prepare_retry(failure("retry")) == ""
+        assert made._prepare_retry_and_get_reason(failure("retry")) == ""
     with pytest.raises(JudgeStopped, match="the detail"):
-        made._prepare_retry(failure("retry"))
+        made._prepare_retry_and_get_reason(failure("retry"))
 
 
 def test_a_failure_that_settles_is_final_and_one_that_stops_stops():
     made = attempts_of()
-    assert made._prepare_retry(failure("settle", "too long")) == ""
+    assert made._prepare_retry_and_get_reason(failure("settle", "too long")) == ""
     assert made.state.failed_in_a_row == 0 and made.state.retrying == {}
     with pytest.raises(JudgeStopped, match="the detail"):
-        made._prepare_retry(failure("stop", "wrong key"))
+        made._prepare_retry_and_get_reason(failure("stop", "wrong key"))
 
 
 @pytest.mark.parametrize("reason", ["bad request", "no images", "no logprobs"])
 def test_the_same_refusal_five_times_without_a_success_stops_the_judge(reason):
     made = attempts_of()
     for _ in range(4):
-        assert made._prepare_retry(failure("settle", reason)) == ""
+        assert made._prepare_retry_and_get_reason(failure("settle", reason)) == ""
     other = CallFailure("settle", "error", reason, "another detail")
-    assert made._prepare_retry(other) == "", "each detail is counted for itself"
+    assert made._prepare_retry_and_get_reason(other) == "", "each detail is counted for itself"
     with pytest.raises(JudgeStopped, match="no attempt succeeded"):
-        made._prepare_retry(failure("settle", reason))
+        made._prepare_retry_and_get_reason(failure("settle", reason))
     worked = attempts_of()
     worked.state.count_success()
     for _ in range(9):
-        assert worked._prepare_retry(failure("settle", reason)) == ""
+        assert worked._prepare_retry_and_get_reason(failure("settle", reason)) == ""
 
 
 def test_an_unreachable_server_counts_from_the_third_attempt_on():
     made = attempts_of(attempts=100)
     for n in (1, 2, 1, 2, 1, 2, 3, 4, 5, 6):
         made.attempts_made = n
-        assert made._prepare_retry(failure("retry", "unreachable")) == "unreachable"
+        assert made._prepare_retry_and_get_reason(failure("retry", "unreachable")) == "unreachable"
     with pytest.raises(JudgeStopped):
-        made._prepare_retry(failure("retry", "unreachable"))
+        made._prepare_retry_and_get_reason(failure("retry", "unreachable"))
 
 
 def test_a_refused_parameter_is_dropped_for_the_whole_judge_and_named_in_the_judgement():
     made = attempts_of({"temperature": 0.0, "max_tokens": 9})
     refused = failure("without", "no temperature", parameter="temperature")
-    assert made._prepare_retry(refused) == "no temperature"
+    assert made._prepare_retry_and_get_reason(refused) == "no temperature"
     assert dict(made.call.parameters) == {"max_tokens": 9}
     assert made.state.dropped_parameters == made.state.dropped_reply_parameters == {"temperature"}
-    assert made._prepare_retry(refused) == "", "it is not sent any more: final"
+    assert made._prepare_retry_and_get_reason(refused) == "", "it is not sent any more: final"
     ask = Ask("key", "q", "j", "brief-letters", ("x", "y"), ("A", "B"))
     reply = JudgeReply("Overall, Response A is better.", usage=Usage(3, 1))
     stored = made.build_judgement(ask, reply)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judges.engine.outcome import apply_extraction, labels_to_slots, read_outcome, read_reply_text
+from judges.engine.outcome import apply_extraction, read_outcome, read_reply_text, verdict_by_slot
 from judges.models.interface import JudgeCall, JudgeReply
 from judges.rendering.messages import PromptInputs
 from judges.rendering.prompt import load_prompt
@@ -94,18 +94,18 @@ def test_without_probabilities_of_labels_there_is_no_verdict(reply, status):
 
 def test_scores_and_shares_follow_the_order_shown_and_what_comes_after_stays():
     told = Verdict(0, 2, (9.0, 5.0, 1.0), (0.8, 0.2), 0.9)
-    assert labels_to_slots(told, ()) is told
-    assert labels_to_slots(told, ("A", "B")) == told
-    turned = labels_to_slots(told, ("B", "A"))
+    assert verdict_by_slot(told, ()) is told
+    assert verdict_by_slot(told, ("A", "B")) == told
+    turned = verdict_by_slot(told, ("B", "A"))
     assert turned == Verdict(1, 2, (5.0, 9.0, 1.0), (0.2, 0.8), 0.9)
-    assert labels_to_slots(Verdict("tie", 0, (4.0,)), ("B", "A")) == Verdict("tie", 0, (4.0,))
-    assert labels_to_slots(Verdict(None, scores=(4.0, 2.0)), ("B", "A")).scores == (2.0, 4.0)
+    assert verdict_by_slot(Verdict("tie", 0, (4.0,)), ("B", "A")) == Verdict("tie", 0, (4.0,))
+    assert verdict_by_slot(Verdict(None, scores=(4.0, 2.0)), ("B", "A")).scores == (2.0, 4.0)
 
 
 def test_labels_of_two_digits_come_after_those_of_one():
     labels = ("10", "2", "1")
     told = Verdict(2, 1, (0.1, 0.2, 0.3))  # the third label in order, 10, with 0.3
-    assert labels_to_slots(told, labels) == Verdict(0, 1, (0.3, 0.2, 0.1))
+    assert verdict_by_slot(told, labels) == Verdict(0, 1, (0.3, 0.2, 0.1))
 
 
 def test_an_extracted_verdict_takes_the_place_of_the_unreadable_one():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judges.engine.limits.rate_limit import EndpointLimiter
-from judges.engine.pending_asks import count_asks_with_retries_pending
+from judges.engine.pending_asks import count_asks_by_status_for_run
 from judges.engine.run_state import JudgeState, RunSettings, RunState, SiblingRuns
 from judges.money.costs import Ledger
 from studies.domain import Ask, Price
@@ -50,7 +50,7 @@ def test_what_is_asked_again_is_pending_until_its_new_outcome(store: Store) -> N
     settings = RunSettings(retry_statuses=frozenset({"error"}))
 
     def counts(since: int | None) -> tuple[int, ...]:
-        found = count_asks_with_retries_pending(store, "s", settings, since)
+        found = count_asks_by_status_for_run(store, "s", settings, since)
         return tuple(found[name] for name in ("planned", "pending", "ok", "error", "refused"))
 
     assert counts(start) == counts(None) == (5, 3, 1, 0, 1)

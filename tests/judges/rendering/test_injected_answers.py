@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.planning.plan import make_plan
-from judges.verdicts.verdict import marker_span, parse_verdict
+from judges.verdicts.verdict import parse_verdict, verdict_span
 from studies.spec.study import study_from_mapping
 from studies.texts.injection import find_echoed_spans, is_suspect
 from tests.attacks.attack_list import MODES, OWN
@@ -96,7 +96,7 @@ def test_an_answer_that_is_quoted_never_outvotes_the_judge(mode, format, prose, 
         assert is_suspect(answer)
         assert verdict is None or verdict.pick == own
         if verdict is not None:
-            start, end = marker_span(format, reply) or (0, 0)
+            start, end = verdict_span(format, reply) or (0, 0)
             inside = [a <= start and end <= b for a, b in find_echoed_spans(reply, [answer])]
             assert not any(inside), "the box stands around the judge's own words"
 

@@ -30,7 +30,7 @@ from judges.security.endpoint_rules import (
     current_endpoint_rules,
     is_private_url,
     provider_hosts,
-    why_not_public,
+    why_address_not_public,
 )
 from studies.domain import Item, JudgeSpec
 from tests.attacks.attack_list import OWN, PUBLIC
@@ -245,7 +245,7 @@ def test_a_user_in_a_url_is_refused_everywhere_and_not_repeated(url, each_mode):
 )  # fmt: skip
 def test_an_address_that_is_not_public_is_named_for_what_it_is(address):
     with attempt(SSRF, PUBLIC, address):
-        assert why_not_public(address)
+        assert why_address_not_public(address)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_an_address_that_is_not_public_is_named_for_what_it_is(address):
      "2002:101:101::1"],
 )  # fmt: skip
 def test_a_public_address_is_public_however_it_is_wrapped(address):
-    assert why_not_public(address) == ""
+    assert why_address_not_public(address) == ""
 
 
 # ---- names that change their meaning -------------------------------------------------------
@@ -277,7 +277,7 @@ class Turning:
 
 
 async def resolved(names: Turning, times: int, clock: Any = lambda: 0.0) -> list[list[str]]:
-    pinned = PinnedResolver(why_not_public, names, clock)
+    pinned = PinnedResolver(why_address_not_public, names, clock)
     found = [await pinned.resolve("judge.example.com", 443) for _ in range(times)]
     return [[str(one["host"]) for one in answer] for answer in found]
 
@@ -308,7 +308,7 @@ def test_two_workers_at_once_get_one_answer():
     names = Turning(["93.184.216.34"], ["127.0.0.1"])
 
     async def both() -> list[Any]:
-        pinned = PinnedResolver(why_not_public, names)
+        pinned = PinnedResolver(why_address_not_public, names)
         return await asyncio.gather(*(pinned.resolve("a.example.com", 443) for _ in range(5)))
 
     assert {one["host"] for answer in asyncio.run(both()) for one in answer} == {"93.184.216.34"}

@@ -26,7 +26,7 @@ from judges.twins.twin_makers import (
     _add_opening_and_closing,
     _add_signature,
     _bold_first_clause,
-    _question_as_answer,
+    _return_question_as_answer,
 )
 from judges.twins.twin_texts import ATTACKS, FILLERS, OPENINGS
 from studies.domain import Item
@@ -314,13 +314,13 @@ def test_a_twin_that_cannot_be_made_says_why():
     for question, make, why in (
         (" ", _add_opening_and_closing, "Latin"),
         ("为什么?", _add_opening_and_closing, "Latin"),
-        (" ", _question_as_answer, "no question"),
+        (" ", _return_question_as_answer, "no question"),
     ):
         with pytest.raises(TwinSkipped, match=why):
             make(replace(plain, item=replace(plain.item, instruction=question)))
     with pytest.raises(TwinSkipped, match="not set"):
         _add_signature("own", replace(plain, maker=""))
-    assert _question_as_answer(plain) == plain.item.instruction
+    assert _return_question_as_answer(plain) == plain.item.instruction
     assert "Qwen" in _add_signature("own", plain) and "Qwen" not in _add_signature("other", plain)
     for text, bold in (("One, two.", "**One**, two."), ("", ""), (" ,", " ,")):
         assert _bold_first_clause(text) == bold

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from judges.verdicts.markers import score_at
-from judges.verdicts.point_readers import option_values
+from judges.verdicts.point_readers import score_by_option
 from judges.verdicts.verdict import parse_verdict
 from tests.growth import STEP, is_linear
 
@@ -100,10 +100,10 @@ def test_numbers_count_only_where_every_option_is_one(
 
 
 def test_options_are_worth_their_number_their_rank_or_pass_and_fail() -> None:
-    assert option_values(("fail", "pass")) == {"fail": 0.0, "pass": 1.0}
-    assert option_values(("pass", "fail")) == {"fail": 0.0, "pass": 1.0}
-    assert option_values(("2", "4.5")) == {"2": 2.0, "4.5": 4.5}
-    assert option_values(("poor", "fair", "3")) == {"poor": 1.0, "fair": 2.0, "3": 3.0}
+    assert score_by_option(("fail", "pass")) == {"fail": 0.0, "pass": 1.0}
+    assert score_by_option(("pass", "fail")) == {"fail": 0.0, "pass": 1.0}
+    assert score_by_option(("2", "4.5")) == {"2": 2.0, "4.5": 4.5}
+    assert score_by_option(("poor", "fair", "3")) == {"poor": 1.0, "fair": 2.0, "3": 3.0}
 
 
 def test_a_letter_of_the_request_counts_before_an_option_of_that_name() -> None:

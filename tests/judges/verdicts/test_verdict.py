@@ -12,9 +12,9 @@ from judges.judge_errors import UnknownFormat
 from judges.verdicts.markers import find_json_values, last_brackets
 from judges.verdicts.verdict import (
     ParsedVerdict,
-    marker_span,
     parse_verdict,
     read_most_probable_label,
+    verdict_span,
 )
 from judges.verdicts.verdict_formats import FORMATS, find_format
 from studies.domain import Verdict
@@ -67,7 +67,9 @@ def test_a_verdict_has_a_rule_and_a_missing_one_has_a_reason(case: dict[str, Any
 @each("case", AWKWARD, lambda case: f"{case['format']}: {case['why']}")
 def test_the_box_around_a_verdict_holds_what_is_needed_to_read_it(case: dict[str, Any]) -> None:
     verdict = expected(case)
-    span = marker_span(case["format"], case["reply"], case.get("n", 2), case.get("rule", "default"))
+    span = verdict_span(
+        case["format"], case["reply"], case.get("n", 2), case.get("rule", "default")
+    )
     if verdict is None:
         assert span is None
         return
@@ -94,7 +96,7 @@ def test_the_box_around_a_verdict_holds_what_is_needed_to_read_it(case: dict[str
     ],
 )  # fmt: skip
 def test_the_box_is_given_in_offsets_of_the_raw_reply(format: str, reply: str, boxed: str) -> None:
-    span = marker_span(format, reply)
+    span = verdict_span(format, reply)
     assert span is not None
     assert reply[slice(*span)] == boxed
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from judges.verdicts.reply_cleaning import clean_reply
 from judges.verdicts.verdict import (
     READING_RULES,
-    marker_span,
     parse_verdict,
     read_most_probable_label,
+    verdict_span,
 )
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
@@ -92,7 +92,7 @@ def test_no_reply_makes_reading_raise(format: str, reply: str, n: int, rule: str
     reading = parse_verdict(format, reply, n, rule)
     if reading.verdict is not None and isinstance(reading.verdict.pick, int):
         assert 0 <= reading.verdict.pick < n
-    span = marker_span(format, reply, n, rule)
+    span = verdict_span(format, reply, n, rule)
     assert (span is None) == (reading.verdict is None)
     if span is not None:
         assert 0 <= span[0] < span[1] <= len(reply)
@@ -196,7 +196,7 @@ def test_a_selection_quoted_before_the_judges_own_does_not_count(
 @examples(200)
 @given(st.text().filter(lambda text: "think" not in text))
 def test_the_box_is_exact_whatever_stands_before_it(text: str) -> None:
-    assert marker_span("mt-bench", text + "[[A]]") == (len(text), len(text) + 5)
+    assert verdict_span("mt-bench", text + "[[A]]") == (len(text), len(text) + 5)
 
 
 @examples(200)

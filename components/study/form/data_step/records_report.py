@@ -17,7 +17,7 @@ from components.study.file.lenient_study import FormState
 from components.study.form.data_step import table_columns
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
-from judges.planning.plan_checks import count_skipped, presentation_lister_for
+from judges.planning.plan_checks import presentation_lister_for, skipped_items
 from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import EvenhandError
 from studies.files.upload_names import original_name
@@ -135,7 +135,7 @@ def _skipped_notice(preview: StudyPreview) -> Markup:
         return EMPTY
     lines = [
         f"{one.prompt} is not used on {count(one.items, 'item')}: {one.why}."
-        for one in count_skipped(preview.plan.prompts, preview.plan.items)
+        for one in skipped_items(preview.plan.prompts, preview.plan.items)
     ]
     return notice_html("calm", "Some prompts skip items.", " ".join(lines[:4])) if lines else EMPTY
 
@@ -157,7 +157,7 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
             item.instruction,
             [
                 (EMPTY if single else verdict_chip(slot), name, _answer_or_placeholder(item, name))
-                for slot, name in enumerate(_first_shown_order(preview, item))
+                for slot, name in enumerate(_models_in_first_shown_order(preview, item))
             ],
         )
         for item in items[first : first + PAGE_SIZE]
@@ -171,7 +171,7 @@ def comparisons_html(preview: StudyPreview, state: FormState, why_none: str = ""
     return html.comparisons(shown, first, len(items), mixed, orders, PAGE_SIZE, _MAX_TEXT, what)
 
 
-def _first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
+def _models_in_first_shown_order(preview: StudyPreview, item: Item) -> tuple[str, ...]:
     """Models in the order of the first call on an item, empty if it has no call; without a plan,
     the first two by name."""
     if preview.plan is None:

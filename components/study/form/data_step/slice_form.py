@@ -127,7 +127,7 @@ def sample_switch(preview: StudyPreview) -> Markup:
     return controls.bare_switch(SAMPLE_FIELD, "Questions", options, value)
 
 
-def fields_of_sample_choice(choice: str) -> dict[str, str]:
+def settings_of_sample_choice(choice: str) -> dict[str, str]:
     """The study-file settings for a choice of the sample switch: "first 50" -> {"data.count": "50",
     "data.take": "first"}."""
     if choice == ALL_ITEMS:

@@ -58,7 +58,7 @@ def list_mappable_names(table: SourceTable) -> list[str]:
     return [*table.columns, *list_nested_paths(table)][:_MAX_COLUMNS]
 
 
-def guessed_mapping(study: LenientStudy) -> dict[str, str]:
+def guessed_column_mapping(study: LenientStudy) -> dict[str, str]:
     """Guess the column mapping (column -> field); empty if the source is not a single table."""
     table = source_table(study)
     return guess_mapping(table.columns, table.rows) if table is not None else {}
@@ -105,12 +105,12 @@ def mapping_form(preview: StudyPreview) -> Markup:
         guess=guess_mapping(table.columns, table.rows),
         roles=roles,
         reading=str(study.value_in_file(*DATA.read) or ""),
-        formats=_reply_formats(set(mapping.values())),
+        formats=_reply_format_choices(set(mapping.values())),
         shown=EMPTY if roles else _first_comparisons_html(study, table, mapping),
     )
 
 
-def _reply_formats(fields: set[str]) -> list[tuple[str, str]]:
+def _reply_format_choices(fields: set[str]) -> list[tuple[str, str]]:
     """Choices (value, text) for how verdicts are written in the replies of the table; empty if no
     column holds replies. `fields`: the meanings of the mapped columns."""
     if "reply" not in fields:
@@ -200,7 +200,7 @@ def offers_column_roles(preview: StudyPreview) -> bool:
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
-def roles_html(preview: StudyPreview) -> Markup:
+def column_roles_html(preview: StudyPreview) -> Markup:
     """HTML menus that choose a column for each role: question, the answer of each model, known
     better answer, label by people; for rows with a single answer, the answer's label. Empty for a
     source in a known format, and for a table that has one verdict, or one of several answers, per
@@ -231,7 +231,7 @@ def roles_html(preview: StudyPreview) -> Markup:
     return html.roles(menus, names, saved, guessed, unused)
 
 
-def missing_roles(preview: StudyPreview) -> list[str]:
+def missing_column_roles(preview: StudyPreview) -> list[str]:
     """Required roles without a column ("the question", "the answer of model 2"), for a table with a
     question and answers in each row; empty for any other source."""
     table = mappable_table(preview)

@@ -131,8 +131,12 @@ def test_bodies_of_exactly_the_limit_pass(room):
 
 def test_the_time_for_a_body_grows_with_its_bytes():
     pace = BodyPace(first_seconds=10.0, bytes_per_second=100.0)
-    assert [pace.seconds_for(received) for received in (0, 100, 1_000)] == [10, 11, 20]
-    assert BodyPace().seconds_for(32_768) == 31.0
+    assert [pace.seconds_until_more_bytes_due(received) for received in (0, 100, 1_000)] == [
+        10,
+        11,
+        20,
+    ]
+    assert BodyPace().seconds_until_more_bytes_due(32_768) == 31.0
 
 
 def test_a_silent_body_is_refused_after_its_time_and_one_that_ended_is_not():

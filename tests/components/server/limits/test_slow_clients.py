@@ -254,9 +254,9 @@ def test_addresses_of_proxies_are_shared():
 )
 def test_connections_leave_256_files_to_the_rest_of_the_app(files, connections, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
-    assert slow_clients._affordable_connections() == connections
+    assert slow_clients._max_connections_by_open_files() == connections
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, -1))
-    assert slow_clients._affordable_connections() == 1_000
+    assert slow_clients._max_connections_by_open_files() == 1_000
 
 
 def test_the_server_is_set_up_with_the_limits():
@@ -273,7 +273,7 @@ class Line:
     def __init__(self, since: float, busy: bool = False) -> None:
         self._waiting_since, self.busy, self.closed = since, busy, False
 
-    def waits_for_head(self) -> bool:
+    def waits_for_request_head(self) -> bool:
         return not self.busy
 
     def _abort_connection(self) -> None:
@@ -324,4 +324,4 @@ def test_a_client_that_reads_again_is_not_dropped():
 def test_without_a_limit_of_files_the_usual_number_of_connections_is_served(monkeypatch):
     most = resource.RLIM_INFINITY
     monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
-    assert slow_clients._affordable_connections() == ConnectionLimits().connections
+    assert slow_clients._max_connections_by_open_files() == ConnectionLimits().connections

@@ -13,7 +13,7 @@ from components.server.limits.temp_files import (
     IN_USE_SECONDS,
     MAX_AGE_SECONDS,
     TempFileQuota,
-    delete_old_and_sum_files,
+    delete_old_and_sum_bytes,
 )
 from studies.settings import TEMP_FOLDER
 
@@ -36,7 +36,7 @@ def test_what_is_old_goes_and_its_folder_with_it(tmp_path):
         put(tmp_path / "a/old.csv", 5, MAX_AGE_SECONDS + 1),
         put(tmp_path / "b/new.csv", 7, MAX_AGE_SECONDS - 1),
     )
-    assert delete_old_and_sum_files(tmp_path, 100, NOW) == 7
+    assert delete_old_and_sum_bytes(tmp_path, 100, NOW) == 7
     assert names(tmp_path) == {"new.csv"} and not old.parent.exists() and new.parent.exists()
 
 
@@ -44,13 +44,13 @@ def test_where_there_are_too_many_bytes_the_oldest_go_until_it_fits(tmp_path):
     for number in range(5):  # f0 is the oldest
         put(tmp_path / f"f{number}", 10, IN_USE_SECONDS + 100 - number)
     # 50 bytes, at most 25: f0, f1 and f2 go, 20 are left.
-    assert delete_old_and_sum_files(tmp_path, 25, NOW) == 20
+    assert delete_old_and_sum_bytes(tmp_path, 25, NOW) == 20
     assert names(tmp_path) == {"f3", "f4"}
 
 
 def test_what_somebody_is_at_stays_however_much_it_is(tmp_path):
     put(tmp_path / "coming", 1000, IN_USE_SECONDS - 1)
-    assert delete_old_and_sum_files(tmp_path, 10, NOW) == 1000 and names(tmp_path) == {"coming"}
+    assert delete_old_and_sum_bytes(tmp_path, 10, NOW) == 1000 and names(tmp_path) == {"coming"}
 
 
 def test_links_are_removed_and_not_followed(tmp_path):
@@ -58,7 +58,7 @@ def test_links_are_removed_and_not_followed(tmp_path):
     inside = tmp_path / "room"
     inside.mkdir()
     (inside / "link").symlink_to(kept)
-    delete_old_and_sum_files(inside, 0, time.time() + 2 * MAX_AGE_SECONDS)
+    delete_old_and_sum_bytes(inside, 0, time.time() + 2 * MAX_AGE_SECONDS)
     assert names(inside) == set() and kept.exists()
 
 
@@ -113,7 +113,7 @@ def test_a_clean_up_that_fails_is_logged_and_leaves_the_numbers(tmp_path, monkey
     def fail(*_: object) -> int:
         raise OSError("stone disk")
 
-    monkeypatch.setattr(temp_files, "delete_old_and_sum_files", fail)
+    monkeypatch.setattr(temp_files, "delete_old_and_sum_bytes", fail)
     held.clean_up()
     assert "stone disk" in caplog.text and not held.reserve(41) and held.reserve(40)
     held.close()

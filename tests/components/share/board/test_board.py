@@ -19,8 +19,8 @@ import yaml
 from components.__main__ import main
 from components.filtering.filtered_study import FilteredStudy
 from components.share.board import board_files, record_tree
-from components.share.board.board_rows import add_places, rows_with_verdicts_and_sets
-from components.share.board.check_records import check_record_structure, check_study
+from components.share.board.board_rows import add_rank_ranges, rows_with_verdicts_and_sets
+from components.share.board.check_records import check_record_structure, recheck_records
 from components.share.board.record_tree import BoardError, StudyRecords
 from components.study.plan.study_preview import plan_from_text
 from judges.judge_errors import PlanError
@@ -352,7 +352,7 @@ def test_twins_have_their_own_column_and_change_no_other(store: Store, tmp_path:
     )
     write_export(store, "With twins", "jsonl", tmp_path / "twins.jsonl")
     from_file = record_tree.records_of_file(tmp_path / "twins.yaml")
-    assert check_study(from_file) == check_study(records)
+    assert recheck_records(from_file) == recheck_records(records)
 
 
 def test_a_study_whose_judges_see_images_is_refused(store: Store, tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def imported(orders: int = 2) -> StudyRecords:
 
 def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
     records = imported()
-    assert check_study(records) == 0, "no imported verdict has a reply"
+    assert recheck_records(records) == 0, "no imported verdict has a reply"
     rows = {row["judge"]: row for row, _, _ in rows_with_verdicts_and_sets(records)}
     assert rows["one"]["imported"] and rows["one"]["not_read_again"] == 6
     assert rows["one"]["numbers"]["consistency"]["value"] == 1.0
@@ -430,7 +430,7 @@ def test_places_are_the_ranges_that_intervals_allow() -> None:
         numbers = {key: dict(empty) for key in RECORDS}
         numbers |= {"accuracy": number(*accuracy), "first_share": number(*first)}
         rows.append({"numbers": numbers})
-    add_places(rows)
+    add_rank_ranges(rows)
     assert [row["numbers"]["accuracy"]["place"] for row in rows] == [[1, 2], [1, 3], [2, 3]]
     assert [row["numbers"]["first_share"]["place"] for row in rows] == [[1, 1], [2, 3], [2, 3]]
     assert rows[0]["numbers"]["consistency"]["place"] is None

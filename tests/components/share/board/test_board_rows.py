@@ -170,7 +170,7 @@ def test_each_verdict_has_its_line_models_choice_truth_and_flip() -> None:
         record("c", "yx", 1, noise=True), record("d", "yx", 1),
     ]  # fmt: skip
     right = np.array([9, 1, 0, -1, -1, -1, 1, 1])
-    found = board_rows._verdict_rows(mine, [1, 2, 3, 4, 5, 6, 7], right)
+    found = board_rows._verdicts_json(mine, [1, 2, 3, 4, 5, 6, 7], right)
     assert found["models"] == ["x", "y", "z"]
     assert found["rows"] == [
         [2, "a", [0, 1], 0, 1, 1, 0],
@@ -312,12 +312,14 @@ def number(low: float | None, high: float | None, value: float | None = 0.5) -> 
 def test_a_merit_is_higher_for_the_better_interval(
     key: str, interval: tuple[float, float], merit: tuple[float, float]
 ) -> None:
-    assert board_rows._merit_interval(key, number(*interval)) == pytest.approx(merit)
+    assert board_rows._interval_where_higher_is_better(key, number(*interval)) == pytest.approx(
+        merit
+    )
 
 
 def test_a_number_without_an_interval_has_no_merit() -> None:
     for one in (number(None, 0.5), number(0.5, None), number(0.4, 0.6, None)):
-        assert board_rows._merit_interval("accuracy", one) is None
+        assert board_rows._interval_where_higher_is_better("accuracy", one) is None
 
 
 def test_equal_intervals_that_touch_share_their_places() -> None:
@@ -327,7 +329,7 @@ def test_equal_intervals_that_touch_share_their_places() -> None:
     for one in (number(0.5, 0.6), number(0.6, 0.7), number(0.5, 0.6), number(None, None)):
         numbers = {key: number(None, None, None) for key in board_rows.COLUMNS}
         rows.append({"numbers": {**numbers, "accuracy": one, "longer": dict(one)}})
-    board_rows.add_places(rows)
+    board_rows.add_rank_ranges(rows)
     places = [row["numbers"]["accuracy"]["place"] for row in rows]
     assert places == [[1, 3], [1, 3], [1, 3], None]
     assert all(row["numbers"]["longer"]["place"] is None for row in rows)
@@ -338,6 +340,11 @@ def test_among_four_options_the_best_first_share_is_nearest_to_a_quarter() -> No
     for one in (number(0.22, 0.28, 0.25), number(0.45, 0.55)):
         numbers = {key: number(None, None, None) for key in board_rows.COLUMNS}
         rows.append({"numbers": {**numbers, "first_share": {**one, "neutral": 0.25}}})
-    board_rows.add_places(rows)
+    board_rows.add_rank_ranges(rows)
     assert [row["numbers"]["first_share"]["place"] for row in rows] == [[1, 1], [2, 2]]
-    assert board_rows._merit_interval("first_share", {**number(0.2, 0.3), "neutral": None}) is None
+    assert (
+        board_rows._interval_where_higher_is_better(
+            "first_share", {**number(0.2, 0.3), "neutral": None}
+        )
+        is None
+    )

@@ -212,7 +212,7 @@ def changed(*asks: tuple[str, str, str, bool]) -> str:
         wanted = replace(ask, key=ask.key if fits else "f" * 32)
         planned[check_records._identify_ask(ask)] = SimpleNamespace(ask=wanted)
     records: Any = SimpleNamespace(judgements=judgements)
-    return check_records._name_changed_parts(records, planned)  # type: ignore[arg-type]
+    return check_records._describe_changed_parts(records, planned)  # type: ignore[arg-type]
 
 
 def test_a_part_none_of_whose_keys_fits_is_named_with_its_file() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from components.__main__ import main
 from components.share.board import board_files, record_tree
-from components.share.board.check_records import check_study
+from components.share.board.check_records import recheck_records
 from components.share.board.record_tree import BoardError
 from tests.components.share.board.example_board import (
     EMBEDDED,
@@ -55,7 +55,7 @@ def record_fault(board: Path, folder: str) -> str:
     if ALL:
         return fault(board)
     with pytest.raises(BoardError) as caught:
-        check_study(record_tree.read_records(board, folder.partition("/")[2]))
+        recheck_records(record_tree.read_records(board, folder.partition("/")[2]))
     return str(caught.value)
 
 

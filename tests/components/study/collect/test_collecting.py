@@ -22,13 +22,13 @@ from components.study.collect.save_collected import (
     version_choices,
 )
 from components.study.collect_tab import (
+    choice_updates,
     read_answers,
     read_item_and_new_file_choice,
-    show_choices,
     show_selected_item,
 )
 from components.study.file.lenient_study import START_YAML
-from components.study.file.yaml_edit import get_value, read_mapping
+from components.study.file.yaml_edit import get_value, parse_yaml
 from components.study.plan.study_preview import build_preview
 from studies.domain import Item
 from studies.people.new_items import NewItem
@@ -65,7 +65,7 @@ prompts: [brief-letters]
 
 
 def source(text: str) -> str:
-    return str(get_value(read_mapping(text), ("data", "source")))
+    return str(get_value(parse_yaml(text), ("data", "source")))
 
 
 def test_the_forms_offer_what_the_data_knows(folder):
@@ -73,10 +73,10 @@ def test_the_forms_offer_what_the_data_knows(folder):
     assert target.contestants == ["k", "m"] and target.categories == ["animals", "objects"]
     # An image and no caption first, then an image, then the rest.
     assert [id for _, id in caption_item_choices(target)] == ["q3", "q1", "q2"]
-    category, answers, item, version = show_choices(target, folder)
+    category, answers, item, version = choice_updates(target, folder)
     assert version.visible is False  # one version only
     assert re.findall(r'type="text" value="(.*?)"', answers) == ["k", "m", "", ""]
-    kept = show_choices(target, folder, json.dumps([["m", "<b>so</b>"], ["x", ""]]))[1]
+    kept = choice_updates(target, folder, json.dumps([["m", "<b>so</b>"], ["x", ""]]))[1]
     assert re.findall(r'type="text" value="(.*?)"', kept) == ["m", "x", "k", ""]
     assert re.findall(r"<textarea.*?>(.*?)</textarea>", kept)[0] == "&lt;b&gt;so&lt;/b&gt;"
     assert item.value == "q3" and list(category.choices) == [
@@ -104,8 +104,8 @@ def test_the_study_goes_on_with_the_new_version(folder):
         and "items.jsonl is unchanged" in went.notice_html
     )
     # The slice settings are kept; the settings for reading the old file are removed.
-    assert get_value(read_mapping(went.text), ("data", "count")) == 2
-    assert get_value(read_mapping(went.text), ("data", "format")) is None
+    assert get_value(parse_yaml(went.text), ("data", "count")) == 2
+    assert get_value(parse_yaml(went.text), ("data", "format")) is None
     look = build_preview(went.text, folder)
     assert len(look.records.items) == 4 and look.plan_error == ""
     again = save_item(went.text, folder, NewItem("And who is this?"), False)
@@ -120,7 +120,7 @@ def test_the_form_offers_every_version_there_is(folder):
               ("items.v3.jsonl", "uploads/items.v3.jsonl")]  # fmt: skip
     for text in (TEXT, one, two):
         assert version_choices(load_collect_target(text, folder), folder) == wanted
-    *_, version = show_choices(load_collect_target(two, folder), folder)
+    *_, version = choice_updates(load_collect_target(two, folder), folder)
     assert (version.visible, version.value) == (True, "uploads/items.v3.jsonl")
     assert (
         source(set_data_version(two, folder, "uploads/items.v2.jsonl")) == "uploads/items.v2.jsonl"
@@ -139,7 +139,7 @@ def test_a_new_file_starts_without_the_old_filters(folder):
     assert re.fullmatch(r"uploads/\w{8}-collected.v1.jsonl", source(went.text))
     assert (
         "new file" in went.notice_html
-        and get_value(read_mapping(went.text), ("contestants",)) is None
+        and get_value(parse_yaml(went.text), ("contestants",)) is None
     )
     assert [item.responses for item in build_preview(went.text, folder).records.items] == [
         {"x": "Ann", "y": "Bob"}

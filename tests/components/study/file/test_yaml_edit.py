@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from components.study.file.yaml_edit import (
     _copy_with_value,
     dump_study,
+    parse_yaml,
     put_value,
-    read_mapping,
     reset_to_source,
 )
 
@@ -71,27 +71,24 @@ def test_unknown_keys_stay_where_they_are():
 
 def test_braces_are_opened_where_a_block_of_lines_is_needed():
     made = put_value("name: q\ndata: {source: probe, count: 3}\n", ("data", "seed"), 1)
-    assert read_mapping(made) == {"name": "q", "data": {"source": "probe", "count": 3, "seed": 1}}
+    assert parse_yaml(made) == {"name": "q", "data": {"source": "probe", "count": 3, "seed": 1}}
 
 
 def test_an_anchor_costs_the_layout_never_the_meaning():
     text = "name: q\nfamilies: &f {x: one}\ncontestants: [x]\n"
     made = put_value(text, ("families",), {"x": "two"})
-    assert read_mapping(made) == {"name": "q", "families": {"x": "two"}, "contestants": ["x"]}
+    assert parse_yaml(made) == {"name": "q", "families": {"x": "two"}, "contestants": ["x"]}
 
 
 def test_another_source_begins_with_all_of_it():
     data = "{source: a.csv, categories: [x], count: 5, format: arena}"
     text = f"name: q\ndata: {data}\ncontestants: [m]\n"
-    assert read_mapping(reset_to_source(text, "b.csv")) == {
-        "name": "q",
-        "data": {"source": "b.csv"},
-    }
+    assert parse_yaml(reset_to_source(text, "b.csv")) == {"name": "q", "data": {"source": "b.csv"}}
 
 
 def test_a_file_that_is_no_mapping_says_so():
     with pytest.raises(ValueError, match="key: value"):
-        read_mapping("- a\n- b\n")
+        parse_yaml("- a\n- b\n")
 
 
 NAMES = st.sampled_from(["name", "repeats", "prompts", "judges", "families", "orders", "x-own"])
@@ -106,9 +103,9 @@ VALUES = st.one_of(
 @given(st.dictionaries(NAMES, VALUES, max_size=4), NAMES, VALUES)
 def test_the_file_then_says_what_was_put_and_everything_else_as_before(values, key, value):
     text = dump_study(values)
-    assert read_mapping(text) == values
-    assert read_mapping(put_value(text, (key,), value)) == {**values, key: value}
-    assert read_mapping(put_value(text, (key,), None)) == {
+    assert parse_yaml(text) == values
+    assert parse_yaml(put_value(text, (key,), value)) == {**values, key: value}
+    assert parse_yaml(put_value(text, (key,), None)) == {
         k: v for k, v in values.items() if k != key
     }
 

@@ -95,10 +95,10 @@ def plan(items: int = 100, judges: int = 1, prompts: int = 1, budget: float | No
 def test_the_smallest_detected_share_counts_the_verdicts_of_one_judge_and_prompt() -> None:
     """100 items in two orders, two judges, one prompt: 400 calls, 2 verdicts an item each. With
     the assumed correlation r they count as 200 / (1 + r) independent ones."""
-    found = cost_preview.detectable_first_share_kpi(plan(judges=2), numbers(440, noise=40))
+    found = cost_preview.detectable_first_slot_share_kpi(plan(judges=2), numbers(440, noise=40))
     # r .1: 200/1.1 = 181.8 verdicts; .5 + (.98 + .8416 · .489)/√181.8
     assert found.value.startswith("60") and "100 items, 2 verdicts" in found.note
-    few = cost_preview.detectable_first_share_kpi(plan(items=3), numbers(3))
+    few = cost_preview.detectable_first_slot_share_kpi(plan(items=3), numbers(3))
     assert few.value == "–" and "3 items" in few.note
 
 

@@ -12,7 +12,7 @@ import pytest
 from components.share.paper_text import source_name
 from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.form.data_step.data_source import HUB_URL
 from components.study.form.judges import judge_drawer, model_list_key
 from components.study.form.more_settings import more_settings, store_key_consent
@@ -164,7 +164,7 @@ def test_one_uploaded_file_becomes_the_data_of_the_study(tmp_path):
     text = save_uploads_as_data(START_YAML, [write_items(tmp_path / "mine.jsonl", 3)], tmp_path)
     look = build_preview(text, tmp_path)
     assert look.plan is not None and look.contestants == ["x", "y"]
-    assert "contestants" not in read_mapping(text) and "count" not in read_mapping(text)["data"]
+    assert "contestants" not in parse_yaml(text) and "count" not in parse_yaml(text)["data"]
 
 
 def test_of_several_files_one_holds_the_questions_and_the_others_answers(tmp_path):
@@ -173,7 +173,7 @@ def test_of_several_files_one_holds_the_questions_and_the_others_answers(tmp_pat
     for name in ("m", "n"):
         (tmp_path / f"answers_{name}.csv").write_text("id,response\n1,a\n2,b\n", encoding="utf-8")
     files = [tmp_path / "answers_m.csv", questions, tmp_path / "answers_n.csv"]
-    data = read_mapping(save_uploads_as_data(START_YAML, files, tmp_path))["data"]
+    data = parse_yaml(save_uploads_as_data(START_YAML, files, tmp_path))["data"]
     assert data["source"].endswith("-q.csv")
     assert sorted(data["files"]) == ["m", "n"]
 
@@ -353,6 +353,6 @@ def test_models_whose_names_contain_dots_stay_apart(tmp_path):
     for name in names:
         (tmp_path / f"{name}.csv").write_text(f"id,response\n1,{name}\n", encoding="utf-8")
     files = [tmp_path / "q.csv", *(tmp_path / f"{name}.csv" for name in names)]
-    data = read_mapping(save_uploads_as_data(START_YAML, files, tmp_path))["data"]
+    data = parse_yaml(save_uploads_as_data(START_YAML, files, tmp_path))["data"]
     assert sorted(data["files"]) == names
     assert all(data["files"][name].endswith(f"-{name}.csv") for name in names)

@@ -11,7 +11,7 @@ from components.charts.svg_pieces import TOP, Canvas
 from components.filtering.filtered_study import FilteredStudy
 from components.results.wins.precision_panel import plan_leader_precision
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import form_updates
 from components.study.plan.cost_preview import forecast_by_judge
@@ -60,7 +60,7 @@ def test_add_changes_the_study_and_the_calls_it_names_are_those_of_the_new_plan(
 def test_one_order_and_the_whole_file_are_written_as_such(store):
     bought = option(START_YAML, store, "order")
     made, _ = apply_changes(START_YAML, FormState(), [{"n": 1, **bought.change}], store.folder)
-    assert read_mapping(made)["orders"] == "one" and read_mapping(made)["data"]["count"] == 24
+    assert parse_yaml(made)["orders"] == "one" and parse_yaml(made)["data"]["count"] == 24
     assert says(bought.warning, "position bias")
     small = put_value(START_YAML, ("data", "count"), 40)
     assert option(small, store, "item").change == {"set": "data.count", "to": "0"}  # 24 are left

@@ -14,12 +14,12 @@ from components.inspect.explanation import known_answer_or_votes_text
 from components.results.bias.computed import bias_from_frame
 from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
-from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.form import form_rows
 from components.study.form.data_step.data_source import source_card
 from components.study.form.data_step.records_report import comparisons_html, count_planned_orders
 from components.study.form.data_step.slice_form import filter_text, sample_switch, slice_form
-from components.study.form.data_step.table_columns import missing_roles, roles_html
+from components.study.form.data_step.table_columns import column_roles_html, missing_column_roles
 from components.study.form.form_rows import judge_form
 from components.study.form.judges import judge_cards
 from components.study.form.more_settings import settings_text
@@ -33,7 +33,7 @@ from components.study.steps.blockers import (
     fulfilled_requirements,
     key_blockers,
 )
-from components.study.steps.power_panel import half_width, precision_text
+from components.study.steps.power_panel import precision_text, share_half_width
 from components.study.steps.run_strip import blocked_strip, cost_strip, steps_html, study_steps
 from judges.engine.outcome import ReplyOutcome
 from judges.operations.check_judge import JudgeCheck
@@ -143,15 +143,13 @@ def test_a_table_of_answers_is_used_at_once_and_one_of_verdicts_waits(tmp_path):
     table = tmp_path / "tickets.csv"
     table.write_text(TICKETS, encoding="utf-8")
     made = save_uploads_as_data(START_YAML, [table], tmp_path)
-    assert read_mapping(made)["data"]["mapping"] == {
+    assert parse_yaml(made)["data"]["mapping"] == {
         "ticket_text": "instruction", "v1_answer": "responses.v1", "v2_answer": "responses.v2",
     }  # fmt: skip
     look = build_preview(made, tmp_path)
     assert look.contestants == ["v1", "v2"] and find_blockers_besides_keys(look) == []
     table.write_text("model_a,model_b,winner,question\nx,y,model_a,Why is it so?\n", "utf-8")
-    assert (
-        "mapping" not in read_mapping(save_uploads_as_data(START_YAML, [table], tmp_path))["data"]
-    )
+    assert "mapping" not in parse_yaml(save_uploads_as_data(START_YAML, [table], tmp_path))["data"]
 
 
 def test_a_column_is_chosen_by_its_role(tmp_path):
@@ -169,7 +167,7 @@ def test_a_column_is_chosen_by_its_role(tmp_path):
     assert find_blockers_besides_keys(look) == [] and look.contestants == ["three", "two"]
     other, _ = apply_changes(made, FormState(), [
         {"n": 1, "set": "role.responses.two", "to": "nr"}], tmp_path)  # fmt: skip
-    assert read_mapping(other)["data"]["mapping"]["nr"] == "responses.two"
+    assert parse_yaml(other)["data"]["mapping"]["nr"] == "responses.two"
 
 
 def test_a_label_by_people_is_a_vote_and_a_known_answer_is_none(tmp_path):
@@ -184,7 +182,7 @@ def test_a_label_by_people_is_a_vote_and_a_known_answer_is_none(tmp_path):
         look = build_preview(made, tmp_path)
         assert look.records is not None, look.data_error
         assert {vote.judge for item in look.records.items for vote in item.human} == {judge}
-        assert f'id="f-role-{role}"' in roles_html(look)
+        assert f'id="f-role-{role}"' in column_roles_html(look)
 
 
 @pytest.mark.parametrize("name", ["winner", "preferred", "Human_Winner", "notes"])
@@ -196,12 +194,14 @@ def test_a_column_of_winners_that_is_not_used_is_named(name, tmp_path):
     text = save_uploads_as_data(START_YAML, [table], tmp_path)
     unused = f"“{name}” is not used"
     mapped = "human" if name == "Human_Winner" else ""
-    assert (unused in roles_html(build_preview(text, tmp_path))) == (name != "notes" and not mapped)
+    assert (unused in column_roles_html(build_preview(text, tmp_path))) == (
+        name != "notes" and not mapped
+    )
     chosen, _ = apply_changes(
         text, FormState(), [{"n": 1, "set": "role.gold", "to": name}], tmp_path
     )
     look = build_preview(chosen, tmp_path)
-    assert unused not in roles_html(look)
+    assert unused not in column_roles_html(look)
     assert look.records is not None
     assert [vote.picked for item in look.records.items for vote in item.human] == [
         f"answer_{side}" for side in "ababab"
@@ -265,8 +265,8 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     html = cost_strip(look, look.plan, numbers, "")
     assert says(html, "12 comparisons × 2", "+ 6 repeats")
     assert says(precision_text(look.plan, numbers), "share of flips", "± 28 points")
-    assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
-    assert half_width(0, 1) == 1
+    assert share_half_width(48, 1) == pytest.approx(share_half_width(12, 1) / 2)
+    assert share_half_width(0, 1) == 1
     assert "“Mine, again”" in cost_strip(look, look.plan, numbers, "Mine, again")
 
 
@@ -357,12 +357,12 @@ def test_one_answer_with_labels_is_judged_alone(tmp_path, labels, prompt, kind):
     rows = "".join(f"What is {n} and {n}?,It is {2 * n}.,{one}\n" for n, one in enumerate(labels))
     table.write_text(f"question,answer,human_score\n{rows}", "utf-8")
     made = build_preview(save_uploads_as_data(START_YAML, [table], tmp_path), tmp_path)
-    assert made.plan is not None and missing_roles(made) == []
+    assert made.plan is not None and missing_column_roles(made) == []
     assert [one.name for one in made.plan.prompts] == [prompt]
     given = [label for item in made.items for label in item.labels]
     assert len(given) == 2 and all(isinstance(one.value, kind) for one in given)
     assert {one.contestant for one in given} == {"answer"}
-    assert says(roles_html(made), "Label", "answer")
+    assert says(column_roles_html(made), "Label", "answer")
     assert store_and_read_uploads([table], tmp_path).facts == {
         "Answers": "3 questions, 1 model, 2 labels"
     }
@@ -372,9 +372,9 @@ def test_a_prompt_fits_the_labels_and_an_own_one_is_kept(tmp_path):
     table = tmp_path / "mine.csv"
     table.write_text("question,answer,human_score\nWhy is it?,So it is.,9\nHow?,Well.,2\n", "utf-8")
     start = save_uploads_as_data(START_YAML, [table], tmp_path)
-    assert read_mapping(start)["prompts"] == ["mt-bench-single"]  # 1 to 10
+    assert parse_yaml(start)["prompts"] == ["mt-bench-single"]  # 1 to 10
     own = save_uploads_as_data(put_value(START_YAML, ("prompts",), ["rubric"]), [table], tmp_path)
-    assert read_mapping(own)["prompts"] == ["rubric"]
+    assert parse_yaml(own)["prompts"] == ["rubric"]
 
 
 @pytest.mark.parametrize("labels", [(4, 100), (0.1, 0.5), (-2, 2), (0, 5), (1, 10.5)])
@@ -383,8 +383,8 @@ def test_labels_on_a_scale_of_no_prompt_choose_none(tmp_path, labels):
     table = tmp_path / "mine.csv"
     rows = "".join(f"Why {one}?,So {one}.,{one}\n" for one in labels)
     table.write_text(f"question,answer,human_score\n{rows}", "utf-8")
-    made = read_mapping(save_uploads_as_data(START_YAML, [table], tmp_path))
-    assert made["prompts"] == read_mapping(START_YAML)["prompts"] and "mapping" not in made["data"]
+    made = parse_yaml(save_uploads_as_data(START_YAML, [table], tmp_path))
+    assert made["prompts"] == parse_yaml(START_YAML)["prompts"] and "mapping" not in made["data"]
 
 
 def test_a_prompt_for_one_answer_needs_no_second_column(tmp_path):
@@ -393,9 +393,9 @@ def test_a_prompt_for_one_answer_needs_no_second_column(tmp_path):
         "question,answer\nWhy is it so?,Because it is.\nHow is it?,It is well.\n", "utf-8"
     )
     text = save_uploads_as_data(START_YAML, [table], tmp_path)
-    assert missing_roles(build_preview(text, tmp_path)) == ["the answer of model 2"]
+    assert missing_column_roles(build_preview(text, tmp_path)) == ["the answer of model 2"]
     alone = put_value(text, ("prompts",), ["pass-fail"])
-    assert missing_roles(build_preview(alone, tmp_path)) == []
+    assert missing_column_roles(build_preview(alone, tmp_path)) == []
 
 
 def test_few_questions_or_none_are_not_sampled(tmp_path):
@@ -414,7 +414,7 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
     made, _ = apply_changes(
         text, FormState(), [{"n": 1, "set": "sample", "to": "first 50"}], tmp_path
     )
-    data = read_mapping(made)["data"]
+    data = parse_yaml(made)["data"]
     assert (data["count"], data["take"]) == (50, "first")
     look = build_preview(made, tmp_path)
     assert {item.instruction for item in look.items} == {
@@ -425,9 +425,7 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
     single = build_preview(put_value(made, ("data", "count"), 1), tmp_path)
     assert says(settings_text(single.lenient_study), "first question")
     back, _ = apply_changes(made, FormState(), [{"n": 1, "set": "sample", "to": "all"}], tmp_path)
-    assert (
-        "take" not in read_mapping(back)["data"] and len(build_preview(back, tmp_path).items) == 80
-    )
+    assert "take" not in parse_yaml(back)["data"] and len(build_preview(back, tmp_path).items) == 80
 
 
 def test_the_card_of_a_file_has_its_rows_columns_and_size(tmp_path):
@@ -455,7 +453,7 @@ def test_each_column_to_choose_is_a_reason_of_its_own(tmp_path):
     (tmp_path / "t.csv").write_text("ticket_text,v1_answer\nWhy?,So.\n", encoding="utf-8")
     look = build_preview(put_value(START_YAML, ("data", "source"), "t.csv"), tmp_path)
     reasons = find_blockers_besides_keys(look)
-    assert len(reasons) == len(missing_roles(look)) == 2
+    assert len(reasons) == len(missing_column_roles(look)) == 2
     assert all(one.step == 1 and one.goto for one in reasons)
 
 
