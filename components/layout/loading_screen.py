@@ -77,7 +77,7 @@ class LoadingScreen:
             return
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
         first = await to_thread.run_sync(self._preview, query)
-        content = first and first.loading
+        content = first.loading if first else None
         screen = loading_html(query, home=self._home, content=content)
         inserted = str(screen + first_values_html(first.values if first else {})).encode()
         start: Message | None = None
