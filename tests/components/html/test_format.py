@@ -206,7 +206,7 @@ def test_a_text_is_cut_after_so_many_characters():
 
 
 def test_an_even_share_is_one_of_n_or_a_range():
-    assert formats.even_share_text([4]) == "25\u202f%" == formats.even_share([4, 4])
+    assert formats.even_share_text([4]) == "25\u202f%" == formats.even_share_text([4, 4])
     assert formats.even_share_text([2, 4]) == "25 to 50\u202f%"
 
 
