@@ -124,7 +124,7 @@ class FilteredStudy:
         return combine, cast(counting_rules.UnreadableRule, chosen[1])
 
     @cached_property
-    def outcomes(self) -> pd.DataFrame:
+    def counted_outcomes(self) -> pd.DataFrame:
         """The verdicts that enter ratings and win rates, after `rule` is applied: those of the
         model judges or, in a study of people only, those of people."""
         return counting_rules.outcome_rows(self.measured_judge_rows, *self.rule)

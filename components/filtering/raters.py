@@ -98,7 +98,7 @@ class Raters:
         return "No vote passes the filters." if hidden else "No votes on these comparisons yet."
 
     @property
-    def when_missing(self) -> str:
+    def yet_or_under_filters_text(self) -> str:
         """Last words of a sentence such as "No verdicts …": "yet" without filters, else "under
         these filters"."""
         return "yet" if self.filtered.filter == Filter() else "under these filters"
@@ -124,14 +124,16 @@ class Raters:
     def call_agreement(self) -> dict[tuple[str, str], Estimate]:
         """(judge, prompt) -> how often one call agrees with the known better answers, or with the
         majority of people; filters on judge and prompt have no effect."""
-        return load_call_agreement_of_all_raters(self.filtered)
+        return one_call_agreement_of_all_raters(self.filtered)
 
     def rows_of_rater(self, rater: str) -> pd.DataFrame:
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
 
 @memoise_by_study
-def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
+def _read_remedy_judges_and_prices(whole: FilteredStudy) -> RemedyInputs:
+    """Inputs of the comparison of remedies besides the verdicts, such as judges and prices per
+    call; cached once for all filters."""
     return read_remedy_inputs(whole.store, whole.name)
 
 
@@ -139,7 +141,7 @@ def _remedy_inputs(whole: FilteredStudy) -> RemedyInputs:
 def _remedy_study_and_inputs(
     filtered: FilteredStudy,
 ) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
-    inputs = _remedy_inputs(FilteredStudy(filtered.store, filtered.name))  # for all filters
+    inputs = _read_remedy_judges_and_prices(FilteredStudy(filtered.store, filtered.name))
     frame = filtered.filter.apply(filtered.whole_frame_by_person)
     return remedy_study.build_remedy_study(frame, inputs.judges, inputs.source), inputs
 
@@ -161,7 +163,7 @@ def call_credits_of_all_raters(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 @memoise_by_study
-def load_call_agreement_of_all_raters(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def one_call_agreement_of_all_raters(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge, prompt) -> agreement of one call with the majority of people, or with the known
     better answers; an undecided verdict counts half. Filters on judge and prompt have no effect.
     All views quote this number."""
@@ -169,7 +171,7 @@ def load_call_agreement_of_all_raters(filtered: FilteredStudy) -> dict[tuple[str
 
 
 def is_agreement_with_people(filtered: FilteredStudy) -> bool:
-    """Whether `load_call_agreement_of_all_raters` compares with the majority of people; if not, it
+    """Whether `one_call_agreement_of_all_raters` compares with the majority of people; if not, it
     compares with answers that are better by the design of the data."""
     return load_remedies_of_all_raters(filtered)[0].call_grid.source == PEOPLES_MAJORITY
 

@@ -64,7 +64,7 @@ def rounded_shares(parts: Sequence[float]) -> list[str]:
     return [share(one / 100, 0) for one in down]
 
 
-def even_share(options: Collection[int]) -> str:
+def even_share_text(options: Collection[int]) -> str:
     """Format 1/N as per cent, the share of each of N equally likely options: "25 %" for N = 4; for
     several values of N the range, such as "25 to 50 %"."""
     low, high = share(1 / max(options), 0), share(1 / min(options), 0)
@@ -214,7 +214,7 @@ def truncate(text: str, max_chars: int) -> str:
     return line if len(line) <= max_chars else line[:max_chars].rstrip() + " …"
 
 
-def lean_text(lean: Estimate | None) -> str:
+def unproven_lean_text(lean: Estimate | None) -> str:
     """Text on a preference for one position that is not significant, such as " (3.1 points toward
     first [−0.4, 6.6])", to be added to a statement. Empty without an interval.
 

@@ -178,7 +178,7 @@ _SCALES: Final = {
 """Key of a measure -> its colours, where they are not those that follow from the record."""
 
 
-def scale_of(record: MeasureRecord) -> ColourScale:
+def colour_scale_of(record: MeasureRecord) -> ColourScale:
     """Colour scale of a measure. By default a share has no colour at its best value (100 %, or 0 %
     if low is good) and full colour at the other end."""
     if record.key in _SCALES:

@@ -261,9 +261,9 @@ def _mask_without_button_filters(
             mask &= np.asarray(firsts[name] == wanted, bool)
     for name in (selection.contestant, selection.against):
         if name:
-            mask &= _mask_showing(firsts["comparison"], name.__eq__)
+            mask &= _mask_showing_model(firsts["comparison"], name.__eq__)
     if selection.no_twins:
-        mask &= ~_mask_showing(firsts["comparison"], is_twin)
+        mask &= ~_mask_showing_model(firsts["comparison"], is_twin)
     if selection.slot is not None:
         mask &= index.mask_with_any_row((index.frame["pick"] == selection.slot).to_numpy())
     if selection.unlike:
@@ -293,7 +293,7 @@ def suspect_mask(index: ComparisonIndex) -> Mask:
     return index.mask_with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
 
 
-def _mask_showing(column: pd.Series, fits: Callable[[str], bool]) -> Mask:
+def _mask_showing_model(column: pd.Series, fits: Callable[[str], bool]) -> Mask:
     """For each value of `column`, names of models joined by SEP, whether `fits` is true for one of
     them."""
     has = np.array([any(map(fits, str(one).split(SEP))) for one in column.cat.categories], bool)

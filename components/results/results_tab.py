@@ -153,7 +153,7 @@ def _bind_refresh(
     def update_filter_choices(name: str) -> list[Any]:
         if not name:
             return [gr.skip()] * len(menus)
-        known = filter_bar_tab.list_choices_from_verdicts(FilteredStudy(store, name))
+        known = filter_bar_tab.filter_choices_from_verdicts(FilteredStudy(store, name))
         return [gr.Dropdown(choices=list(choices)) for choices in known.values()]
 
     active_run_tab.bind_live_refresh(tab.live, header.study, engine)
@@ -190,7 +190,7 @@ def initial_controls(
     ]
     made = {
         "view": _view_switch(whole, wanted),
-        **filter_bar_tab.initial_filters(whole, wanted),
+        **filter_bar_tab.initial_filter_menus(whole, wanted),
         comparison.CONTROL: gr.update(
             value=compared.value, choices=list(compared.choices or ()), visible=compared.visible
         ),

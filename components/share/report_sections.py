@@ -85,7 +85,7 @@ def _title_kpis(filtered: FilteredStudy) -> Markup:
         figures = bias_tab.single_answers_view(filtered).kpis
         return figures(filtered) if figures else EMPTY
     bias, by_design = load_bias(filtered), known_answer_source(filtered) == "design"
-    return bias_view.default_kpis_html(
+    return bias_view.position_bias_kpis_html(
         bias, filtered.unusable_count, len(filtered.measured_judge_rows), by_design
     )
 

@@ -30,7 +30,7 @@ from components.results.bias import tab
 from components.results.bias.computed import load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.pair_tests import pair_test_rows
-from components.results.bias.panels import slot_figure
+from components.results.bias.panels import chosen_slot_histogram
 from components.results.bias.sentences import bias_headline
 from components.server.gradio_private import disable_status_updates
 from studies.store.store import Store
@@ -107,7 +107,7 @@ def filter_page(store: Store) -> gr.Blocks:
         scene = FilteredStudy(store, NAME, Filter(judge=judge))
         bias = load_bias(scene)
         rows = list(bias.names.values())
-        columns = ["All", *bias.categories]
+        columns = ["All", *bias.category_sizes]
         cells = {
             **{(bias.names[r], "All"): e.value for r, e in bias.by_rater("consistency").items()},
             **{(bias.names[c[:2]], c[2]): e.value
@@ -117,7 +117,7 @@ def filter_page(store: Store) -> gr.Blocks:
         heat = go.Figure(go.Heatmap(z=z, x=columns, y=rows, texttemplate="%{z:.2f}"))
         flips = [[r.name, r.first, r.second, r.flips] for r in flip_leans(bias)]
         tests = [[r.name, *(t.p for t in r.tests.values())] for r in pair_test_rows(bias)]
-        made = [bias_headline(bias)[0], heat, as_plotly(slot_figure(bias)), flips, tests]
+        made = [bias_headline(bias)[0], heat, as_plotly(chosen_slot_histogram(bias)), flips, tests]
         print(f"python {1000 * (time.perf_counter() - began):.1f}", flush=True)
         return [*made, judge]
 

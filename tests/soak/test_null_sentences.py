@@ -29,10 +29,15 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.panels import agreement_headline
-from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_model_sets
+from components.results.bias.computed import (
+    Bias,
+    BiasCounts,
+    bias_from_frame,
+    count_selectable_model_sets,
+)
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import position_preference_headline
-from components.results.bias.option_tests import compute_evenness, fit_option_models
+from components.results.bias.option_tests import fit_option_models, slot_evenness
 from components.results.bias.sentences import (
     bias_headline,
     consistency_by_chance,
@@ -47,7 +52,7 @@ from components.results.pass_fail.computed import PassFailResults
 from components.results.pass_fail.panels import is_pass_rate_wrong
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
-from components.results.ranking.ranking_stability import compare_orders
+from components.results.ranking.ranking_stability import compare_rankings_of_both_orders
 from components.results.remedies import tab as remedies_tab
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
 from metrics.agreement.judge_as_annotator import judges_as_annotators
@@ -154,7 +159,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
         tables = build_order_tables(select_pairs(rows), ["judge"]).values()
         if all(item_sign_test(table.flip_balance_by_item).p >= 0.05 for table in tables):
             continue
-        counts = BiasCounts(rows, count_model_sets(frame, one))
+        counts = BiasCounts(rows, count_selectable_model_sets(frame, one))
         if any(row.is_significant for row in flip_leans(Bias(counts, one))):
             return True
     return False
@@ -204,7 +209,7 @@ def voter_flagged(filtered: FilteredStudy) -> bool:
 
 
 def ranking_reversed(filtered: FilteredStudy) -> bool:
-    return compare_orders(load_ranking(filtered)).answer == "No"
+    return compare_rankings_of_both_orders(load_ranking(filtered)).answer == "No"
 
 
 def card_people(view: StoredStudy) -> bool:
@@ -313,7 +318,7 @@ def options_preferred(seed: int) -> bool:
         return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_models(frame)
     title = position_preference_headline(bias, fitted)[0]
-    marks = compute_evenness(frame, fitted, bias.order_test_count, bias.type_1_error_share).values()
+    marks = slot_evenness(frame, fitted, bias.order_test_count, bias.type_1_error_share).values()
     denied = title.startswith("No ") or "not significantly" in title
     said = "prefer" in title and not denied
     return said or any(one.text.startswith("≠") for one in marks)

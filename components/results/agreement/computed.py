@@ -80,7 +80,7 @@ class Agreement:
         return agreement_among_people(self.raters.frame)
 
     @cached_property
-    def closest_two_judges(self) -> tuple[str, str, PairAgreement] | None:
+    def two_judges_agreeing_most(self) -> tuple[str, str, PairAgreement] | None:
         """The two judges with the highest κ, and their agreement; None if no κ is known."""
         pairs = [
             (a, b, got)
@@ -132,7 +132,7 @@ class Agreement:
         return self.signed_scores.gaps(rater, "dual" if both_orders else "single").alignment
 
     @property
-    def has_five_levels(self) -> bool:
+    def has_five_level_verdicts(self) -> bool:
         return bool((self.raters.rows["margin"] == 2).any())
 
     @cached_property
@@ -173,20 +173,20 @@ class Agreement:
         return int(row_selection.disputed_case_vote_mask(self.people_rows).sum())
 
     @cached_property
-    def all_vote_agreement(self) -> dict[str, Estimate]:
+    def agreement_by_all_votes(self) -> dict[str, Estimate]:
         """Agreement of each judge with the people's majority, and (key "two people") of two people
         with each other. All votes count, including those on pairs not chosen at random."""
         return self._compute_people_agreement(self.raters.frame)
 
     @cached_property
-    def unflagged_vote_agreement(self) -> dict[str, Estimate]:
-        """As `all_vote_agreement`, without the votes of flagged voters, whose votes look careless
-        or biased."""
+    def agreement_without_flagged_voters(self) -> dict[str, Estimate]:
+        """As `agreement_by_all_votes`, without the votes of flagged voters, whose votes look
+        careless or biased."""
         return self._compute_people_agreement(drop_voters(self.raters.frame, self.flagged_voters))
 
     @cached_property
-    def random_pair_vote_agreement(self) -> dict[str, Estimate]:
-        """As `all_vote_agreement`, without the votes on pairs chosen because judges flip or
+    def agreement_on_random_pairs(self) -> dict[str, Estimate]:
+        """As `agreement_by_all_votes`, without the votes on pairs chosen because judges flip or
         disagree."""
         random = ~row_selection.disputed_case_vote_mask(self.raters.frame)
         return self._compute_people_agreement(row_selection.select_rows(self.raters.frame, random))

@@ -103,7 +103,7 @@ def _entropy(counts: Counter[str]) -> float:
     return float(-(p * np.log2(p)).sum())
 
 
-def dispute_kinds(raters: Raters) -> list[str]:
+def possible_dispute_kinds(raters: Raters) -> list[str]:
     """Kinds of dispute that can occur, given the study's votes, known answers and judges."""
     possible = {
         AGAINST_PEOPLE: raters.has_people,
@@ -116,8 +116,8 @@ def dispute_kinds(raters: Raters) -> list[str]:
 
 
 def list_disputes(raters: Raters, kind: str) -> list[CaseChoices]:
-    """List the cases with one kind of dispute (one of `dispute_kinds`), sorted by descending
-    `CaseChoices.informativeness_key`."""
+    """List the cases with one kind of dispute (one of `possible_dispute_kinds`), sorted by
+    descending `CaseChoices.informativeness_key`."""
     found = [one for one in choices_by_case(raters) if _is_dispute_of_kind(one, kind)]
     return sorted(found, key=lambda one: one.informativeness_key(kind), reverse=True)
 

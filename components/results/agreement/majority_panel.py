@@ -10,8 +10,8 @@ from components.filtering.raters import (
     Raters,
     call_credits_of_all_raters,
     is_agreement_with_people,
-    load_call_agreement_of_all_raters,
     load_remedies_of_all_raters,
+    one_call_agreement_of_all_raters,
 )
 from components.html import heatmap as heat
 from components.html import scales
@@ -46,11 +46,11 @@ EVEN = 0.5
 """Agreement of random choices, and of a judge that never decides."""
 
 
-def call_agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
+def one_call_agreement_by_judge(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Name of each judge (with its prompt) that passes the filters -> agreement of one call with
     the majority of people or the known better answers; the highest first, unknown values left
     out."""
-    raters, found = Raters(filtered), load_call_agreement_of_all_raters(filtered)
+    raters, found = Raters(filtered), one_call_agreement_of_all_raters(filtered)
     known = {
         name: found[raters.names[name]]
         for name in raters.filtered_rater_names
@@ -67,11 +67,11 @@ def agreement_reference_phrase(filtered: FilteredStudy) -> str:
     return "the majority of people" if by_people else "the known better answers"
 
 
-def majority_headline(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
+def closest_judge_headline(filtered: FilteredStudy, data: Agreement) -> tuple[str, str] | None:
     """Headline: the judge with the highest agreement and, if known, the agreement of one person
     with the others. Sentence below it: the judges with the second-highest and the lowest
     agreement, "" if there is only one judge. None if no agreement is known."""
-    judges = call_agreement_by_judge(filtered)
+    judges = one_call_agreement_by_judge(filtered)
     if not judges:
         return None
     best, one = next(iter(judges.items()))
@@ -96,7 +96,7 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
     """HTML table of each judge's agreement with the majority of people (or with the known better
     answers), drawn on one axis; the last row is one person, if a person's agreement is known from
     votes. None if no judge's agreement is known."""
-    judges = call_agreement_by_judge(filtered)
+    judges = one_call_agreement_by_judge(filtered)
     if not judges:
         return None
     person = _agreement_of_one_person(data)
@@ -123,7 +123,7 @@ def _agreement_of_one_person(data: Agreement) -> Estimate:
     return data.voter_agreement.one_person if data.raters.has_people else Estimate(None)
 
 
-def majority_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
+def majority_agreement_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
     """Subtitle: definition, number of comparisons, kind of interval, and, if one is drawn, the
     meaning of the band (agreement of one person with the others)."""
     study = load_remedies_of_all_raters(filtered)[0]
@@ -136,7 +136,7 @@ def majority_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
 
 
 @memoise_by_study
-def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def agreement_by_judge_and_category(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(judge with prompt, category) -> agreement of single calls with people or known answers; the
     category "" pools all. Unknown values are left out."""
     raters = Raters(filtered)
@@ -155,7 +155,7 @@ def agreement_by_category(filtered: FilteredStudy) -> dict[tuple[str, str], Esti
 def agreement_by_category_html(filtered: FilteredStudy) -> Markup | None:
     """HTML matrix, by judge and category, of the agreement of single calls with people or known
     answers; None with fewer than two categories, or if no agreement is known."""
-    cells, judges = agreement_by_category(filtered), call_agreement_by_judge(filtered)
+    cells, judges = agreement_by_judge_and_category(filtered), one_call_agreement_by_judge(filtered)
     groups = dict.fromkeys(part for _, part in cells)
     if len(groups) < 3 or not judges:
         return None

@@ -61,7 +61,7 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
     if not data.judges and raters.has_people:
         people = data.voter_agreement.voters
         who = "one person" if people == 1 else f"{count(people)} people"
-        none = f"There is no judge to compare with them {raters.when_missing}."
+        none = f"There is no judge to compare with them {raters.yet_or_under_filters_text}."
         lead = f"The votes are by {who}. {NO_PREFERENCES if replies else none}"
         return _two_people_agreement_sentence(data), lead
     if not data.judges:
@@ -77,7 +77,7 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
         return _agreement_among_judges_sentence(data), f"{raters.missing_votes_text} {lead}"
     lead = GOLD_NOTE if gold else "Agreement needs a second judge or prompt, or some votes."
     title = f"There is no second judge and no vote to compare {data.judges[0]} with"
-    return f"{title} {raters.when_missing}.", f"{raters.missing_votes_text} {lead}"
+    return f"{title} {raters.yet_or_under_filters_text}.", f"{raters.missing_votes_text} {lead}"
 
 
 def _two_people_agreement_sentence(data: Agreement) -> str:
@@ -112,7 +112,7 @@ def _judges_closest_to_people_sentence(data: Agreement, ranked: list[str]) -> st
 
 
 def _agreement_among_judges_sentence(data: Agreement) -> str:
-    two = data.closest_two_judges
+    two = data.two_judges_agreeing_most
     what = rater_noun(data)
     if two is None:
         return f"No two {what} have verdicts on the same answers yet."
@@ -169,7 +169,7 @@ def order_legend(*more: str) -> Markup:
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 
-def show_merged_orders(data: Agreement) -> Markup:
+def show_merged_order_agreement(data: Agreement) -> Markup:
     """HTML table of agreement with people: single orders against both orders merged. When orders
     are merged, a win needs both orders; anything else is a tie. A message if no pair with verdicts
     in both orders has votes."""
@@ -193,7 +193,7 @@ def show_merged_orders(data: Agreement) -> Markup:
         range_row(
             name,
             dumbbell_track(axis, one, both),
-            render_order_change(one, both),
+            one_to_both_orders_html(one, both),
             tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
         )
         for name, one, both in lines
@@ -206,7 +206,7 @@ def show_merged_orders(data: Agreement) -> Markup:
     return range_table(heads, rows, "short", label, axis)
 
 
-def render_order_change(
+def one_to_both_orders_html(
     one: Estimate, both: Estimate, scale: float = 100, decimals: int = 0
 ) -> Markup:
     """HTML of a value from one order and the value from both orders, with an arrow between them;

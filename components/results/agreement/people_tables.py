@@ -23,7 +23,7 @@ from components.html.tables.range_table import (
 )
 from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
-from components.results.agreement.panels import estimate_html, render_order_change
+from components.results.agreement.panels import estimate_html, one_to_both_orders_html
 from components.results.view import paper_table
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreement_among_people
@@ -123,8 +123,8 @@ def show_score_distances(data: Agreement) -> Markup:
 
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:
-    mae = render_order_change(one.mae, both.mae, 1, 2)
-    within = render_order_change(one.consistency, both.consistency, 100, 1)
+    mae = one_to_both_orders_html(one.mae, both.mae, 1, 2)
+    within = one_to_both_orders_html(one.consistency, both.consistency, 100, 1)
     track = dumbbell_track(axis, one.consistency, both.consistency)
     tip = (
         f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)}"
@@ -173,7 +173,7 @@ def show_voter_replacements(data: Agreement) -> Markup:
     alone = len(known) == 1  # a single judge is not called the best
     rows = [_replacement_row(replace(one, best=None) if alone else one, axis) for one in known]
     best = best_voter_replacement_sentence(known, data.raters.names)
-    prompt = best_replacing_prompt_sentence(data.prompts_replacing_a_voter)
+    prompt = prompt_best_replacing_voter_sentence(data.prompts_replacing_a_voter)
     table = range_table(heads, rows, "short", "Judges in a person's place", axis)
     return table + paragraph(f"{best} {prompt}".strip())
 
@@ -195,7 +195,7 @@ def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
     return range_row(replacement.judge, *cells, tip=tip)
 
 
-def best_replacing_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
+def prompt_best_replacing_voter_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     """Sentence on the prompt whose judges, pooled to one rater, best replace a person; "" unless
     several prompts can be compared."""
     known = [one for one in prompts if one.advantage.value is not None]
@@ -251,7 +251,7 @@ def best_voter_replacement_sentence(
 # ------------------------------------------------------------------------------ corrected
 
 
-def show_corrected_rates(data: Agreement) -> Markup:
+def show_corrected_win_rates(data: Agreement) -> Markup:
     """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people; a
     message without votes on randomly chosen pairs of answers."""
     table_of = {
@@ -280,7 +280,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
     ]
     rates = win_rate(data.raters.rows_of_model_judges)
     rows = [
-        _corrected_rate_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
+        _corrected_win_rate_row(name, replace(one, judge=rates.get(name, one.judge)), axis)
         for name, one in table_of.items()
     ]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
@@ -289,7 +289,7 @@ def show_corrected_rates(data: Agreement) -> Markup:
     return table + paragraph(text, "eh-small eh-mute eh-under")
 
 
-def _corrected_rate_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
+def _corrected_win_rate_row(name: str, model_rates: CorrectedWinRate, axis: Axis) -> TableRow:
     judge, people, bias = model_rates.judge, model_rates.people, model_rates.bias
     bar, point = interval_marks("p", axis, model_rates.corrected)
     others = [point_mark("s", axis, judge.value), point_mark("q", axis, people.value)]

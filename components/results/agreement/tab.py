@@ -19,8 +19,8 @@ from components.results.agreement import (
 )
 from components.results.agreement.computed import Agreement, load_agreement
 from components.results.bias.tab import (
-    has_pass_or_fail_verdicts,
-    has_single_answer_scores,
+    may_have_pass_fail,
+    may_have_single_answer_scores,
     single_answers_view,
 )
 from components.results.pass_fail import pass_fail_panels
@@ -51,11 +51,11 @@ DISPUTE_KINDS: Final = (
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        passes = has_pass_or_fail_verdicts(filtered)
-        found = None if passes else score_panels.labels_headline(filtered)
+        passes = may_have_pass_fail(filtered)
+        found = None if passes else score_panels.label_agreement_headline(filtered)
         return found or single_answers_view(filtered).headline(filtered)
     data = load_agreement(filtered)
-    return majority_panel.majority_headline(filtered, data) or panels.agreement_headline(data)
+    return majority_panel.closest_judge_headline(filtered, data) or panels.agreement_headline(data)
 
 
 def single_answer_kpis(filtered: FilteredStudy) -> Markup:
@@ -94,7 +94,7 @@ def render_score_distances(filtered: FilteredStudy) -> Content | None:
         return None
     scale = (
         "scores range from −2 to 2"
-        if data.has_five_levels
+        if data.has_five_level_verdicts
         else "scores range from −1 to 1, so a tie (0) is always at most 1 from the mean: see the "
         "row “always tie”"
     )
@@ -116,13 +116,13 @@ def render_voters(filtered: FilteredStudy) -> Content | None:
     return Content({"voters": voters_panel.show_voters(data)}, heading)
 
 
-def render_verification(filtered: FilteredStudy) -> Content | None:
-    found = verification_panel.load_verification(load_agreement(filtered))
+def render_answer_verifications(filtered: FilteredStudy) -> Content | None:
+    found = verification_panel.load_answer_verifications(load_agreement(filtered))
     if not found.has_checks:
         return None
     subtitle = verification_panel.verification_subtitle(found)
     heading = panel_heading(texts.VERIFICATION_TITLE, subtitle)
-    return Content({"verified": verification_panel.show_verification(found)}, heading)
+    return Content({"verified": verification_panel.show_answer_verifications(found)}, heading)
 
 
 def render_majority_agreement(filtered: FilteredStudy) -> Content | None:
@@ -133,13 +133,13 @@ def render_majority_agreement(filtered: FilteredStudy) -> Content | None:
     if made is None:
         return None
     title = f"Agreement with {majority_panel.agreement_reference_phrase(filtered)}"
-    heading = panel_heading(title, majority_panel.majority_subtitle(filtered, data))
+    heading = panel_heading(title, majority_panel.majority_agreement_subtitle(filtered, data))
     return Content({"majority": made}, heading)
 
 
 def render_corrected_win_rates(filtered: FilteredStudy) -> Markup | None:
     data = load_agreement(filtered)
-    return people_tables.show_corrected_rates(data) if data.raters.has_people else None
+    return people_tables.show_corrected_win_rates(data) if data.raters.has_people else None
 
 
 def render_disputes(filtered: FilteredStudy, apart: str) -> Content:
@@ -147,7 +147,7 @@ def render_disputes(filtered: FilteredStudy, apart: str) -> Content:
     study cannot have any of this kind. Without votes, the default kind (judges against people)
     is replaced by the first kind that the study can have."""
     data = load_agreement(filtered)
-    known = disputes.dispute_kinds(data.raters)
+    known = disputes.possible_dispute_kinds(data.raters)
     who = "judges and people" if data.raters.has_people else "judges"
     title = f"Where {who} disagree"
     if apart == DISPUTE_KINDS[0] and known and apart not in known:
@@ -170,7 +170,7 @@ NO_DISPUTES_REASON: Final = {
 }
 
 
-def compares_judges(filtered: FilteredStudy) -> bool:
+def has_judge_to_compare(filtered: FilteredStudy) -> bool:
     """Whether the filters leave a judge that can be compared with another judge or with people."""
     data = load_agreement(filtered)
     enough = len(data.judges) > 1 or (len(data.judges) == 1 and data.raters.has_people)
@@ -178,7 +178,7 @@ def compares_judges(filtered: FilteredStudy) -> bool:
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:
-    return finding_html(*headline(filtered)) if compares_judges(filtered) else EMPTY
+    return finding_html(*headline(filtered)) if has_judge_to_compare(filtered) else EMPTY
 
 
 def report_people_agreement(filtered: FilteredStudy) -> ReportPanel | None:
@@ -218,7 +218,7 @@ MATRIX: Final = Panel(
     controls=(Control("agree", "Coefficient", list(panels.COEFFICIENTS)),),
     how=texts.HOW_MATRIX,
     scale=27,
-    in_report=compares_judges,
+    in_report=has_judge_to_compare,
     report=report_people_agreement,
     table=people_tables.people_agreement_paper_table,
     json_keys=(
@@ -230,7 +230,7 @@ MATRIX: Final = Panel(
 )
 MERGED_ORDERS: Final = Panel(
     "merged_orders",
-    make_votes_panel_renderer(panels.show_merged_orders),
+    make_votes_panel_renderer(panels.show_merged_order_agreement),
     (Body("merged_orders", "eh-agree-dual"),),
     "Agreement with people: one order or both",
     f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
@@ -248,7 +248,7 @@ COEFFICIENTS: Final = Panel(
     f"agreement of judges with the people's majority, and of people with each other; "
     f"95{NARROW_SPACE}% CI",
     how=texts.HOW_COEFFICIENTS,
-    in_report=compares_judges,
+    in_report=has_judge_to_compare,
     json_keys=(
         "agreement.pairs.*.people.share",
         "agreement.pairs.*.people.kappa",
@@ -300,7 +300,7 @@ VOTERS: Final = Panel(
 )
 VERIFIED: Final = Panel(
     "verified",
-    render_verification,
+    render_answer_verifications,
     (Body("verified", "eh-agree-verified", clickable=True),),
     texts.VERIFICATION_TITLE,
     how=texts.HOW_VERIFIED,
@@ -325,7 +325,7 @@ CORRECTED: Final = Panel(
     texts.CORRECTED_SUBTITLE,
     legend=wrap(texts.CORRECTED_KEYS),
     how=texts.HOW_CORRECTED,
-    in_report=compares_judges,
+    in_report=has_judge_to_compare,
     json_keys=("corrected.*.corrected", "corrected.*.people", "corrected.*.judge"),
 )
 DISPUTES: Final = Panel(
@@ -352,10 +352,10 @@ PAIRS: Final = PanelGroup(
 )
 """Panels that need comparisons of answers."""
 PASSES: Final = PanelGroup(
-    pass_fail_panels.VIEW.layout, False, "eh-kind", "agreement_of_passes", has_pass_or_fail_verdicts
+    pass_fail_panels.VIEW.layout, False, "eh-kind", "agreement_of_passes", may_have_pass_fail
 )
 SCORES: Final = PanelGroup(
-    score_panels.VIEW.layout, False, "eh-kind", "agreement_of_scores", has_single_answer_scores
+    score_panels.VIEW.layout, False, "eh-kind", "agreement_of_scores", may_have_single_answer_scores
 )
 VIEW: Final = View(
     NAME,

@@ -64,7 +64,7 @@ class VerificationData:
         return len(self.verified) > 0
 
 
-def load_verification(data: Agreement) -> VerificationData:
+def load_answer_verifications(data: Agreement) -> VerificationData:
     """Load the verifications of the answers that pass the filters on category and models."""
     filtered = data.raters.filtered
     checks = _filter_checks(filtered, current_checks(filtered.store, filtered.name))
@@ -92,7 +92,7 @@ def verification_subtitle(verification: VerificationData) -> str:
     return f"{checked} of {count(got.answers, 'answer')} by {count(got.people, 'person')}"
 
 
-def show_verification(verification: VerificationData) -> Markup:
+def show_answer_verifications(verification: VerificationData) -> Markup:
     """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudged
     pairs."""
     return (
@@ -109,7 +109,7 @@ def show_verification(verification: VerificationData) -> Markup:
 def _verification_by_model_table(verification: VerificationData) -> Markup:
     by = verification.verified.by_contestant
     here = set(row_selection.contestants(verification.data.raters.rows))
-    behind, lines = _collect_outcomes_by_model(verification), []
+    behind, lines = _outcomes_of_compared_answers(verification), []
     for name in sorted(by, key=lambda name: -(by[name].follows.value or 0.0)):
         who = link(_displayed_contestant_name(name), {"contestant": name} if name in here else None)
         cells = _verification_share_cells(by[name], behind, name)
@@ -130,7 +130,7 @@ InspectableBits = Mapping[str, int]
 among the model's compared answers."""
 
 
-def _collect_outcomes_by_model(verification: VerificationData) -> InspectableBits:
+def _outcomes_of_compared_answers(verification: VerificationData) -> InspectableBits:
     """Model -> bit set of the verification outcomes (such as passed or harmful) among those of
     its answers that judges or people compared; the key "" pools all models. Only these outcomes
     have comparisons that a click can open."""

@@ -113,13 +113,13 @@ def _flag_reasons_html(people: Sequence[Voter]) -> Markup:
 def _vote_subsets_table(data: Agreement) -> Markup:
     """HTML table of agreement with people: by all votes, by all but those of flagged voters, and by
     votes on randomly chosen pairs; empty if no vote would be left out."""
-    columns = {ALL_VOTES: data.all_vote_agreement}
+    columns = {ALL_VOTES: data.agreement_by_all_votes}
     if data.flagged_voters:
         flagged = data.flagged_voters
         who = flagged[0] if len(flagged) == 1 else f"the {len(flagged)} flagged people"
-        columns[f"Without {who}, %"] = data.unflagged_vote_agreement
+        columns[f"Without {who}, %"] = data.agreement_without_flagged_voters
     if data.disputed_pair_vote_count:
-        columns["Pairs chosen at random, %"] = data.random_pair_vote_agreement
+        columns["Pairs chosen at random, %"] = data.agreement_on_random_pairs
     if len(columns) == 1:
         return EMPTY
     heads = [TableCell("Rater", "nm"), *map(TableCell, columns)]

@@ -20,13 +20,7 @@ from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
 from components.html.tables.value_table import STYLES
-from components.results.bias.computed import (
-    CELL_COLUMNS,
-    ROW_COLUMNS,
-    Bias,
-    choosing_rows,
-    load_bias,
-)
+from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias, choice_rows, load_bias
 from components.results.bias.option_tests import LEAST_STRENGTH, Evenness
 from components.results.bias.sentences import NO_PREFERENCES, consistency_by_chance
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
@@ -113,7 +107,7 @@ def bias_matrix_html(
         label_width=132 if layout == BY_PROMPT else 168,
         select=grid.click_filters,
         more=_hover_lines(grid, shown, cells),
-        beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
+        beside=_evenness_notes(consistency, even) if shown.key == "entropy" else None,
         strengths={
             at: max(scale.strength(cells[at].value or 0.0), LEAST_STRENGTH)
             if one.is_uneven and at in cells and cells[at].value is not None
@@ -193,9 +187,9 @@ def _lay_out_matrix(bias: Bias, layout: str) -> _MatrixLayout:
     """Rows and columns: judges by prompts (`layout` BY_PROMPT), or judges with a prompt by
     categories (BY_CATEGORY)."""
     rows: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
-    columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.categories.items()]
+    columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.category_sizes.items()]
     if layout == BY_PROMPT:
-        rows = {judge: (judge,) for (judge,) in bias.sort_cells(bias.by_judge)}
+        rows = {judge: (judge,) for (judge,) in bias.sort_best_first(bias.by_judge)}
         columns = [heat.MatrixColumn(name) for name in sorted({prompt for _, prompt in bias.names})]
     total = heat.total_name({column.name for column in columns})
     keys: dict[tuple[str, str], CellKey] = {(name, total): cell for name, cell in rows.items()}
@@ -275,7 +269,7 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     """Text on entropy, first-position share and flips, as far as they are known; "" if none is."""
     parts = []
     if entropy is not None and entropy.value is not None:
-        parts.append(f"entropy {number(entropy.value, scales.scale_of(ENTROPY).decimals)}")
+        parts.append(f"entropy {number(entropy.value, scales.colour_scale_of(ENTROPY).decimals)}")
     if first is not None and first.value is not None:
         parts.append(
             f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
@@ -296,7 +290,7 @@ def _grade_score_line(parts: Mapping[str, Estimate | None]) -> str:
     )
 
 
-def _entropy_notes(
+def _evenness_notes(
     consistency: Mapping[tuple[str, str], Estimate], even: Mapping[tuple[str, str], Evenness]
 ) -> dict[tuple[str, str], str]:
     """(row, column) -> text below the entropy in a cell: the result of the test of evenness, such
@@ -308,7 +302,7 @@ def _entropy_notes(
 def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourScale:
     """Colour scale of a measure. With more than two options, the scale of a share is adapted to
     the share expected by chance, which is smaller than for pairs."""
-    scale, chance = scales.scale_of(shown), shown.chance(options)
+    scale, chance = scales.colour_scale_of(shown), shown.chance(options)
     if options == 2 or chance is None or shown.style != "percent":
         return scale
     if shown.key == FIRST_SHARE.key:
@@ -343,7 +337,7 @@ def _chance_note(shown: MeasureRecord, bias: Bias) -> str:
 def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper of position bias, one row for each judge and prompt; None without model
     judges."""
-    frame = choosing_rows(filtered.measured_judge_rows)
+    frame = choice_rows(filtered.measured_judge_rows)
     if frame.empty or filtered.has_only_people:
         return None
     found = records.estimate_position_measures(frame, ["judge", "prompt"])

@@ -97,18 +97,18 @@ class BiasCounts(Memo):
         rows = filters.judge_rows_or_people_rows(frame)
         self.model_sets = model_sets
         counts = sorted({int(n) for n in rows["options"].unique()}) or [2]
-        self.option_counts, self.max_options = [n for n in counts if n > 1] or [2], counts[-1]
+        self.numbers_of_options, self.max_options = [n for n in counts if n > 1] or [2], counts[-1]
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         measures = _bias_measures(self.max_options)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
         self.rows = self.cells.with_coarser_cells(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
         self.labels = _labels_by_rater(rows)
-        self.choosers = set(row_selection.observed_combinations(choosing_rows(rows), ROW_COLUMNS))
+        self.choosers = set(row_selection.observed_combinations(choice_rows(rows), ROW_COLUMNS))
         self._memo: dict[Any, Any] = {}
 
 
-def choosing_rows(rows: pd.DataFrame) -> pd.DataFrame:
+def choice_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of prompts that ask for a choice among answers, not only for scores or for a verdict
     on one answer."""
     several = (rows["options"] > 1).to_numpy()
@@ -133,7 +133,7 @@ class Bias(Memo):
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def _selected_value_by_column(self) -> dict[str, str]:
+    def _filter_value_by_column(self) -> dict[str, str]:
         chosen = {name: getattr(self.filter, name) for name in CELL_COLUMNS}
         return {name: value for name, value in chosen.items() if value != filters.ALL_CHOICE}
 
@@ -149,7 +149,7 @@ class Bias(Memo):
         number of tests is larger if the filter selects a category or models, because a reader
         could have selected any other category, or any other set of as many models."""
         tests = sum(p is not None for p in values) * self.counts.model_sets
-        if "category" in self._selected_value_by_column:
+        if "category" in self._filter_value_by_column:
             tests *= len(self.counts.cells.by_cell("unusable", ("category",)))
         return holm_adjust(values, tests, self.type_1_error_share)
 
@@ -157,25 +157,23 @@ class Bias(Memo):
     def _counts_under_filter(self) -> MeasureCube:
         """The table of counts that the filter needs: by judge and prompt or, if the filter selects
         a category, by judge, prompt and category."""
-        return (
-            self.counts.cells if "category" in self._selected_value_by_column else self.counts.rows
-        )
+        return self.counts.cells if "category" in self._filter_value_by_column else self.counts.rows
 
     @property
     def max_options(self) -> int:
         return self.counts.max_options
 
     @property
-    def option_counts(self) -> list[int]:
+    def numbers_of_options(self) -> list[int]:
         """All counts of answers that a comparison shows, ascending, such as [2, 4]."""
-        return self.counts.option_counts
+        return self.counts.numbers_of_options
 
     @property
     def type_1_error_share(self) -> float:
         """Part of the total error rate of 5 % that is available for tests under this filter,
         between 0 and 1 (ERROR_SHARES). Filters share the 5 %, because a reader may try several
         of them."""
-        return self.type_1_error_share_for("category" in self._selected_value_by_column)
+        return self.type_1_error_share_for("category" in self._filter_value_by_column)
 
     def type_1_error_share_for(self, in_category: bool) -> float:
         """Part of the total error rate of 5 % that is available for tests in single categories
@@ -190,7 +188,7 @@ class Bias(Memo):
         sets of as many models, if the filter selects models."""
         cells = self.counts.cells.by_cell("unusable", CELL_COLUMNS)
         raters, categories = {cell[:2] for cell in cells}, {cell[2] for cell in cells}
-        chosen = "category" in self._selected_value_by_column
+        chosen = "category" in self._filter_value_by_column
         return len(raters) * (len(categories) if chosen else 1) * self.counts.model_sets
 
     @property
@@ -216,12 +214,12 @@ class Bias(Memo):
     @cached_property
     def names(self) -> dict[CellKey, str]:
         """Name of each (judge, prompt) that chooses among answers, the shortest that is unambiguous
-        among all that pass the filter, sorted as by `sort_cells`: for pairs, the most consistent
-        first."""
+        among all that pass the filter, sorted as by `sort_best_first`: for pairs, the most
+        consistent first."""
         names = filters.short_rater_names(list(self.by_rater("unusable")))
-        return {cell: names[cell] for cell in self.sort_cells(self.by_rater)}
+        return {cell: names[cell] for cell in self.sort_best_first(self.by_rater)}
 
-    def sort_cells(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
+    def sort_best_first(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) that choose among answers, sorted by consistency or,
         with more than two options, by Grade Score (harmonic mean of position entropy and share of
         the most chosen answer); highest first, unknown last. `by_cell` returns a measure for every
@@ -238,7 +236,7 @@ class Bias(Memo):
         return self.memoise(
             ("whole", measure),
             lambda: self._counts_under_filter.pooled_estimate(
-                measure, self._selected_value_by_column
+                measure, self._filter_value_by_column
             ),
         )
 
@@ -248,7 +246,7 @@ class Bias(Memo):
         return self.memoise(
             ("row", measure),
             lambda: self._counts_under_filter.by_cell(
-                measure, ROW_COLUMNS, self._selected_value_by_column
+                measure, ROW_COLUMNS, self._filter_value_by_column
             ),
         )
 
@@ -257,24 +255,24 @@ class Bias(Memo):
         return self.memoise(
             ("judge", measure),
             lambda: self._counts_under_filter.by_cell(
-                measure, ("judge",), self._selected_value_by_column
+                measure, ("judge",), self._filter_value_by_column
             ),
         )
 
     def by_category(self, measure: str) -> dict[CellKey, Estimate]:
         """(judge, prompt, category) -> estimate of the measure with the key `measure`."""
-        cells, only = self.counts.cells, self._selected_value_by_column
+        cells, only = self.counts.cells, self._filter_value_by_column
         return self.memoise(("cell", measure), lambda: cells.by_cell(measure, CELL_COLUMNS, only))
 
     @cached_property
-    def categories(self) -> dict[str, int]:
+    def category_sizes(self) -> dict[str, int]:
         """Number of items in each category, sorted by name."""
-        found = self.counts.cells.by_cell("unusable", ("category",), self._selected_value_by_column)
+        found = self.counts.cells.by_cell("unusable", ("category",), self._filter_value_by_column)
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
     @cached_property
     def item_count(self) -> int:
-        return self._counts_under_filter.count_items("unusable", self._selected_value_by_column)
+        return self._counts_under_filter.count_items("unusable", self._filter_value_by_column)
 
     @cached_property
     def call_count(self) -> int:
@@ -297,7 +295,7 @@ class Bias(Memo):
         """(judge, prompt, category) -> cross table of the verdicts in the two orders of a pair."""
         where = [
             (CELL_COLUMNS.index(name), value)
-            for name, value in self._selected_value_by_column.items()
+            for name, value in self._filter_value_by_column.items()
         ]
         return {
             cell: table
@@ -332,7 +330,7 @@ def load_bias(filtered: FilteredStudy) -> Bias:
         frame = filtered.unfiltered_frame
         if outside == filters.Filter():
             return BiasCounts(frame)
-        return BiasCounts(outside.apply(frame), count_model_sets(frame, outside))
+        return BiasCounts(outside.apply(frame), count_selectable_model_sets(frame, outside))
 
     def build_bias() -> Bias:
         return Bias(filtered.memoise(("bias counts", outside), count_verdicts), chosen)
@@ -340,7 +338,7 @@ def load_bias(filtered: FilteredStudy) -> Bias:
     return filtered.memoise(("bias", chosen), build_bias)
 
 
-def count_model_sets(frame: pd.DataFrame, chosen: filters.Filter) -> int:
+def count_selectable_model_sets(frame: pd.DataFrame, chosen: filters.Filter) -> int:
     """Number of sets of as many models as the filter selects: "n choose k", of all n models in the
     frame. p-values are adjusted for it, since a reader may look at each of these sets."""
     return math.comb(len(row_selection.contestants(frame)), len(chosen.contestants))

@@ -138,7 +138,7 @@ class FlipLean:
         return not self.flips_one_way and not self.order_decides_most_pairs
 
 
-def excludes_half(share: Estimate) -> bool:
+def differs_from_half(share: Estimate) -> bool:
     return (share.low or 0.0) > 0.5 or (1.0 if share.high is None else share.high) < 0.5
 
 
@@ -153,7 +153,7 @@ def _favoured_label(bias: Bias, row: CellKey) -> str:
     if slot.value is None or label.value is None:
         return ""
     pull = abs(label.value - 0.5)
-    sure = excludes_half(simultaneous_interval(label, bias.bonferroni_factor))
+    sure = differs_from_half(simultaneous_interval(label, bias.bonferroni_factor))
     if pull < LABEL_PULL or pull <= abs(slot.value - 0.5) or not sure:
         return ""
     return bias.labels(row)[0 if label.value > 0.5 else -1]
@@ -168,7 +168,7 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.pooled_order_table(row) for row in bias.names}
     adjusted, worst, least = (
-        _adjusted_row_p_values(bias, test) for test in (_lean_p, _worst_p, _least_p)
+        _adjusted_row_p_values(bias, test) for test in (_sign_test_p, _worst_p, _smallest_p)
     )
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
     effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
@@ -199,7 +199,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
     ]
 
 
-def _lean_p(table: OrderTable) -> float | None:
+def _sign_test_p(table: OrderTable) -> float | None:
     """p-value of the sign test by items, from the pairs with verdicts in both orders."""
     return item_sign_test(table.flip_balance_by_item).p
 
@@ -210,7 +210,7 @@ def _worst_p(table: OrderTable) -> float | None:
     return table.worst_case_test().p
 
 
-def _least_p(table: OrderTable) -> float:
+def _smallest_p(table: OrderTable) -> float:
     """Smallest p-value that the sign test can have with this number of items: that of flips which
     all go the same way."""
     return item_sign_test(np.ones(len(table.flip_balance_by_item), np.int64)).p or 0.0
@@ -271,7 +271,7 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     """Categories in which this judge and prompt significantly prefer a position; empty with one
     category only. They may prefer none overall, because opposite preferences in two categories
     cancel."""
-    if len(bias.categories) < 2:
+    if len(bias.category_sizes) < 2:
         return ()
     fairness, adjusted = bias.recency_minus_primacy, _adjusted_category_p_values(bias, _worst_p)
     found = []

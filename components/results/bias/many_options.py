@@ -12,7 +12,7 @@ from components.results.bias import panels
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, adjusted_option_p_values
-from components.results.bias.pair_tests import p_value_clause, shown_option_models
+from components.results.bias.pair_tests import p_value_clause, select_option_models
 from components.results.bias.sentences import (
     none_significant_clause,
     preferring_rows_clause,
@@ -79,7 +79,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
     cells, cards, selects = {}, {}, {}
-    for row in shown_option_models(rows, bias):
+    for row in select_option_models(rows, bias):
         name = names[row.judge, row.prompt]
         shares = row.model.share_if_equal.get(options, ())
         effects = row.model.slots.get(options, ())
@@ -99,7 +99,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     made = matrix_html(
         judges, columns, cells, scale, label_width=168, keys=keys, more=cards, select=selects
     )
-    return made + _label_effects_html(shown_option_models(rows, bias), names)
+    return made + _label_effects_html(select_option_models(rows, bias), names)
 
 
 def _label_effects_html(

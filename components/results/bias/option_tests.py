@@ -49,11 +49,11 @@ def load_option_models_of_all_raters(filtered: FilteredStudy) -> tuple[OptionMod
     """Choice models and permutation tests of all judges and prompts of a study. The filters on
     judge and prompt are ignored, because p-values are adjusted for all judges and prompts;
     other filters apply. Computed once per version of the study."""
-    return _fit_loaded_models(filtered.of_all_raters)
+    return _fit_option_models_uncached(filtered.of_all_raters)
 
 
 @memoise_by_study
-def _fit_loaded_models(everyone: FilteredStudy) -> tuple[OptionModelRow, ...]:
+def _fit_option_models_uncached(everyone: FilteredStudy) -> tuple[OptionModelRow, ...]:
     return fit_option_models(everyone.measured_judge_rows)
 
 
@@ -68,7 +68,7 @@ def fit_option_models(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
         model = fit_choice_model(part, min_options=options)
         band = _entropy_band(part, options)
         chosen = order_tests.order_set_entropy(part, options)
-        least = _least_p(part, options) if test.p is not None else None
+        least = _smallest_p(part, options) if test.p is not None else None
         found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band, least))
     return tuple(found)
 
@@ -78,7 +78,7 @@ def _entropy_band(rows: pd.DataFrame, options: int) -> tuple[float, float] | Non
     return order_tests.entropy_null_band(rows, rng, options, BAND_ROUNDS)
 
 
-def _least_p(rows: pd.DataFrame, options: int) -> float:
+def _smallest_p(rows: pd.DataFrame, options: int) -> float:
     """Smallest p-value that the permutation test can have with this number of comparisons."""
     sets = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)[1]
     return order_tests.least_permutation_p(sets, int(rows["orders"].max()), options)
@@ -159,11 +159,11 @@ class Evenness:
         return f"≠ even, {slot_name(self.top_slot)} {share(self.top_share, 0)}"
 
 
-def load_evenness_of_all_judges(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
+def load_slot_evenness_of_all_judges(filtered: FilteredStudy) -> dict[CellKey, Evenness]:
     """(judge,) or (judge, prompt) -> test of whether positions are chosen evenly, for all judges,
     also those that the filter hides. If the filter selects a prompt, only verdicts with this
     prompt count. Computed once per version of the study."""
-    found, prompt = _load_evenness_of_all(filtered.of_all_raters), filtered.filter.prompt
+    found, prompt = _compute_slot_evenness_uncached(filtered.of_all_raters), filtered.filter.prompt
     if prompt == ALL_CHOICE:
         return found
     chosen = {cell: one for cell, one in found.items() if cell[1:] == (prompt,)}
@@ -171,13 +171,13 @@ def load_evenness_of_all_judges(filtered: FilteredStudy) -> dict[CellKey, Evenne
 
 
 @memoise_by_study
-def _load_evenness_of_all(everyone: FilteredStudy) -> dict[CellKey, Evenness]:
+def _compute_slot_evenness_uncached(everyone: FilteredStudy) -> dict[CellKey, Evenness]:
     bias, rows = load_bias(everyone), everyone.measured_judge_rows
     tests, error_share = bias.order_test_count, bias.type_1_error_share
-    return compute_evenness(rows, load_option_models_of_all_raters(everyone), tests, error_share)
+    return slot_evenness(rows, load_option_models_of_all_raters(everyone), tests, error_share)
 
 
-def compute_evenness(
+def slot_evenness(
     frame: pd.DataFrame,
     fitted: Sequence[OptionModelRow] = (),
     tests: int = 0,
@@ -203,11 +203,11 @@ def compute_evenness(
     return {
         cell: one
         for cells in found
-        for cell, one in _adjust_evenness(cells, tests, error_share).items()
+        for cell, one in _adjust_evenness_p_values(cells, tests, error_share).items()
     }
 
 
-def _adjust_evenness(
+def _adjust_evenness_p_values(
     cells: Mapping[CellKey, Evenness], tests: int, error_share: float
 ) -> dict[CellKey, Evenness]:
     adjusted, least = (
@@ -237,4 +237,4 @@ def _compute_evenness_by_cell(
 
 def _test_slot_evenness(rows: pd.DataFrame, options: int) -> TestedEntropy:
     p, band = order_tests.permutation_test(rows, options).p, _entropy_band(rows, options)
-    return order_tests.order_set_entropy(rows, options), band, p, _least_p(rows, options)
+    return order_tests.order_set_entropy(rows, options), band, p, _smallest_p(rows, options)

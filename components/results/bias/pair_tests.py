@@ -70,7 +70,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
     return rows
 
 
-def shown_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
+def select_option_models(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
     """Those of `rows` that the filter selects, sorted as in all panels: the highest Grade Score
     first (harmonic mean of position entropy and share of the most chosen answer)."""
     by_cell = {(row.judge, row.prompt): row for row in rows}
@@ -81,7 +81,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
     """Test results for N options by judge and prompt, of those that the filter selects; `rows`: all
     judges and prompts, for which the p-values are adjusted."""
     found, adjusted = [], adjusted_option_p_values(bias, rows)
-    for row in shown_option_models(rows, bias):
+    for row in select_option_models(rows, bias):
         cell, n = (row.judge, row.prompt), row.permutation.n
         tests, p = {"permutation": row.permutation}, {"permutation": adjusted.get(cell)}
         found.append(OrderTestRow(bias.names[cell], n, _entropy_band_text(row), tests, p))

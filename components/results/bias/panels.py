@@ -6,14 +6,14 @@ from components.charts.figure_parts import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, even_share, interval, number, share, spaced_ci
+from components.html.format import count, even_share_text, interval, number, share, spaced_ci
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import Kpi, empty_state, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.tables.forest_cells import Axis, axis_html, forest_html, value_html
 from components.html.tables.forest_tables import FlipRow, flips_table
 from components.html.templates import macros
 from components.results.bias.computed import ROW_COLUMNS, Bias
-from components.results.bias.flip_leans import excludes_half, flip_leans
+from components.results.bias.flip_leans import differs_from_half, flip_leans
 from components.results.bias.sentences import (
     consistency_by_chance,
     flip_sentence,
@@ -41,7 +41,7 @@ MIN_PULL: Final = 0.1
 _REPEATED: Final = "of comparisons repeated in the same order; "
 
 
-def slot_figure(bias: Bias) -> Figure | None:
+def chosen_slot_histogram(bias: Bias) -> Figure | None:
     """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
     ties. With more than two options and more than MAX_SLOT_ROWS rows, one row per judge. None if
     no prompt asks for a choice among answers."""
@@ -64,7 +64,7 @@ def pools_prompts_in_histogram(bias: Bias) -> bool:
     return bias.max_options > 2 and len(bias.names) > MAX_SLOT_ROWS
 
 
-def flips_html(bias: Bias) -> Markup:
+def flip_directions_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
     both orders, or if some comparisons have more than two options. Prompts that were not asked
     which of two answers is better in both orders are left out."""
@@ -81,7 +81,7 @@ def flips_html(bias: Bias) -> Markup:
 # ----------------------------------------------------------------------------- KPIs
 
 
-def default_kpis_html(
+def position_bias_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, by_design: bool = True
 ) -> Markup:
     """HTML row of key figures: consistency, first-position share, changes on a repeat, accuracy,
@@ -94,7 +94,7 @@ def default_kpis_html(
     accuracy = f"chance {share(bias.accuracy_by_chance, 0)}"
     kpis = [
         _measure_kpi(bias, records.CONSISTENCY, f"chance {share(consistency_by_chance(bias), 0)}"),
-        _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share(bias.option_counts)}"),
+        _measure_kpi(bias, records.FIRST_SHARE, f"even {even_share_text(bias.numbers_of_options)}"),
         _measure_kpi(bias, records.NOISE_FLOOR),
         *([_measure_kpi(bias, ACCURACY, accuracy)] if by_design else []),
         unusable_replies_kpi(
@@ -113,7 +113,7 @@ def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
     return share_kpi(record.name, bias.overall(record.key), before=before, beside=beside)
 
 
-def slot_or_label_sentence(
+def slot_or_label_preference_sentence(
     slot: Estimate, label: Estimate, names: list[str], prefers: bool, tests: float
 ) -> str:
     """Sentence on whether the judge prefers a position or a label, whichever is stronger; "" if a
@@ -126,7 +126,7 @@ def slot_or_label_sentence(
     if its interval, widened for `tests` tests, contains ½."""
     if slot.value is None or label.value is None:
         return ""
-    pulls = tuple(abs((one.value or 0.0) - 0.5) * excludes_half(one) for one in (slot, label))
+    pulls = tuple(abs((one.value or 0.0) - 0.5) * differs_from_half(one) for one in (slot, label))
     if max(pulls) < MIN_PULL:
         least = f"{100 * MIN_PULL:g} points"
         return f"No preference of {least} or more for a position or a label is shown."
@@ -134,7 +134,7 @@ def slot_or_label_sentence(
         kind, other, name = "position", "label", "first" if slot.value > 0.5 else "second"
     else:
         kind, other, name = "label", "position", names[0] if label.value > 0.5 else names[-1]
-        prefers = excludes_half(simultaneous_interval(label, tests))
+        prefers = differs_from_half(simultaneous_interval(label, tests))
     if prefers:
         return f"The judge favours the **{kind}**: {name}."
     return f"Not adjusted for several tests: rather the {kind} ({name}) than the {other}."
@@ -160,7 +160,7 @@ def show_slot_and_label_shares(bias: Bias) -> Markup | None:
             _plot_name_and_value(labels[row], f"the label “{first}”", f"label {first}"),
         )
         shares = slots[row], labels[row]
-        told = slot_or_label_sentence(*shares, names, prefers[row[0], row[1]], tests)
+        told = slot_or_label_preference_sentence(*shares, names, prefers[row[0], row[1]], tests)
         rows.append((name, marks, told))
     return BIAS.slot_or_label(axis_html(SHARE_AXIS), rows) if rows else None
 
@@ -182,7 +182,7 @@ EntropySplit = dict[str, Estimate]
 
 
 @memoise_by_study
-def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
+def load_entropy_by_cause(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
     """(judge, prompt) -> entropy of its verdicts in bits, by part: "total", and the parts due to
     noise and to order. Left out where the total is 0, or unknown for lack of repeats."""
     rows = filtered.measured_judge_rows
@@ -193,7 +193,7 @@ def load_entropy_split(filtered: FilteredStudy) -> dict[CellKey, EntropySplit]:
     return {cell: got for cell, got in found.items() if got["total"].value}
 
 
-def entropy_split_html(bias: Bias, split: dict[CellKey, EntropySplit]) -> Markup:
+def order_share_of_entropy_html(bias: Bias, split: dict[CellKey, EntropySplit]) -> Markup:
     """HTML sentence on how much of the uncertainty of each judge's verdicts is due to the order;
     empty if it is unknown for all."""
     parts = []

@@ -8,12 +8,12 @@ from components.html.format import (
     NARROW_SPACE,
     count,
     join_names,
-    lean_text,
     number,
     number_word,
     points,
     share,
     spaced_ci,
+    unproven_lean_text,
 )
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import (
@@ -99,7 +99,7 @@ def flip_sentence(row: FlipLean) -> str:
             )
         few = "Too few items to show a preference"
         told = few if row.has_too_few_items else "No significant preference"
-        return f"**{told}**{lean_text(row.lean)}; {flip}."
+        return f"**{told}**{unproven_lean_text(row.lean)}; {flip}."
     return _lean_sentence(row, flip)
 
 
@@ -165,11 +165,11 @@ def bias_headline(bias: Bias) -> tuple[str, str]:
             "To measure position bias, one person or judge must see many pairs in both orders.",
         )
     noun = row_noun([(row.judge, row.prompt) for row in rows])
-    told = [_order_decides_sentence(rows, noun), _label_sentence(rows, noun)]
+    told = [_order_decides_sentence(rows, noun), _label_causes_flips_sentence(rows, noun)]
     if len(rows) == 1 and rows[0].is_significant:
         told.append(_category_exceptions_sentence(rows[0]))
     elif len(rows) == 1 and rows[0].leaning_categories:
-        told = [flip_sentence(rows[0]).replace("**", ""), _label_sentence(rows, noun)]
+        told = [flip_sentence(rows[0]).replace("**", ""), _label_causes_flips_sentence(rows, noun)]
     lead = " ".join(filter(None, [*told, _noise_sentence(rows, noun)]))
     return f"{_flips_clause(bias)}; {_direction_clause(rows, noun)}.", lead
 
@@ -220,17 +220,17 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows for which the order decides most pairs; "" for none. Without repeats,
     only a surplus of flips in one direction shows that the order, and not noise, is the cause."""
     decided = [row for row in rows if row.order_decides_most_pairs]
-    who = _rows_text(decided, len(rows), noun)
+    who = _names_or_count(decided, len(rows), noun)
     why = " (flips one way exceed the others by over 50 points)"
     why = why if any(row.order_effect is None for row in decided) else ""
     return f"For {who}, the order decides the verdict on most pairs{why}." if decided else ""
 
 
-def _label_sentence(rows: Sequence[FlipLean], noun: str) -> str:
+def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows that flip most pairs because most verdicts are for one label; "" for
     none."""
     found = [row for row in rows if row.label and row.flips_most_pairs]
-    who = _rows_text(found, len(rows), noun)
+    who = _names_or_count(found, len(rows), noun)
     label = f"the label “{found[0].label}”" if len(found) == 1 else "one label each"
     return f"Most verdicts of {who} are for {label}." if found else ""
 
@@ -243,11 +243,11 @@ def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     what = "part of the flips"
     if all(row.may_be_noise for row in found):
         leaning = any(row.is_significant or row.leaning_categories for row in found)
-        what = f"{'part of ' * leaning}the flips of {_rows_text(found, len(rows), noun)}"
+        what = f"{'part of ' * leaning}the flips of {_names_or_count(found, len(rows), noun)}"
     return f"Without repeats in the same order, {what} may be noise." if found else ""
 
 
-def _rows_text(some: Sequence[FlipLean], total: int, noun: str) -> str:
+def _names_or_count(some: Sequence[FlipLean], total: int, noun: str) -> str:
     """Names of up to NAMED_ROWS rows; of more rows, their number out of `total`."""
     if len(some) <= NAMED_ROWS:
         return join_names([row.name for row in some])

@@ -19,7 +19,7 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.option_tests import load_option_models_of_all_raters
 from components.results.bias.sentences import NO_PREFERENCES, PREFERENCE_RULE, bias_headline
 from components.results.bias.unrelated_contrast import NEEDS as UNRELATED_NEEDS
-from components.results.bias.unrelated_contrast import show_unrelated_contrast
+from components.results.bias.unrelated_contrast import show_unrelated_option_contrast
 from components.results.pass_fail import pass_fail_panels
 from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
@@ -96,13 +96,13 @@ def single_answers_view(filtered: FilteredStudy) -> View:
     return pass_fail_panels.VIEW if passes or not kinds.scores else score_panels.VIEW
 
 
-def has_pass_or_fail_verdicts(filtered: FilteredStudy) -> bool:
+def may_have_pass_fail(filtered: FilteredStudy) -> bool:
     """Whether the study has pass/fail verdicts or, while it has no verdicts, a prompt that asks for
     them."""
     return verdict_kinds(filtered).pass_fail
 
 
-def has_single_answer_scores(filtered: FilteredStudy) -> bool:
+def may_have_single_answer_scores(filtered: FilteredStudy) -> bool:
     """Whether the study has scores of single answers or, while it has no verdicts, a prompt that
     asks for them."""
     return verdict_kinds(filtered).scores
@@ -121,7 +121,7 @@ def columns_switch_state(filtered: FilteredStudy, wanted: str | None) -> result_
     than two options."""
     bias = load_bias(filtered)
     several = len({prompt for _, prompt in bias.names}) > 1
-    sliced = not several or (bool(bias.categories) and bias.max_options == 2)
+    sliced = not several or (bool(bias.category_sizes) and bias.max_options == 2)
     default = BY_CATEGORY if sliced else BY_PROMPT
     return result_view.ControlState(choice_or_default(wanted, LAYOUTS, default))
 
@@ -131,13 +131,13 @@ def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Conten
     names = list_matrix_measures(bias.max_options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
-    by = "prompt" if columns != BY_CATEGORY else "category" if bias.categories else rows
+    by = "prompt" if columns != BY_CATEGORY else "category" if bias.category_sizes else rows
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
     key, evenness, below = MEASURES[measure].key, None, bias_matrix.measure_subtitle(measure)
     frame = filtered.measured_judge_rows if key == "position_term" else None
     if bias.max_options > 2 and key == "entropy" and columns == BY_PROMPT:
         evenness, below = (
-            option_tests.load_evenness_of_all_judges(filtered),
+            option_tests.load_slot_evenness_of_all_judges(filtered),
             option_tests.ENTROPY_BAND_SUBTITLE,
         )
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
@@ -152,7 +152,7 @@ def can_report_judge_bias(filtered: FilteredStudy) -> bool:
 
 def render_position_histogram(filtered: FilteredStudy) -> Content | None:
     bias = load_bias(filtered)
-    figure = bias_view.slot_figure(bias)
+    figure = bias_view.chosen_slot_histogram(bias)
     return Content({"slots": figure}, slots_heading(bias)) if figure else None
 
 
@@ -162,8 +162,8 @@ def render_flips(filtered: FilteredStudy) -> Markup | None:
     bias = load_bias(filtered)
     if bias.max_options != 2:
         return None
-    split = bias_view.load_entropy_split(filtered)
-    return bias_view.flips_html(bias) + bias_view.entropy_split_html(bias, split)
+    split = bias_view.load_entropy_by_cause(filtered)
+    return bias_view.flip_directions_html(bias) + bias_view.order_share_of_entropy_html(bias, split)
 
 
 def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
@@ -171,7 +171,7 @@ def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
     second study of the same data: one without such an option if this study has one, or the
     reverse. None without a second study, and for pairs."""
     pairs = load_bias(filtered).max_options == 2
-    return None if pairs else show_unrelated_contrast(filtered)
+    return None if pairs else show_unrelated_option_contrast(filtered)
 
 
 def slots_heading(bias: Bias) -> Markup:
@@ -348,14 +348,14 @@ VIEW: Final = View(
             (pass_fail_panels.ORDER,),
             css="eh-kind",
             name="position_of_passes",
-            visible=has_pass_or_fail_verdicts,
+            visible=may_have_pass_fail,
         ),
         PanelGroup(
             (score_panels.MATRIX, score_panels.ORDER),
             row=False,
             css="eh-kind",
             name="position_of_scores",
-            visible=has_single_answer_scores,
+            visible=may_have_single_answer_scores,
         ),
     ),
     headline,

@@ -44,7 +44,7 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
+def show_unrelated_option_contrast(filtered: FilteredStudy) -> Markup | None:
     """HTML table of the Grade Scores with and without the unrelated option, from two studies, or a
     note that the second study is not comparable; None without a second study."""
     store, name = filtered.store, filtered.name
@@ -58,7 +58,7 @@ def show_unrelated_contrast(filtered: FilteredStudy) -> Markup | None:
         frames = [
             judge_rows_or_people_rows(chosen.apply(store.frame(study))) for study in (name, other)
         ]
-        return unrelated_effects(*frames)
+        return unrelated_option_effects(*frames)
 
     found = store.memoised(name, ("unrelated effects", other, chosen), compute_effects, versions)
     if isinstance(found, str):
@@ -96,7 +96,7 @@ def find_counterpart_study(store: Store, study: Study) -> str | None:
     return None
 
 
-def unrelated_effects(
+def unrelated_option_effects(
     first: pd.DataFrame, second: pd.DataFrame
 ) -> tuple[UnrelatedEffect, ...] | str:
     """Effects of the unrelated option for each common judge and prompt, paired by item, from the

@@ -66,7 +66,7 @@ def show_card(raters: Raters, rater: str, unfolded: bool = False) -> Markup:
     if card.facts["read"] and not card.scores_only:
         left = [_slot_bars(card), _consistency_by_category_html(card)]
         right = _flip_examples_html(card)
-    below = [_published_accuracy_table(card), _cost_html(card)]
+    below = [_accuracies_as_in_papers_table(card), _cost_html(card)]
     made = _CARD.report(top, left, right, below, unfolded)
     return made + pieces.how_computed(_how_computed_text(card))
 
@@ -91,7 +91,7 @@ def _single_answer_measure_table(card: PointCard) -> Markup:
     return table + none if missing else table
 
 
-def report_cards(filtered: FilteredStudy) -> Markup:
+def report_cards_html(filtered: FilteredStudy) -> Markup:
     """HTML report section with one report card per judge and prompt, as on the page; at most
     MAX_CARDS."""
     raters = Raters(filtered)
@@ -215,7 +215,7 @@ def _choose_example_flips(
 # ------------------------------------------------------------------- accuracies, cost, speed
 
 
-def _published_accuracy_table(card: ReportCard) -> Markup:
+def _accuracies_as_in_papers_table(card: ReportCard) -> Markup:
     """HTML table of accuracies as defined in several papers, beside Evenhand's accuracy; empty if
     no better answer is known, or the judge chooses among more than two options."""
     found = accuracies_as_in_papers(card.rows_without_noise_repeats)

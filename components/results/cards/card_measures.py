@@ -258,10 +258,10 @@ class CardMeasures:
         names = sorted(set().union(*own))
         frame = self.raters.frame
         people = row_selection.select_rows(frame, row_selection.people_mask(frame))
-        return own_family_rate(self.rows, names), own_family_rate(people, names), names
+        return own_family_win_rate(self.rows, names), own_family_win_rate(people, names), names
 
     @cached_property
-    def own_family_rate_excess(self) -> Estimate:
+    def own_family_win_rate_excess(self) -> Estimate:
         """Win rate that this judge gives to models of its model family, minus the win rate that
         outsiders (judges of other model families) give to these models on the same items; no value
         if no answer is of the judge's family."""
@@ -340,7 +340,7 @@ class CardMeasures:
         return slot_and_label_effects(self.rows)
 
 
-def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
+def own_family_win_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
     """Share of points that the models `names` win on the pairs in which exactly one of the two
     answers is theirs; a tie is half a point. No value without such pairs."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))

@@ -169,7 +169,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         voted = card.agreement_with_people.value is not None
         person = card.voter_agreement.one_person.value if voted else None
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
-        notes = (_compared_part_note(card), "" if person is None else note)
+        notes = (_counted_comparisons_note(card), "" if person is None else note)
         return {"people": person, "note": "; ".join(filter(None, notes))}
     if key == answer_records.TIES_AGREEMENT.key:
         pair = card.voter_agreement.pair.share.value
@@ -184,7 +184,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     return {}
 
 
-def _compared_part_note(card: ReportCard) -> str:
+def _counted_comparisons_note(card: ReportCard) -> str:
     """Text on which comparisons the agreement counts: those that every judge and prompt judged
     in both orders. "" if none is left out. Accuracy counts all comparisons of this judge."""
     study = card.raters.remedies
@@ -205,7 +205,7 @@ def _own_family_note(card: ReportCard) -> str:
     """Text on the win rates that others give the judge's model family, and on the term of the
     rating model (`CardMeasures.self_preference_term_of_all_judges`), as far as they are known."""
     _, people, names = card.own_family_win_rates
-    excess, term = card.own_family_rate_excess, card.self_preference_term_of_all_judges
+    excess, term = card.own_family_win_rate_excess, card.self_preference_term_of_all_judges
     parts = [f"the judge's family: {', '.join(names)}"]
     if people.value is not None:
         parts.append(f"people give {share(people.value, 1)}")

@@ -5,13 +5,13 @@ from functools import cached_property
 from typing import Final
 
 from components.html.format import (
-    lean_text,
     number,
     points,
     rounded_shares,
     share,
     slot_ordinal,
     spaced_ci,
+    unproven_lean_text,
 )
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import FlipLean, flip_leans
@@ -86,7 +86,7 @@ class ReportCard(CardMeasures):
         kappa = self._widen_for_all_cards(measures["kappa"])
         longer = self.measure_by_rater(LONGER).get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
-        slot, label = self._slot_and_label_deviations()
+        slot, label = self._slot_and_label_deviations_from_half()
         advice, no_advice = self.recommendation, 0 if self.has_too_many_rows_for_remedies else None
         readable = row_selection.select_readable_without_noise(self.rows)
         read = readable if self.scores_only else row_selection.select_picks(self.rows)
@@ -164,7 +164,7 @@ class ReportCard(CardMeasures):
             return None
         return max(label.low - 0.5, 0.5 - label.high)
 
-    def _slot_and_label_deviations(self) -> tuple[float | None, float | None]:
+    def _slot_and_label_deviations_from_half(self) -> tuple[float | None, float | None]:
         """(|share of the first position − ½|, |share of the first label − ½|); None for both
         unless each label was used in both positions."""
         shares = (self.slot_label_effects[name].value for name in ("slot", "label"))
@@ -179,13 +179,13 @@ class ReportCard(CardMeasures):
         kind = PAIR_WORDS if self.compares_pairs else OPTION_WORDS
         known = self.has_known_answers
         return {
-            "repeat": self._repeat_text(),
+            "repeat": self._repeat_changes_text(),
             "cache": self._cached_repeats_warning(),
             "known_split": self._right_wrong_tied_text(),
             "lead": self._accuracy_above_chance_text(),
             "remedy": self.recommendation.sentence if self.recommendation else SEE_REMEDIES,
-            "lean": lean_text(self.measures["fairness"]) if self.compares_pairs else "",
-            "more_often": self._more_often_text(),
+            "lean": unproven_lean_text(self.measures["fairness"]) if self.compares_pairs else "",
+            "more_often": self._preferred_position_clause(),
             "toward": self.preferred_position,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
             "order_effect": self._difference_text(self.order_effect),
@@ -217,7 +217,7 @@ class ReportCard(CardMeasures):
             text += ", not significant after adjustment for all judges and prompts"
         return text
 
-    def _repeat_text(self) -> str:
+    def _repeat_changes_text(self) -> str:
         """Clause on the changes on a repeat, without which flips cannot be judged; empty without
         repeats."""
         noise = self.measures["noise_floor"].value
@@ -251,7 +251,7 @@ class ReportCard(CardMeasures):
         scale, name = (200, "right − wrong") if self.compares_pairs else (100, "accuracy − chance")
         return f"{name} {self._difference_text(self.accuracy_lead, scale, 1)}"
 
-    def _more_often_text(self) -> str:
+    def _preferred_position_clause(self) -> str:
         """Clause on the preferred position. Among more than two options flips have no single
         direction, so it gives the share of the choices, as the view Position does."""
         toward = self.preferred_position

@@ -256,6 +256,6 @@ def is_significant(contrast: paired.Contrast) -> bool:
     return contrast.adjusted.excludes_zero
 
 
-def known_differences(contrasts: Sequence[MeasureContrast]) -> list[MeasureContrast]:
+def contrasts_with_value(contrasts: Sequence[MeasureContrast]) -> list[MeasureContrast]:
     """The contrasts that have a value."""
     return [one for one in contrasts if one[1].raw.value is not None]

@@ -40,7 +40,7 @@ def contrast_headline(pair: PairedSides, family: str) -> tuple[str, str]:
     sides go toward opposite positions; the largest significant difference."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
-    lines = computed.known_differences(pair.family_contrasts(family))
+    lines = computed.contrasts_with_value(pair.family_contrasts(family))
     if not lines:
         return "Nothing to compare.", "No measure of this group can be computed for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
@@ -120,7 +120,7 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     lines = pair.family_contrasts(family)
-    shown = computed.known_differences(lines)
+    shown = computed.contrasts_with_value(lines)
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures_text(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
@@ -184,7 +184,7 @@ def show_contrasts_by_category(pair: PairedSides, within: str) -> Markup:
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     enough, few = pair.contrasts_by_category(CATEGORY_MEASURES[within])
-    known, small = computed.known_differences(enough), computed.known_differences(few)
+    known, small = computed.contrasts_with_value(enough), computed.contrasts_with_value(few)
     shown = sorted(known, key=lambda line: -(line[1].raw.value or 0.0))
     if not shown and not small:
         notes = {f"{one.name}: {one.estimator.empty}." for one, _ in enough + few}

@@ -81,18 +81,18 @@ def parse_filter(values: Sequence[Any]) -> Filter:
     )
 
 
-def list_choices_from_verdicts(whole: FilteredStudy) -> dict[str, list[str]]:
+def filter_choices_from_verdicts(whole: FilteredStudy) -> dict[str, list[str]]:
     """Name of a filter -> its choices, for the filters whose choices depend on the verdicts."""
     frame = whole.unfiltered_frame
     columns = {column: filters.filter_choices(frame, column) for column in COLUMN_FILTERS}
     return {**columns, "contestants": contestants(frame)}
 
 
-def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
+def initial_filter_menus(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
     """Name of a filter -> its menu for a study, set to the value in the page address (`wanted`) if
     the study has it, else to its default. The menu `suspects` is visible only if the study has
     injection suspects."""
-    known = list_choices_from_verdicts(whole)
+    known = filter_choices_from_verdicts(whole)
     made = {
         column: gr.Dropdown(
             choices=known[column], value=choice_or_default(wanted.get(column), known[column])

@@ -64,7 +64,7 @@ class InjectionEffect:
     largest_shift: WinRateShift | None
 
 
-def include_suspects(filtered: FilteredStudy) -> FilteredStudy:
+def include_injection_suspects(filtered: FilteredStudy) -> FilteredStudy:
     """The study with the same filters, except the filter that leaves out injection suspects."""
     return replace(filtered, filter=replace(filtered.filter, suspects=WITH_SUSPECTS))
 
@@ -73,7 +73,7 @@ def include_suspects(filtered: FilteredStudy) -> FilteredStudy:
 def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
     """Counts of the injection suspects among the filtered judgements, and the win rate that they
     change most. They are counted even if the filter leaves them out. None without suspects."""
-    included = include_suspects(filtered)
+    included = include_injection_suspects(filtered)
     if SUSPECT_COLUMN not in filtered.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
         return None
     rows = included.frame[included.frame[SUSPECT_COLUMN]]
@@ -104,7 +104,8 @@ def suspect_text_places(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tup
 
 def _largest_win_rate_shift(included: FilteredStudy) -> WinRateShift | None:
     without = replace(included, filter=replace(included.filter, suspects=WITHOUT_SUSPECTS))
-    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (included, without))
+    rates = (win_rates_by_cell(one.counted_outcomes, ()) for one in (included, without))
+    here, there = (one.get((), {}) for one in rates)
     known = [
         WinRateShift(name, one.value, there[name].value or 0.0)
         for name, one in here.items()
@@ -206,7 +207,7 @@ def injection_report_section(filtered: FilteredStudy) -> Markup:
     by_rule = count_suspect_texts_by_rule(filtered).most_common()
     found = [(rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in by_rule]
     numbers = []
-    for one in compare_without_suspects(filtered):
+    for one in compare_with_and_without_suspects(filtered):
         if one.has_estimate:
             values = map(_estimate_text, (one.with_suspects, one.without_suspects))
             numbers.append((one.measure_name, one.subject, *values))
@@ -224,7 +225,7 @@ def injection_report_section(filtered: FilteredStudy) -> Markup:
 def count_suspect_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
     """Name of a detection rule -> number of texts that match it, among the texts shown to judges.
     Texts that the filter on suspects leaves out count too."""
-    filtered = include_suspects(filtered)
+    filtered = include_injection_suspects(filtered)
     rows = filtered.frame[filtered.frame[SUSPECT_COLUMN]]
     seen = suspect_text_places(filtered, rows)
     items = {
@@ -239,12 +240,13 @@ def count_suspect_texts_by_rule(filtered: FilteredStudy) -> Counter[str]:
     return Counter(rule for text in seen for rule in rules.get(text, ()))
 
 
-def compare_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]:
+def compare_with_and_without_suspects(filtered: FilteredStudy) -> list[SuspectComparison]:
     """Measures with and without suspects: win rates by model, then consistency and first-position
     share by judge and prompt, at most MAX_ROWS of each; also if the filter leaves suspects out."""
-    filtered = include_suspects(filtered)
+    filtered = include_injection_suspects(filtered)
     without = replace(filtered, filter=replace(filtered.filter, suspects=WITHOUT_SUSPECTS))
-    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered, without))
+    rates = (win_rates_by_cell(one.counted_outcomes, ()) for one in (filtered, without))
+    here, there = (one.get((), {}) for one in rates)
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
     shown = best[:MAX_ROWS]
     made = [SuspectComparison("Win rate", name, here[name], there.get(name)) for name in shown]

@@ -42,7 +42,7 @@ def judge_and_people_length_effects(
 # -- the plot ------------------------------------------------------------------------------------
 
 
-def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
+def win_rate_by_length_figure(filtered: FilteredStudy) -> parts.Figure | None:
     """Figure of the share won by ratio of answer lengths: judges as dots with the fitted curve,
     people as diamonds; None if the lengths are not known, or all about equal."""
     judges, persons = judge_and_people_length_effects(filtered)
@@ -76,7 +76,7 @@ def length_figure(filtered: FilteredStudy) -> parts.Figure | None:
         ),
     )
     narrow = {"xaxis.title.text": "length ÷ that of the other answer"}
-    summary = length_sentence(judges, persons).replace("**", "")
+    summary = length_effect_sentence(judges, persons).replace("**", "")
     return parts.make_figure(data, layout, summary, narrow)
 
 
@@ -141,7 +141,7 @@ def not_significant_clause(estimate: Estimate, neutral: float) -> str:
     return ", not significant" * (estimate.low <= neutral <= estimate.high)
 
 
-def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
+def length_effect_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     """Sentence on the odds ratio of a win for an answer twice as long, described as not causal; if
     it cannot be estimated, the reason."""
     odds = judges.odds_ratio
@@ -192,7 +192,7 @@ def _is_interval_wide(estimate: Estimate | None) -> bool:
     return estimate.high - estimate.low > 0.5
 
 
-def show_length_controlled(filtered: FilteredStudy) -> Markup:
+def show_length_controlled_win_rates(filtered: FilteredStudy) -> Markup:
     """HTML table of raw and length-controlled win rates against one opponent
     (`length_control_opponent`); a message without pairs whose lengths are known."""
     rows = select_pairs(filtered.measured_judge_rows)

@@ -56,7 +56,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
         f"{length_panel.not_significant_clause(longer, 0.5)}."
     )
     judges, persons = length_panel.judge_and_people_length_effects(filtered)
-    lead = "" if judges is None else length_panel.length_sentence(judges, persons)
+    lead = "" if judges is None else length_panel.length_effect_sentence(judges, persons)
     return title, f"{padding} {lead.replace('**', '')}".strip()
 
 
@@ -64,15 +64,15 @@ def has_twins(filtered: FilteredStudy) -> bool:
     return bool(twin_panels.twin_effects_by_rater(filtered))
 
 
-def do_lengths_differ(filtered: FilteredStudy) -> bool:
+def do_answer_lengths_differ(filtered: FilteredStudy) -> bool:
     """Whether a judge compared two answers of known, different lengths."""
     return length_preference(filtered.measured_judge_rows).value is not None
 
 
 def render_length_effect(filtered: FilteredStudy) -> Content | None:
     """Render the win rate by length ratio; None if no two answers have known, different lengths."""
-    figure = length_panel.length_figure(filtered)
-    if figure is None or not do_lengths_differ(filtered):
+    figure = length_panel.win_rate_by_length_figure(filtered)
+    if figure is None or not do_answer_lengths_differ(filtered):
         return None
     judges = "judge" if filtered.measured_judge_rows["judge"].nunique() == 1 else "judges"
     own, people = length_panel.judge_and_people_length_effects(filtered)
@@ -83,15 +83,15 @@ def render_length_effect(filtered: FilteredStudy) -> Content | None:
     return Content({"length": figure}, panel_heading(LENGTH_TITLE, LENGTH_SUBTITLE, keys))
 
 
-def render_length_controlled(filtered: FilteredStudy) -> Markup | None:
+def render_length_controlled_win_rates(filtered: FilteredStudy) -> Markup | None:
     """Render win rates with length held equal; None if no two answers have known, different
     lengths."""
-    if not do_lengths_differ(filtered):
+    if not do_answer_lengths_differ(filtered):
         return None
-    return length_panel.show_length_controlled(filtered)
+    return length_panel.show_length_controlled_win_rates(filtered)
 
 
-def render_injection(filtered: FilteredStudy) -> Markup | None:
+def render_injection_effect(filtered: FilteredStudy) -> Markup | None:
     """Render the results with and without injection suspects; a note if the filters leave no
     suspect, None if the study has none."""
     if SUSPECT_COLUMN not in filtered.unfiltered_frame:
@@ -123,14 +123,14 @@ LENGTH: Final = Panel(
 LENGTH_LATER: Final = replace(
     LENGTH,
     name="length_later",
-    renderer=lambda filtered: length_panel.length_figure(filtered),
+    renderer=lambda filtered: length_panel.win_rate_by_length_figure(filtered),
     bodies=(Body("length_folded", "eh-length-folded", chart_height=330),),
     needs="",
 )
 """The same panel, folded: with twins, length is not the first question."""
 CONTROLLED: Final = Panel(
     "controlled",
-    render_length_controlled,
+    render_length_controlled_win_rates,
     (Body("controlled", "eh-controlled", clickable=True),),
     "Win rate with length held equal",
     "win rate as observed, and as if both answers were equally long; length need not be the "
@@ -147,7 +147,7 @@ CONTROLLED: Final = Panel(
 )
 INJECTION: Final = Panel(
     "injection",
-    render_injection,
+    render_injection_effect,
     (Body("injection", "eh-injection", clickable=True),),
     css="eh-kind",
     needs="no answer or question of the data contains text addressed to the judge",
@@ -184,7 +184,7 @@ STYLE: Final = Panel(
 )
 ALL_FAMILIES: Final = Panel(
     "all_twins",
-    twin_panels.render_effects_of_all_families,
+    twin_panels.render_all_twin_effects,
     (Body("all_twins", "eh-all-twins"),),
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "

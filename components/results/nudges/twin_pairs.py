@@ -49,9 +49,9 @@ class TwinPair:
 
 @dataclass(frozen=True)
 class TwinExamples:
-    """Examples of the twins of one family, such as padding, for one judge and prompt. `select`:
-    filters with which Inspect lists the comparisons of the twin shown most often; `total`:
-    their number."""
+    """Example pairs of an answer and its twin, for one judge and prompt. A twin is a copy of an
+    answer with one change; a family is a kind of change, such as padding. `select`: filters with
+    which Inspect lists the comparisons of the twin shown most often; `total`: their number."""
 
     family: str
     pairs: tuple[TwinPair, ...]

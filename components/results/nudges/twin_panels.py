@@ -104,10 +104,10 @@ def _effect_forest(effects: Sequence[TwinEffect], rater_number: int) -> Markup:
         for part in (shown or moving, controls, rest)
     ]
     dashed = any(row["own"] for row in parts[0])
-    return html.forest(axis, _floor_band(floor, axis), dashed, *parts)
+    return html.forest(axis, _floor_band_css(floor, axis), dashed, *parts)
 
 
-def _floor_ends(effect: TwinEffect) -> tuple[float, float] | None:
+def _floor_interval_around_zero(effect: TwinEffect) -> tuple[float, float] | None:
     """Ends of the interval of the floor (effect of a change that cannot matter), after subtraction
     of its value, so that the interval is around 0; None if it is unknown."""
     floor = effect.floor
@@ -116,15 +116,15 @@ def _floor_ends(effect: TwinEffect) -> tuple[float, float] | None:
     return floor.low - floor.value, floor.high - floor.value
 
 
-def _floor_band(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
-    """CSS place and width of the band between `_floor_ends`; None if they are unknown."""
-    ends = _floor_ends(effect)
+def _floor_band_css(effect: TwinEffect, axis: Axis) -> tuple[str, str] | None:
+    """CSS place and width of the band of `_floor_interval_around_zero`; None if it is unknown."""
+    ends = _floor_interval_around_zero(effect)
     return None if ends is None else (axis.css_position(ends[0]), axis.css_width(*ends))
 
 
 def _fit_effect_axis(effects: Sequence[TwinEffect]) -> Axis:
     estimates = [one.adjusted for one in effects]
-    holds = [0.0, *(end for one in effects for end in _floor_ends(one) or ())]
+    holds = [0.0, *(end for one in effects for end in _floor_interval_around_zero(one) or ())]
     if any(one.adjusted.unit == "score" for one in effects):
         return fit_axis(estimates, tick_steps_from(0.1), lambda tick: number(tick, 1), holds=holds)
     return fit_share_axis(estimates, signed=True, holds=holds)
@@ -142,7 +142,7 @@ def _forest_row(effect: TwinEffect, axis: Axis, rater_number: int, floor: str) -
         "kind": "moved" if effect.finding == SHOWN else "hollow",
         "control": effect.family in CONTROLS,
         "estimate": one,
-        "own": _floor_band(effect, axis) if effect.floor_family != floor else None,
+        "own": _floor_band_css(effect, axis) if effect.floor_family != floor else None,
         "value": _format_effect(one),
         "bounds": _format_effect_interval(one),
         "tip": f"floor: {effect.floor_family}; n {count(one.n)}, {count(one.items, 'item')}",
@@ -167,7 +167,7 @@ def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
     return html.pairs(boxes) if any(pairs.pairs for _, _, pairs in boxes) else None
 
 
-def render_effects_of_all_families(filtered: FilteredStudy) -> Markup | None:
+def render_all_twin_effects(filtered: FilteredStudy) -> Markup | None:
     """Render the table of the effects of all families of twins, each with the smallest detectable
     effect and the number of answers without such a twin; None without twins."""
     effects_by_rater = twin_effects_by_rater(filtered)

@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import (
     Raters,
     is_agreement_with_people,
-    load_call_agreement_of_all_raters,
+    one_call_agreement_of_all_raters,
 )
 from components.html.format import count
 from components.html.markup import EMPTY, Markup
@@ -64,7 +64,7 @@ def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
 
 def judge_rows(filtered: FilteredStudy) -> list[JudgeRow]:
     """Rows of the table of judges: the fewest flips first."""
-    bias, agreement = load_bias(filtered), load_call_agreement_of_all_raters(filtered)
+    bias, agreement = load_bias(filtered), one_call_agreement_of_all_raters(filtered)
     same, noise = bias.by_rater("consistency"), bias.by_rater("noise_floor")
     several = len({row.prompt for row in list_flips_of_pairs(bias)}) > 1
     rows = []

@@ -13,7 +13,7 @@ from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import BY_PROMPT
 from components.results.bias.computed import load_bias
 from components.results.bias.option_tests import EVENNESS_RULE
-from components.results.cards.card_html import report_cards, show_card
+from components.results.cards.card_html import report_cards_html, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.length_panel import longer_of_equally_right_sentence
@@ -23,7 +23,7 @@ from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import can_have_ratings, has_comparisons
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
-from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
+from components.results.ranking.ranking_stability import HOLD_RULE, compare_rankings_of_both_orders
 from components.results.remedies import tab as remedies_tab
 from components.results.view import next_step_rows, unreadable_share, unusable_replies
 from components.results.view.result_view import Body, Content, Panel, View
@@ -128,7 +128,7 @@ def render_card_or_judge_tables(filtered: FilteredStudy) -> Markup | None:
     tables = [
         pass_fail_panels.render_judges(filtered),
         score_panels.render_judges(filtered),
-        reply_texts.reply_texts_table(filtered),
+        reply_texts.reply_text_measures_table(filtered),
     ]
     if name is None and any(tables):
         return panel_heading("The judges", POINT_JUDGES) + join(one for one in tables if one)
@@ -140,9 +140,9 @@ def render_card_or_judge_tables(filtered: FilteredStudy) -> Markup | None:
 def render_rank_stability(filtered: FilteredStudy) -> Any:
     """Render the line on whether the ranking holds; None without a ranking."""
     ranking = load_ranking(filtered) if has_comparisons(filtered) else None
-    if ranking is None or ranking.main_leaderboard is None:
+    if ranking is None or ranking.largest_group_leaderboard is None:
         return None
-    told, opens = compare_orders(ranking).sentence, {"data-view": ranking_tab.NAME}
+    told, opens = compare_rankings_of_both_orders(ranking).sentence, {"data-view": ranking_tab.NAME}
     return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
 
 
@@ -155,8 +155,9 @@ def render_longer_answer_line(filtered: FilteredStudy) -> Any:
 
 
 def can_compare_remedies(filtered: FilteredStudy) -> bool:
-    """Whether remedies can be compared. This needs pairs with a known better answer or with votes
-    of people; in a study of single answers, it needs labels."""
+    """Whether remedies, which are rules that decide a comparison from several stored verdicts, can
+    be compared. This needs pairs with a known better answer or with votes of people; in a study
+    of single answers, it needs labels."""
     rows = filtered.measured_judge_rows
     if (rows["options"] == 1).all():
         return GOLD_COLUMN in rows and bool(rows[GOLD_COLUMN].notna().any())
@@ -235,7 +236,7 @@ CARD: Final = Panel(
     render_card_or_judge_tables,
     (Body("card", "eh-card", clickable=True),),
     css="eh-panel eh-sheet",
-    table=reply_texts.reply_texts_paper_table,
+    table=reply_texts.reply_text_measures_paper_table,
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.first_share",
@@ -271,6 +272,6 @@ VIEW: Final = View(
     (UNUSABLE, JUDGES, OPTIONS, CARD, ADVICE, RANKING, PADDING),
     headline,
     kpis=lambda _: EMPTY,
-    report=report_cards,
+    report=report_cards_html,
     json_keys=bias_tab.VIEW.json_keys,  # of the same headline
 )

@@ -62,7 +62,7 @@ class PassFailResults:
     """Number of judges and prompts with verdicts, also those that a filter hides."""
 
     @property
-    def rater(self) -> tuple[str, str] | None:
+    def shown_rater(self) -> tuple[str, str] | None:
         """The judge and prompt with the most verdicts, which the panels show; None without
         verdicts."""
         counts = {rater: one.rates.observed_pass_rate.n for rater, one in self.results.items()}
@@ -70,8 +70,8 @@ class PassFailResults:
 
     @property
     def shown_result(self) -> PassFailResult | None:
-        """Result of `rater`; None without verdicts."""
-        return self.results[self.rater] if self.rater else None
+        """Result of `shown_rater`; None without verdicts."""
+        return self.results[self.shown_rater] if self.shown_rater else None
 
 
 @cache_in_filtered_study
@@ -88,15 +88,15 @@ def load_pass_fail(filtered: FilteredStudy) -> PassFailResults:
         why_unlabelled=missing_labels_text(filtered),
         tests=tests,
     )
-    if found.rater is None:
+    if found.shown_rater is None:
         return found
-    parts = {column: pass_fail_rates_by(rows, found.rater, column) for column in PARTS}
+    parts = {column: pass_fail_rates_by(rows, found.shown_rater, column) for column in PARTS}
     found = replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
-    if found.rater not in found.order:
+    if found.shown_rater not in found.order:
         return found
     several = [column for column in PARTS if column in found.parts]
-    shifts = {str(one): group_pass_rates_by_order(rows, found.rater, one) for one in several}
-    return replace(found, shift=pass_rates_by_order(rows, found.rater), shift_parts=shifts)
+    shifts = {str(one): group_pass_rates_by_order(rows, found.shown_rater, one) for one in several}
+    return replace(found, shift=pass_rates_by_order(rows, found.shown_rater), shift_parts=shifts)
 
 
 def has_pass_fail_verdicts(filtered: FilteredStudy) -> bool:

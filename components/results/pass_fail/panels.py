@@ -75,13 +75,13 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     the true pass rate (estimated from the labels) and the observed one. Without labels, only
     the observed one is known. Without pass/fail verdicts, a message."""
     found = results.shown_result
-    if found is None or results.rater is None:
+    if found is None or results.shown_rater is None:
         return "No pass/fail verdict passes the filters.", "Remove a filter to see verdicts."
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
     errors = format_pass_shares(rates.sensitivity.value, rates.specificity.value)
     several = len(results.results) > 1  # then the headline names the judge that it is about
-    who = short_rater_names(list(results.results))[results.rater] if several else "The judge"
+    who = short_rater_names(list(results.results))[results.shown_rater] if several else "The judge"
     errors = errors.replace("The judge", who, 1)
     if not errors:
         return f"{who} passes {observed} of the answers.", results.why_unlabelled
@@ -100,21 +100,21 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     return title, f"{lead}: the judge's pass rate is {points(number(100 * abs(gap)))} too {high}."
 
 
-def pass_order_headline(results: PassFailResults) -> tuple[str, str] | None:
+def pass_fail_order_headline(results: PassFailResults) -> tuple[str, str] | None:
     """Headline: share of answers that get another verdict when "pass" and "fail" change places in
     the prompt. Sentence below it: the same share for repeats in one order, and the change of
     the pass rate. None if no answer was judged in both orders."""
-    if results.rater is None or results.shift is None:
+    if results.shown_rater is None or results.shift is None:
         return None
-    changed, shift = results.order[results.rater].changed, results.shift.shift
-    repeated = results.order[results.rater].noise_floor
+    changed, shift = results.order[results.shown_rater].changed, results.shift.shift
+    repeated = results.order[results.shown_rater].noise_floor
     if changed.value is None or shift.value is None:
         return None
     several = len(results.results) > 1
-    by = f" by {short_rater_names(list(results.results))[results.rater]}" if several else ""
+    by = f" by {short_rater_names(list(results.results))[results.shown_rater]}" if several else ""
     where = f"{percent(changed, 0, n=False)} of answers"
     title = f"{where} get another verdict{by} when pass and fail change places."
-    if repeated.value is not None and not results.order[results.rater].is_shown:
+    if repeated.value is not None and not results.order[results.shown_rater].is_shown:
         title = (
             f"No effect of the order of pass and fail is shown: {where} get another verdict{by}."
         )
@@ -151,7 +151,7 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
     base = rates.base_rate.value
     always = "" if base is None else f"; a judge that always passes: {share(base)}"
     kappa = f"κ {number(rates.kappa.value, 2)}{spaced_ci(rates.kappa, 2)}"
-    changed = results.order.get(results.rater or ("", ""))
+    changed = results.order.get(results.shown_rater or ("", ""))
     kpis = [
         share_kpi("True pass rate", found.true_pass_rate),
         share_kpi("Observed pass rate", rates.observed_pass_rate),
@@ -170,7 +170,7 @@ SMALL_BOX, SMALL_COLUMN = 0.2, 0.4
 asks for, so that its text has room (see .eh-areas in assets/style.css)."""
 
 
-def describe_box_sizes(results: PassFailResults) -> str:
+def confusion_box_sizes_text(results: PassFailResults) -> str:
     """Text on the diagram of verdicts against labels: the area of a box is its number of verdicts;
     a note is added if small boxes are drawn larger, so that their text has room."""
     found = results.shown_result
@@ -192,18 +192,19 @@ def confusion_areas(results: PassFailResults) -> Markup:
         return notice_html("calm", results.why_unlabelled)
     table = found.rates.confusion
     good, bad = table.pass_good + table.fail_good, table.pass_bad + table.fail_bad
-    return html.areas([("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])], table, results.rater)
+    columns = [("good", good, AREAS[:2]), ("bad", bad, AREAS[2:])]
+    return html.areas(columns, table, results.shown_rater)
 
 
 def option_order_panel(results: PassFailResults) -> Markup | None:
     """HTML on the effect of listing "pass" or "fail" first; None if one order was used."""
-    found = results.order.get(results.rater or ("", ""))
+    found = results.order.get(results.shown_rater or ("", ""))
     if found is None:
         return None
-    return wrap(_pass_order_table(results), html.paragraphs(_option_order_sentences(found)))
+    return wrap(_pass_fail_order_table(results), html.paragraphs(_option_order_sentences(found)))
 
 
-def measured_share(share: Estimate) -> str:
+def share_or_not_measured_text(share: Estimate) -> str:
     return percent(share) if share.value is not None else "not measured"
 
 
@@ -211,7 +212,7 @@ def _option_order_sentences(found: OptionOrder) -> list[str]:
     texts = [
         f"Answers with another verdict in another order of the options: {percent(found.changed)}.",
         f"Share of verdicts that change when repeated in the same order: "
-        f"{measured_share(found.noise_floor)}.",
+        f"{share_or_not_measured_text(found.noise_floor)}.",
         f"Share of verdicts for the option listed first: {percent(found.first_place)}; expected "
         f"without an order effect: {share(found.expected_first.value)}.",
     ]
@@ -229,13 +230,13 @@ def _option_order_sentences(found: OptionOrder) -> list[str]:
     return texts
 
 
-def _pass_order_table(results: PassFailResults) -> Markup:
+def _pass_fail_order_table(results: PassFailResults) -> Markup:
     """HTML table: pass rate with pass listed first, with fail listed first, and their difference;
     one row for all answers, for each model and for each category. Empty if the difference was not
     computed."""
-    if results.shift is None or results.rater is None:
+    if results.shift is None or results.shown_rater is None:
         return EMPTY
-    whole: dict[str, Any] = dict(zip(("judge", "prompt"), results.rater, strict=True))
+    whole: dict[str, Any] = dict(zip(("judge", "prompt"), results.shown_rater, strict=True))
     groups = [
         (name, column, one)
         for column, parts in results.shift_parts.items()
@@ -282,7 +283,7 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
     """HTML list of up to MAX_ROWS false passes or false fails (`errors`: one of ERRORS) of the
     judge and prompt shown; a sentence if there are none of this kind. None if there are none of
     either kind, or if no text of a question is stored."""
-    rater = load_pass_fail(filtered).rater
+    rater = load_pass_fail(filtered).shown_rater
     if rater is None:
         return None
     frame = filtered.measured_judge_rows

@@ -34,7 +34,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def order_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
-    return panels.pass_order_headline(load_pass_fail(filtered))
+    return panels.pass_fail_order_headline(load_pass_fail(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
@@ -47,7 +47,7 @@ def render_confusion_areas(filtered: FilteredStudy) -> Content:
         none = empty_state(*panels.pass_fail_headline(results))
         return Content({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown_result.rates.confusion.total, "verdict")
-    subtitle = f"{labelled} on labelled answers; {panels.describe_box_sizes(results)}"
+    subtitle = f"{labelled} on labelled answers; {panels.confusion_box_sizes_text(results)}"
     heading = panel_heading(AREAS_TITLE, subtitle)
     return Content({"areas": panels.confusion_areas(results)}, heading)
 
@@ -56,7 +56,7 @@ def render_rates(filtered: FilteredStudy) -> Content:
     results = load_pass_fail(filtered)
     if results.shown_result is None:
         return Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
-    who = " · ".join(results.rater or ())
+    who = " · ".join(results.shown_rater or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
     return Content({"rates": rate_tables.rates_table(results)}, heading)
 
@@ -146,7 +146,7 @@ ORDER: Final = Panel(
     f"95{NARROW_SPACE}% CI by item; those of the shifts of models and categories are adjusted for "
     "their number",
     needs="both orders of the options: set `options: rotations` in the study file",
-    table=rate_tables.pass_order_paper_table,
+    table=rate_tables.pass_fail_order_paper_table,
     json_keys=(
         "pass_by_order.*.*.shift",
         "pass_by_order.*.*.by_category.*.shift",

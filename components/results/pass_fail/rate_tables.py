@@ -122,7 +122,7 @@ def _reliability_table(results: PassFailResults) -> Markup:
     """HTML table of the share of good answers among the answers to which the judge gave the same
     probability of a pass; without probabilities, among those with the same share of passes in
     several verdicts. Empty if there is only one such value, or only 0 and 1."""
-    points = results.reliability.get(results.rater or ("", ""), ())
+    points = results.reliability.get(results.shown_rater or ("", ""), ())
     if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
         return EMPTY  # one verdict per answer without probabilities: precision says the same
     by, row = "share of the judge's verdicts that pass", "passes"
@@ -178,9 +178,9 @@ def rater_table(columns: Sequence[TypedColumn], raters: Iterable[Rater], label: 
 def rates_by_group_table(results: PassFailResults) -> Markup | None:
     """HTML table of the rates by model and by category; None if there are neither several models
     nor several categories."""
-    if not results.parts or results.rater is None:
+    if not results.parts or results.shown_rater is None:
         return None
-    judge, prompt = results.rater
+    judge, prompt = results.shown_rater
     rows = [
         ValueRow(name, one, {"judge": judge, "prompt": prompt, column: name}, GROUP_WORDS[column])
         for column, parts in results.parts.items()
@@ -242,7 +242,7 @@ def pass_rates_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     )
 
 
-def pass_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
+def pass_fail_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: effect of the order of pass and fail; None without model judges."""
     title = f"Order of the options pass and fail on {filtered.name}."
     items = describe_items_and_filters(filtered)

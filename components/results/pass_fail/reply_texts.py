@@ -47,7 +47,7 @@ def _measure_columns(shown: list[MeasureRecord]) -> list[TypedColumn]:
     ]
 
 
-def reply_texts_table(filtered: FilteredStudy) -> Markup | None:
+def reply_text_measures_table(filtered: FilteredStudy) -> Markup | None:
     """HTML table of the measures of reply texts by judge and prompt, for a study that judges single
     answers only; None for a study with comparisons, without values, or with only one row."""
     shown, found = _estimate_reply_text_measures(filtered, "matrix")
@@ -61,7 +61,7 @@ def reply_texts_table(filtered: FilteredStudy) -> Markup | None:
     return wrap(page_table("Judge · prompt", columns, rows, label, named=False))
 
 
-def reply_texts_paper_table(filtered: FilteredStudy) -> PaperTable | None:
+def reply_text_measures_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table for a paper: measures of reply texts by judge and prompt; None without such measures,
     or without model judges."""
     shown, found = _estimate_reply_text_measures(filtered, "paper")

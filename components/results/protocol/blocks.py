@@ -26,7 +26,7 @@ from studies.spec.study import Study
 load_leaderboard = memoise_by_study(visit_panels.compute_leaderboard)
 load_spending = memoise_by_study(visit_replies.head_to_head_spending)
 load_grade_cells = memoise_by_study(grade_panel.study_grade_cells)
-load_creation_rows = memoise_by_study(creation_panels.creation_rows)
+load_creation_rows = memoise_by_study(creation_panels.creation_mmbench_rows)
 load_sections = memoise_by_study(sections.study_sections)
 load_own_alignment = memoise_by_study(
     lambda filtered: creation_panels.compute_distance_from_people(filtered, None)
@@ -60,7 +60,7 @@ def render_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
     sizes = grade_panel.show_grades_by_option_count(filtered, cells)
     bodies = {
         "heatmap": grade_panel.show_heatmap(cells, score),
-        "sizes": sizes + grade_panel.show_items_without_choice(filtered, cells),
+        "sizes": sizes + grade_panel.show_items_with_unusable_replies(filtered, cells),
     }
     title = f"Grade Score: {score.lower()} by judge and prompt"
     return Content(bodies, panel_heading(title, grade_panel.MEASURE_SUBTITLES[score]))
@@ -69,7 +69,7 @@ def render_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
 def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Markup:
     """Render the effect of an unrelated option; `beside`: name of the study to compare with."""
     other = load_choices_of_other_study(filtered, beside)
-    return unrelated_option.show_unrelated(filtered, load_grade_cells(filtered), other)
+    return unrelated_option.show_unrelated_option(filtered, load_grade_cells(filtered), other)
 
 
 def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:

@@ -62,7 +62,7 @@ def study_baseline(filtered: FilteredStudy) -> str | None:
     return study.baseline if study.pairing == "baseline" and study.baseline else None
 
 
-def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
+def creation_mmbench_rows(filtered: FilteredStudy) -> list[CreationRow]:
     """One row of Creation-MMBench's table for each model, the highest Reward first; Reward is
     the mean level, from −100 (always much worse than the opponent) to 100. Empty without
     verdicts."""
@@ -94,7 +94,7 @@ def show_creation_table(
 
 
 def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
-    found = creation_rows(filtered)
+    found = creation_mmbench_rows(filtered)
     judged = any(sum(row.counts.values()) + row.fail for row in found)
     if protocol_sections.LEVELS_SECTION not in sections or not judged:
         return _factuality_table(found)
@@ -233,14 +233,14 @@ def show_distance_from_people(found: alignment.AlignmentTable | None) -> Markup:
         f"{tip}; the judge's score is the mean of both orders",
     )
     pairs = list(dict.fromkeys((row.judge, row.sees) for row in overall))
-    lines = [_judge_row(judge, sees, overall, axis) for judge, sees in pairs]
+    lines = [_judge_distance_row(judge, sees, overall, axis) for judge, sees in pairs]
     lines += [_people_or_always_tie_row(row, axis) for row in baselines]
     heads = distance_from_people_heads(axis, tips)
     table = tables.value_table(heads, lines, label="Alignment with people")
     return table + _paired_differences_table(found)
 
 
-def _judge_row(
+def _judge_distance_row(
     judge: str, sees: str, rows: Sequence[alignment.AlignmentRow], axis: Axis
 ) -> list[str]:
     by_run = {row.run: row for row in rows if (row.judge, row.sees) == (judge, sees)}
@@ -253,7 +253,7 @@ def _judge_row(
         _condition_words(sees) or "–",
         tables.value_cell(one_error, score, who=f"{judge}, single verdicts", select=select),
         tables.value_cell(both_error, score, who=f"{judge}, mean of both orders", select=select),
-        order_dumbbell(axis, *shares, judge, select),
+        both_orders_plot(axis, *shares, judge, select),
         tables.value_cell(shares[0], percent, who=f"{judge}, each order", select=select),
         tables.value_cell(shares[1], percent, who=f"{judge}, both orders", select=select),
     ]
@@ -273,13 +273,13 @@ def _people_or_always_tie_row(row: alignment.AlignmentRow, axis: Axis) -> list[s
         sees,
         tables.value_cell(row.mae, tables.SCORE, who=shown),
         "",
-        order_dumbbell(axis, row.consistency, None, shown),
+        both_orders_plot(axis, row.consistency, None, shown),
         tables.value_cell(row.consistency, tables.PERCENT, who=shown),
         "",
     ]
 
 
-def order_dumbbell(
+def both_orders_plot(
     axis: Axis,
     one: Estimate | None,
     both: Estimate | None,

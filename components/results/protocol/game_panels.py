@@ -40,7 +40,7 @@ MAX_TITLE_RATINGS: Final = 2
 """Maximum number of prompts whose best model the headline names."""
 
 
-def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
+def load_pairwise_verdict_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return row_selection.select_pairs(judge_rows_or_votes(filtered, "pairwise", "five-level"))
 
 
@@ -55,7 +55,7 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's wins, losses, ties and adjusted win rate, (wins + ties/2) /
     all outcomes; a message without usable verdicts. The counting rule of the study or filter
     decides whether the two orders of a pair give one outcome or two."""
-    rows = load_game_rows(filtered)
+    rows = load_pairwise_verdict_rows(filtered)
     found = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates = {model: rate for model, rate in found.items() if rate.n}
     if not rates:
@@ -95,13 +95,13 @@ class GameConflicts:
     """Number of pairs left out because one game, or both, has no usable verdict."""
 
     @property
-    def conflicting_pairs(self) -> int:
+    def conflicting_pair_count(self) -> int:
         return self.both_first + self.both_second + self.one_tie
 
 
-def game_conflicts(filtered: FilteredStudy) -> list[GameConflicts]:
+def order_conflicts_by_rater(filtered: FilteredStudy) -> list[GameConflicts]:
     """Counts of conflicts for each judge and prompt that was to judge pairs in both orders."""
-    rows = load_game_rows(filtered)
+    rows = load_pairwise_verdict_rows(filtered)
     both = ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy()
     raters = rows_by_rater(row_selection.select_rows(rows, both))
     found = [_count_conflicts(*rater) for rater in raters]
@@ -127,7 +127,7 @@ def _count_conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> GameConflic
     )
 
 
-def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
+def show_order_conflicts(found: Sequence[GameConflicts]) -> Markup:
     if not found:
         return empty_state("No pair was judged in both orders.", "Conflicts need two games.")
     heads: list[tables.Head] = [
@@ -169,16 +169,16 @@ def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:
     ]
 
 
-def render_game_conflicts(filtered: FilteredStudy) -> Markup:
-    found = game_conflicts(filtered)
-    return game_conflicts_line_html(found) + show_conflicts(found)
+def render_order_conflicts(filtered: FilteredStudy) -> Markup:
+    found = order_conflicts_by_rater(filtered)
+    return order_conflicts_line_html(found) + show_order_conflicts(found)
 
 
-def game_conflicts_line_html(found: Sequence[GameConflicts]) -> Markup:
+def order_conflicts_line_html(found: Sequence[GameConflicts]) -> Markup:
     """HTML line on the number of pairs whose two games conflict; empty without pairs."""
     pairs, unequal, first, second = (
         sum(getattr(one, part) for one in found)
-        for part in ("pairs", "conflicting_pairs", "both_first", "both_second")
+        for part in ("pairs", "conflicting_pair_count", "both_first", "both_second")
     )
     if not pairs:
         return EMPTY
@@ -329,13 +329,13 @@ def _ratings_title(found: Mapping[str, creation_levels.PromptRatings]) -> str:
 def _model_with_highest_win_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
     """The model with the highest adjusted win rate, and this rate; None without verdicts. A
     baseline in every pair does not count: its rate is against all others, theirs against it."""
-    rows = load_game_rows(filtered)
+    rows = load_pairwise_verdict_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates.pop(study_baseline(filtered) or "", None)
     return next(((model, rate) for model, rate in rates.items() if rate.value is not None), None)
 
 
-def _near_leader_clause(filtered: FilteredStudy, best: Estimate) -> str:
+def _leader_not_significant_clause(filtered: FilteredStudy, best: Estimate) -> str:
     """Clause that the highest win rate is not significantly above the next; "" if it is. With a
     baseline in every pair, `best` is compared with an even share instead."""
     if study_baseline(filtered):
@@ -343,7 +343,7 @@ def _near_leader_clause(filtered: FilteredStudy, best: Estimate) -> str:
         side = "significantly above" if (best.low or 0) > 0.5 else side
         side = "significantly below" if best.high is not None and best.high < 0.5 else side
         return f"{spaced_ci(best, scale=100)}, {side} an even share"
-    rows, rule = load_game_rows(filtered), filtered.rule
+    rows, rule = load_pairwise_verdict_rows(filtered), filtered.rule
     first, second, *_ = *(name for name, rate in win_rate(rows, *rule).items() if rate.n), "", ""
     known = second and (win_rate_difference(rows, first, second, *rule).low or 0) <= 0
     return f", not significantly above that of {second}" if known else ""
@@ -360,14 +360,14 @@ def games_headline(filtered: FilteredStudy) -> tuple[str, str]:
         ):
             return _ratings_title(found), "Ratings are averaged for each item, then over items."
         return "No verdicts yet.", "Results appear here while the study runs."
-    conflicts = game_conflicts(filtered)
-    unequal = sum(one.conflicting_pairs for one in conflicts)
+    conflicts = order_conflicts_by_rater(filtered)
+    unequal = sum(one.conflicting_pair_count for one in conflicts)
     pairs = sum(one.pairs for one in conflicts)
     rule = combine_rule_text(filtered.rule[0])
     lead = f"Adjusted win rate: (wins + half the ties) / all outcomes; {rule}."
     part = f"{count(unequal)} of {count(pairs)} pairs"
     told = f"{part} have different results in their two orders (games). " if pairs else ""
-    highest = f"{share(best[1].value)}{_near_leader_clause(filtered, best[1])}"
+    highest = f"{share(best[1].value)}{_leader_not_significant_clause(filtered, best[1])}"
     against = _against_baseline_clause(filtered)
     return f"{best[0]} has the highest adjusted win rate{against}: {highest}.", told + lead
 
@@ -384,7 +384,7 @@ def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
         who = f"{model}{_against_baseline_clause(filtered)}"
         note = f"{who}{spaced_ci(rate, scale=100)}, n {count(rate.n)}"
         kpis.append(Kpi("Adjusted win rate", share(rate.value), note=note))
-    conflicts = game_conflicts(filtered)
+    conflicts = order_conflicts_by_rater(filtered)
     if pairs := sum(one.pairs for one in conflicts):
         of, note = f"of {count(pairs)}", "pairs judged in both orders"
         first = count(sum(one.both_first for one in conflicts))

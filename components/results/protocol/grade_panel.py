@@ -69,7 +69,7 @@ def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return rows.loc[(rows["options"] > 1).to_numpy()]
 
 
-def list_option_counts(cells: Sequence[GradeCell]) -> list[int]:
+def list_numbers_of_options(cells: Sequence[GradeCell]) -> list[int]:
     """Numbers of options N of the items, the smallest first."""
     return sorted({n for cell in cells for n in cell.options})
 
@@ -160,7 +160,7 @@ def _heatmap_by_unrelated_option(
     (`unrelated`: UNRELATED_PRESENT), or for those without it."""
     attribute, scale = GRADE_MEASURES[measure]
     found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in cells}
-    sizes = list_option_counts(cells)
+    sizes = list_numbers_of_options(cells)
     items = count(max((cell.grade.items for cell in cells), default=0), "item")
     shown = "with the" if unrelated == UNRELATED_PRESENT else "without an"
     title = f"N = {', '.join(map(str, sizes))}, {items}, {shown} unrelated option"
@@ -189,7 +189,7 @@ def _prompt_of_cell(cell: GradeCell) -> str:
 def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table of grades and chance scores by number of options N; empty if all items have the
     same N."""
-    sizes = list_option_counts(cells)
+    sizes = list_numbers_of_options(cells)
     if len(sizes) < 2:
         return EMPTY
     rows = mark_unrelated(load_choice_rows(filtered))
@@ -210,7 +210,7 @@ def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCe
     return tables.value_table(["Judge, prompt", *by_size], lines, label=label)
 
 
-def show_items_without_choice(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
+def show_items_with_unusable_replies(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """HTML table of two ways to treat items for which some reply is unusable, for each judge and
     prompt with such items. It has the number of these items, the Grade Score without their
     incomplete sets of rotations (Evenhand's rule), and Grade Score, entropy and choice share

@@ -13,7 +13,7 @@ from components.html.tables.forest_cells import Axis, fit_share_axis
 from components.html.tables.level_stacks import PAPER_HEAD, LevelRow, level_legend, level_table
 from components.html.templates import macros
 from components.results.protocol import paper_tables
-from components.results.protocol.creation_panels import distance_from_people_heads, order_dumbbell
+from components.results.protocol.creation_panels import both_orders_plot, distance_from_people_heads
 from components.results.protocol.paper_tables import PublishedAlignment, model_name_without_date
 from studies.domain import Estimate
 
@@ -192,7 +192,7 @@ def _published_alignment_row(
         "the images" if person else sees,
         number(one.mae, 2) if one else "–",
         fill("<b>{}</b>", number(both.mae, 2)) if both else "",
-        order_dumbbell(axis, *shares, shown),
+        both_orders_plot(axis, *shares, shown),
         tables.value_cell(shares[0], percent, who=f"{shown}, each order"),
         tables.value_cell(shares[1], percent, who=f"{shown}, both orders") if both else "",
     ]

@@ -30,7 +30,7 @@ is shuffled, so these are a random sample."""
 CHOICE_FORMAT: Final = "selection-option"
 
 
-def other_reading_rule(reading: str) -> str:
+def parsing_rule_to_compare(reading: str) -> str:
     """Name of the parsing rule with which the study's rule `reading` is compared."""
     return "default" if reading == "gradelab" else "gradelab"
 
@@ -39,18 +39,16 @@ Rereadings = dict[tuple[str, ...], tuple[str, int]]
 """(item, judge, prompt, models in the order shown, repeat) of a call -> (status, chosen slot)"""
 
 
-def reread_choices(store: Store, study: str, rule: str, prompts: tuple[str, ...]) -> Rereadings:
+def reparse_choices(store: Store, study: str, rule: str, prompts: tuple[str, ...]) -> Rereadings:
     """Verdicts that the parsing rule `rule` reads from stored replies to these prompts: call ->
     (status, chosen position). Only the first MAX_REREAD replies with a text are read. Cached
     per version of the study."""
     return store.memoised(
-        study, ("reread", rule, prompts), lambda: _compute_rereadings(store, study, rule, prompts)
+        study, ("reread", rule, prompts), lambda: _reparse_uncached(store, study, rule, prompts)
     )
 
 
-def _compute_rereadings(
-    store: Store, study: str, rule: str, prompts: tuple[str, ...]
-) -> Rereadings:
+def _reparse_uncached(store: Store, study: str, rule: str, prompts: tuple[str, ...]) -> Rereadings:
     found: Rereadings = {}
     for judgement in store.judgements(study):
         ask = judgement.ask
@@ -72,14 +70,14 @@ def _verdict_slot(verdict: Verdict) -> int:
     return TIE if verdict.pick == "tie" else int(verdict.pick)
 
 
-def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
+def load_rows_by_both_parsing_rules(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two frames with the same rows, choices among options: with the verdicts that the study's
     parsing rule read, and with those of the other rule. They have only choices whose reply text
     is stored and was read again, at most MAX_REREAD."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
-    rule = other_reading_rule(filtered.study.reading)
-    found = reread_choices(filtered.store, filtered.name, rule, prompts)
+    rule = parsing_rule_to_compare(filtered.study.reading)
+    found = reparse_choices(filtered.store, filtered.name, rule, prompts)
     columns = [rows[name].astype(str) for name in ("item", "judge", "prompt", "shown", "repeat")]
     keys = [
         (item, judge, prompt, *shown.split("\x1f"), repeat)
@@ -95,23 +93,23 @@ def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFra
     return rows, other
 
 
-def load_reading_differences(
+def load_parsing_rule_differences(
     filtered: FilteredStudy,
 ) -> dict[tuple[str, ...], grade_table.ReadingDifference]:
     """(judge, prompt) -> counts of the verdicts that differ between the two parsing rules; empty if
     no reply text is stored."""
-    first, second = load_two_readings(filtered)
+    first, second = load_rows_by_both_parsing_rules(filtered)
     return grade_table.reply_reading_differences(first, second) if len(first) else {}
 
 
-def show_reading_differences(filtered: FilteredStudy) -> Markup:
-    found = load_reading_differences(filtered)
+def show_parsing_rule_differences(filtered: FilteredStudy) -> Markup:
+    found = load_parsing_rule_differences(filtered)
     if not found:
         return empty_state(
             "No reply text is stored.",
             "Parsing rules can be compared only on reply texts; label probabilities have no text.",
         )
-    mine, other = filtered.study.reading, other_reading_rule(filtered.study.reading)
+    mine, other = filtered.study.reading, parsing_rule_to_compare(filtered.study.reading)
     prompts = list(dict.fromkeys(prompt for _, prompt in found))
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in found):
@@ -124,7 +122,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
     head = "Judge (cells: replies whose verdict depends on the parsing rule)"
     heads, label = ([head, *prompts], "Verdicts that depend on the parsing rule")
     table = tables.value_table(heads, lines, label=label)
-    return paragraph(reading_differences_sentence(found, mine, other), "eh-small") + table
+    return paragraph(parsing_differences_sentence(found, mine, other), "eh-small") + table
 
 
 def _difference_cell(
@@ -147,7 +145,7 @@ def _difference_cell(
     return tables.hover_html(inside, tip, {"judge": judge, "prompt": prompt})
 
 
-def reading_differences_sentence(
+def parsing_differences_sentence(
     found: dict[tuple[str, ...], grade_table.ReadingDifference], mine: str, other: str
 ) -> str:
     differ = sum(one.differ for one in found.values())

@@ -17,7 +17,7 @@ from components.html.markup import Markup, bold_and_code_html, fill
 from components.html.pieces import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables.value_table import SCORE
-from components.results.protocol.creation_panels import creation_rows
+from components.results.protocol.creation_panels import creation_mmbench_rows
 from components.results.protocol.game_panels import load_rating_rows
 from components.results.protocol.sections import study_protocols
 from metrics.protocols import benchmark_correlations as benchmarks
@@ -67,9 +67,10 @@ def study_scores_by_model(filtered: FilteredStudy) -> tuple[str, dict[str, Estim
     and the name of the score includes it."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
-        return "Reward", {row.model: row.reward for row in creation_rows(filtered)}
+        return "Reward", {row.model: row.reward for row in creation_mmbench_rows(filtered)}
     if "pairwise" in kinds:
-        boards = connected_leaderboards(filtered.outcomes) if len(filtered.outcomes) else []
+        rows = filtered.counted_outcomes
+        boards = connected_leaderboards(rows) if len(rows) else []
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
     if "single" in kinds:
         rows = load_rating_rows(filtered)

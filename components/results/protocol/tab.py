@@ -218,7 +218,7 @@ GRADE: Final = _panels_of_section(
     ),
     _protocol_panel(
         "reading",
-        reading_rules.show_reading_differences,
+        reading_rules.show_parsing_rule_differences,
         "Two parsing rules on the same replies",
         "replies whose verdict depends on the parsing rule",
     ),
@@ -303,7 +303,7 @@ GAMES: Final = _panels_of_section(
     ),
     _protocol_panel(
         "conflicts",
-        game_panels.render_game_conflicts,
+        game_panels.render_order_conflicts,
         "Conflicts between the two games (orders) of a pair",
         "number of pairs judged in both orders, by result",
         "position.*.*.flips.first_twice",

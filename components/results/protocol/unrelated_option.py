@@ -29,15 +29,16 @@ SEED: Final = 20_24
 
 @dataclass(frozen=True, slots=True)
 class ComparisonStudy:
-    """Another study of the same items, which is compared with the study shown: its setting
-    `unrelated`, and its choices that pass the filters (`frame`)."""
+    """Another study of the same items, which is compared with the study shown. `unrelated` tells
+    whether an answer to another item (the unrelated option) is absent from its comparisons, is
+    added to them, or replaces an answer; `frame` has its choices that pass the filters."""
 
     name: str
     unrelated: str
     frame: pd.DataFrame
 
 
-def show_unrelated(
+def show_unrelated_option(
     filtered: FilteredStudy, cells: Sequence[GradeCell], other: ComparisonStudy | None
 ) -> Markup:
     """HTML of how often the unrelated option is chosen; then a comparison with the study `other`
@@ -98,7 +99,7 @@ def _compare_with_other_study(
     for c in theirs:
         lines = (f"{c.judge}, {c.prompt}", where)
         still[c.judge, c.prompt] = StaticCell.from_estimate(c.grade, scale, *lines)
-    sizes = grade_panel.list_option_counts(theirs)
+    sizes = grade_panel.list_numbers_of_options(theirs)
     title = f"{other.name}: unrelated {other.unrelated}, N = {', '.join(map(str, sizes))}"
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
@@ -115,7 +116,7 @@ def _paired_differences_html(
 ) -> Markup:
     """HTML of grade differences paired by item at equal N, adjusted for all judges and prompts; or
     the reason why they cannot be computed."""
-    if grade_panel.list_option_counts(cells) != grade_panel.list_option_counts(theirs):
+    if grade_panel.list_numbers_of_options(cells) != grade_panel.list_numbers_of_options(theirs):
         chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
             for c in (cells[0], theirs[0])

@@ -48,7 +48,7 @@ HOW_CHOICES: Final = (
 )
 
 
-def places_by_analysis(filtered: FilteredStudy) -> Markup:
+def places_by_analysis_html(filtered: FilteredStudy) -> Markup:
     """HTML table of each model's place in the ranking: by the default analysis; after a change
     of one choice (order, tie rule, prompt or baseline); and the best and worst place over all
     combinations of choices. A sentence on first place follows. Only a note with fewer than

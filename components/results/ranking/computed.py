@@ -36,11 +36,12 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Like `main_leaderboard`, but only from verdicts in the order that the plan lists first for a
-    pair; None without usable verdicts in this order. Of all verdicts if no pair has both orders."""
+    """Like `largest_group_leaderboard`, but only from verdicts in the order that the plan lists
+    first for a pair; None without usable verdicts in this order. Of all verdicts if no pair has
+    both orders."""
     second_order: Leaderboard | None = None
-    """Like `main_leaderboard`, but only from verdicts in the other order of a pair; None without
-    usable verdicts in this order."""
+    """Like `largest_group_leaderboard`, but only from verdicts in the other order of a pair; None
+    without usable verdicts in this order."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
     orders: int = 1
@@ -58,13 +59,13 @@ class Ranking:
         return compute_elo(self.pairs, rng=np.random.default_rng(SEED), rounds=0, orders=orders)
 
     @property
-    def main_leaderboard(self) -> Leaderboard | None:
+    def largest_group_leaderboard(self) -> Leaderboard | None:
         """Leaderboard of the largest group of models that comparisons connect; None if no two
         models were compared."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
-    def colour_indices(self) -> dict[str, int]:
+    def colour_index_by_model(self) -> dict[str, int]:
         """Model -> number of its colour; the models are numbered alphabetically, so that a model
         keeps its colour in all charts."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
@@ -114,4 +115,4 @@ def load_ranking(filtered: FilteredStudy) -> Ranking:
     chosen = filtered.filter
     everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(filtered.unfiltered_frame)
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
-    return compute_ranking(filtered.outcomes, filtered.measured_judge_rows, votes)
+    return compute_ranking(filtered.counted_outcomes, filtered.measured_judge_rows, votes)

@@ -66,7 +66,7 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
             gaps.get(name),
             int(board.matches[place]),
             people.get(name),
-            colour=ranking.colour_indices.get(name, 0),
+            colour=ranking.colour_index_by_model.get(name, 0),
             select={"contestant": name},
             battles_needed=further_verdicts_to_separate(board.adjusted_gap(name, names[place + 1]))
             if name in gaps
@@ -99,14 +99,14 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 # ------------------------------------------------------------------ one order or both
 
 
-def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
+def top_models_e_values_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
     """HTML sentence on the evidence (e-value) that each of the top models and the next one on the
     leaderboard do not win equally often; empty without a leaderboard, and with more than
     MAX_EVIDENCE_ROWS judgements."""
-    if ranking.main_leaderboard is None or len(rows) > MAX_EVIDENCE_ROWS:
+    if ranking.largest_group_leaderboard is None or len(rows) > MAX_EVIDENCE_ROWS:
         return EMPTY
     parts = []
-    for one in neighbour_evidence(rows, ranking.main_leaderboard.names, MAX_EVIDENCE):
+    for one in neighbour_evidence(rows, ranking.largest_group_leaderboard.names, MAX_EVIDENCE):
         over = f"over {count(MAX_E_VALUE)}"
         e_value = number(one.e_value, 1) if one.e_value < MAX_E_VALUE else over
         won = f"{one.above} wins {count(one.won)} of {count(one.votes, 'item')}"
@@ -122,7 +122,7 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
 def order_comparison_html(ranking: Ranking) -> Markup:
     """HTML table of ranks and ratings from the first order of the answers, the second, and both; a
     message without pairs, or if no pair has verdicts in both orders."""
-    both, one, two = ranking.main_leaderboard, ranking.first_order, ranking.second_order
+    both, one, two = ranking.largest_group_leaderboard, ranking.first_order, ranking.second_order
     if both is None:
         return no_ranking_html(ranking)
     if one is None or two is None:
@@ -151,7 +151,7 @@ def _order_row(
     ]
     return {
         "name": name,
-        "swatch": forest_tables.contestant_swatch(ranking.colour_indices.get(name, 0)),
+        "swatch": forest_tables.contestant_swatch(ranking.colour_index_by_model.get(name, 0)),
         "ranks": [str(board.ranks[name]) if name in board.names else "–" for board in boards],
         "orders": ratings[:2],
         "both": ratings[2] or Estimate(None),
@@ -191,7 +191,7 @@ def bradley_terry_by_model(ranking: Ranking) -> dict[str, float]:
     }
 
 
-def convergence_badge(ranking: Ranking) -> Markup:
+def elo_convergence_badge(ranking: Ranking) -> Markup:
     """HTML badge on whether Elo has converged: whether each model's Bradley–Terry rating is
     within the range of its final Elo over shuffled orders of the items. Empty without pairs or
     finite ratings."""

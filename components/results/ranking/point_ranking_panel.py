@@ -41,14 +41,14 @@ HOW_POINTS: Final = (
 
 
 @cache_in_filtered_study
-def load_point_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
+def load_single_answer_rankings(filtered: FilteredStudy) -> dict[Rater, PointRanking]:
     """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
     found = model_rankings_by_rater(filtered.measured_judge_rows)
     sizes = {rater: sum(one.value.n for one in ranking.models) for rater, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 
 
-def one_model_text(filtered: FilteredStudy) -> str:
+def too_few_models_text(filtered: FilteredStudy) -> str:
     """Sentence on why no judge and prompt rank two models."""
     shown, whole = (
         rows.loc[rows["options"] == 1, "first"].nunique()
@@ -60,18 +60,18 @@ def one_model_text(filtered: FilteredStudy) -> str:
     return f"Only the answers of one model {where}, so there is no ranking."
 
 
-def point_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
+def single_answer_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Return a headline and the sentence below it, by the judge and prompt with the most verdicts
     among those that rank several models. The headline tells whether the first model is
     significantly ahead of the second, by intervals that hold for all pairs of models together, as
     the ranks are; or that there is no ranking. The sentence has the values of both."""
-    found = load_point_rankings(filtered)
+    found = load_single_answer_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."
     several = ((rater, one) for rater, one in found.items() if len(one.models) > 1)
     rater, ranking = next(several, (None, None))
     if rater is None or ranking is None:
-        return one_model_text(filtered), ""
+        return too_few_models_text(filtered), ""
     first, second = ranking.models[:2]
     values = ", ".join(
         f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)
@@ -97,15 +97,15 @@ def _value_ranked_by(ranking: PointRanking, model: RankedModel) -> Estimate:
     return model.true_rate if ranking.basis == "true pass rate" and model.true_rate else model.value
 
 
-def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
+def single_answer_ranking_html(filtered: FilteredStudy) -> Markup | None:
     """HTML tables of the rankings, at most MAX_TABLES; a message if none has two models, None
     without verdicts on single answers."""
-    found = load_point_rankings(filtered)
+    found = load_single_answer_rankings(filtered)
     if not found:
         return None
     several = {rater: one for rater, one in found.items() if len(one.models) > 1}
     if not several:
-        return empty_state(one_model_text(filtered), "See the view “Agreement”.")
+        return empty_state(too_few_models_text(filtered), "See the view “Agreement”.")
     shown = list(several.items())[:MAX_TABLES]
     unusable = load_unusable_shares(filtered)
     tables_html = join(_model_ranking_table(rater, one, unusable[rater]) for rater, one in shown)

@@ -36,13 +36,13 @@ class RankingStability:
         return f"{self.answer}: {self.text}"
 
 
-def compare_orders(ranking: Ranking) -> RankingStability:
+def compare_rankings_of_both_orders(ranking: Ranking) -> RankingStability:
     """Tell whether the rankings from the first and from the second order of the answers agree."""
-    one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
+    one, two, both = ranking.first_order, ranking.second_order, ranking.largest_group_leaderboard
     if both is None:
-        return _not_known(ranking.why_empty)
+        return _unknown_stability(ranking.why_empty)
     if one is None or two is None:
-        return _not_known(missing_orders_text(ranking.orders))
+        return _unknown_stability(missing_orders_text(ranking.orders))
     here = [name for name in one.names if name in two.names]
     there = [name for name in two.names if name in one.names]
     if len(here) < 2:
@@ -69,7 +69,7 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     return _stability_of_changed_places(here, there, changed, any(map(any, significant)))
 
 
-def _not_known(why: str) -> RankingStability:
+def _unknown_stability(why: str) -> RankingStability:
     return RankingStability("Not known", f"{why[0].lower()}{why[1:]}")
 
 

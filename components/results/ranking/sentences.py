@@ -22,7 +22,7 @@ from studies.domain import Estimate
 def ranking_headline(ranking: Ranking) -> tuple[str, str]:
     """Headline and the sentence below: the leading model, and whether its lead is significant; a
     message without pairs."""
-    board = ranking.main_leaderboard
+    board = ranking.largest_group_leaderboard
     if board is None:
         return "No ranking here.", ranking.why_empty
     return (
@@ -111,7 +111,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
-    if _is_in_order(board, people.names):
+    if _is_in_rating_order(board, people.names):
         return f"; people's votes give the same order, {_unsettled_places_clause(board)}"
     first, other = board.names[0], people.names[0]
     if other == first:
@@ -124,7 +124,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
     return f"; people's votes put {other} first, but not significantly above {first}"
 
 
-def _is_in_order(board: Leaderboard, names: Sequence[str]) -> bool:
+def _is_in_rating_order(board: Leaderboard, names: Sequence[str]) -> bool:
     """Whether the models `names` are sorted by descending rating on the leaderboard; ratings are
     rounded to whole points, so equal ones may be in either order."""
     ratings = [round(board.ratings[name].value or 0) for name in names]
@@ -196,7 +196,7 @@ def _ordinal_word(place: int) -> str:
 def _single_order_leader_sentence(ranking: Ranking) -> str:
     """Sentence that another model would lead if only the verdicts of one order counted. "" unless
     this model is significantly above the leader in that order."""
-    one, two, both = ranking.first_order, ranking.second_order, ranking.main_leaderboard
+    one, two, both = ranking.first_order, ranking.second_order, ranking.largest_group_leaderboard
     if one is None or two is None or both is None:
         return ""
     first = both.names[0]

@@ -18,7 +18,7 @@ from components.results.pass_fail.scores.computed import (
 )
 from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
-from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
+from components.results.ranking.ranking_stability import HOLD_RULE, compare_rankings_of_both_orders
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
@@ -51,7 +51,7 @@ HOW_ORDERS: Final = (
 
 
 def has_pairs(filtered: FilteredStudy) -> bool:
-    return bool((filtered.outcomes["options"] == 2).any())
+    return bool((filtered.counted_outcomes["options"] == 2).any())
 
 
 def report_headline(filtered: FilteredStudy) -> Markup:
@@ -62,7 +62,7 @@ def report_headline(filtered: FilteredStudy) -> Markup:
 def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | None:
     """Table for a paper: Bradley–Terry ratings on the Elo scale, rank ranges and win rates; None
     without pairs."""
-    pairs = filtered.outcomes[filtered.outcomes["options"] == 2]
+    pairs = filtered.counted_outcomes[filtered.counted_outcomes["options"] == 2]
     if pairs.empty:
         return None
     rates = win_rate(pairs)  # on the ranked battles only, as on the page
@@ -86,7 +86,7 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return point_ranking_panel.point_ranking_headline(filtered)
+        return point_ranking_panel.single_answer_ranking_headline(filtered)
     title, lead = (
         win_rate_headline(
             win_rate(filtered.measured_judge_rows, *filtered.rule),
@@ -110,8 +110,8 @@ def render_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
     """Render the evidence that neighbours on the leaderboard differ, and whether Elo has converged;
     None if neither is known."""
     ranking = load_ranking(filtered)
-    evidence = panels.evidence_html(filtered.measured_judge_rows, ranking)
-    return evidence + panels.convergence_badge(ranking) or None
+    evidence = panels.top_models_e_values_html(filtered.measured_judge_rows, ranking)
+    return evidence + panels.elo_convergence_badge(ranking) or None
 
 
 def render_elo_curves(filtered: FilteredStudy) -> Any:
@@ -130,20 +130,20 @@ def render_head_to_head(filtered: FilteredStudy) -> Content:
 def render_ranking_by_order(filtered: FilteredStudy) -> Markup:
     """Render the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
-    text = f"**Does the ranking hold?** {compare_orders(ranking).sentence}"
+    text = f"**Does the ranking hold?** {compare_rankings_of_both_orders(ranking).sentence}"
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
 
 
 def leaderboard_heading(ranking: Ranking, rule: str = "") -> Markup:
-    if not ranking.main_leaderboard:
+    if not ranking.largest_group_leaderboard:
         return panel_heading("Leaderboard")
-    items = ranking.main_leaderboard.items
+    items = ranking.largest_group_leaderboard.items
     subtitle = f"Bradley–Terry, Elo scale, ties half; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
-    if panels.people_ratings(ranking.main_leaderboard, ranking):
+    if panels.people_ratings(ranking.largest_group_leaderboard, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
-    fought = set(ranking.main_leaderboard.matches)
+    fought = set(ranking.largest_group_leaderboard.matches)
     each = f"; {count(int(fought.pop()), 'battle')} each" if len(fought) == 1 else ""
     return panel_heading("Leaderboard", subtitle + count(items, "item") + each + rule, keys)
 
@@ -226,7 +226,7 @@ ORDERS: Final = Panel(
 )
 CHOICES: Final = Panel(
     "choices",
-    analysis_places.places_by_analysis,
+    analysis_places.places_by_analysis_html,
     (Body("choices", "eh-choices-strip"),),
     analysis_places.TITLE,
     analysis_places.SUBTITLE,
@@ -241,12 +241,12 @@ CHOICES: Final = Panel(
 )
 POINTS: Final = Panel(
     "point_ranking",
-    point_ranking_panel.point_ranking_html,
+    point_ranking_panel.single_answer_ranking_html,
     (Body("point_ranking", "eh-point-ranking", clickable=True),),
     point_ranking_panel.TITLE,
     point_ranking_panel.SUBTITLE,
     how=point_ranking_panel.HOW_POINTS,
-    report=point_ranking_panel.point_ranking_html,
+    report=point_ranking_panel.single_answer_ranking_html,
     json_keys=("point_ranking.*.*",),
 )
 OPTION_RATES: Final = replace(

@@ -295,7 +295,7 @@ def _place_rule_names(
 # -- risk-coverage curve ---------------------------------------------------------------------------
 
 
-def risk_chart(results: RemedyResults) -> Markup | None:
+def risk_coverage_chart(results: RemedyResults) -> Markup | None:
     """SVG chart, wide and narrow: share right among decided comparisons by share decided; None if
     hardly any comparison is decided."""
     points = [one for one in results.risk_curve[0] if (one.decided.value or 0) >= MIN_DECIDED]

@@ -89,7 +89,7 @@ class RemedyResults:
         get more verdicts."""
         known = {line.rule.id for line in self.rule_estimates if line.complete}
         start, found = f"{self.filtered.name}{PILOT_MARK}", []
-        for name in pilot_names(self.filtered.store, self.filtered.name):
+        for name in pilot_study_names(self.filtered.store, self.filtered.name):
             tables, inputs = _pilot_estimates(FilteredStudy(self.filtered.store, name))
             lines = [one for one in tables.get(self.judge, []) if one.rule.id not in known]
             found += [PilotRule(name.removeprefix(start), one, inputs) for one in lines]
@@ -131,7 +131,7 @@ class RemedyResults:
         return self.study.estimate_single_calls(self.rater) if self.rater is not None else []
 
     @property
-    def better_single_call(self) -> RuleEstimate | None:
+    def better_judge_one_call(self) -> RuleEstimate | None:
         """The rule "one call" of the judge with the highest agreement, if it is significantly above
         that of the judge shown; else None."""
         best = max(self.one_call_estimates, key=_agreement_value, default=None)
@@ -301,7 +301,7 @@ def _choose_shown_rater(study: RemedyStudy, judge: str, prompt: str) -> int | No
     return best if best in fitting else fitting[0] if fitting else None
 
 
-def pilot_names(store: Store, name: str) -> list[str]:
+def pilot_study_names(store: Store, name: str) -> list[str]:
     start = f"{name}{PILOT_MARK}"
     return [one.name for one in store.studies() if one.name.startswith(start)]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from components.filtering.filtered_study import FilteredStudy
 from components.results.pass_fail.scores.computed import has_comparisons
 from components.results.remedies.computed import load_remedies
-from components.results.remedies.point_remedies_panel import load_point_remedies
+from components.results.remedies.point_remedies_panel import load_single_answer_rules
 from judges.operations import align_prompt
 from judges.operations.align_command import adopt_compared_candidate, undo_adopted_candidate
 from judges.operations.prompt_candidates import read_rules
@@ -32,7 +32,7 @@ def judge_and_prompt_to_improve(filtered: FilteredStudy) -> tuple[str, str] | No
         if results.rater is not None:
             few = 0 < results.comparison_count <= MAX_CASES
             return (results.judge, results.prompt) if few else None
-    for rater, found in load_point_remedies(filtered).items():
+    for rater, found in load_single_answer_rules(filtered).items():
         return rater if found.rules[0].value.n <= MAX_CASES else None
     return None
 

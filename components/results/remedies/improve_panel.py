@@ -139,7 +139,7 @@ class ImproveCard:
         ]
 
     @property
-    def look_count_text(self) -> str:
+    def holdout_trial_count_text(self) -> str:
         """The number of looks (how often candidates were tried on the hold-out) in words: "once",
         "twice", "3 times"."""
         looks = len(self.split.looks)
@@ -194,7 +194,7 @@ def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, 
     if result is not None:
         latest, table, advice = result
         shown = EMPTY if table is None else candidates_table(table, latest)
-        more = _look_values(store, name, latest.look, advice)
+        more = _trial_fields(store, name, latest.look, advice)
     orders = 2 if labels.kind == PAIRS else int(own["orders"].max()) if len(own) else 1
     card = ImproveCard(
         judge=judge,
@@ -238,7 +238,7 @@ def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> st
     return "" if shows else filtered.study.criteria
 
 
-def _look_values(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
+def _trial_fields(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
     """Fields of ImproveCard on the latest look (trial of candidates on the hold-out items): the
     advice; the lines that the shown candidate adds to the prompt; and, if it should be adopted,
     the version that the button saves and the version already saved."""
@@ -325,7 +325,7 @@ def candidates_table(table: CandidateTable, result: LookResult) -> Markup:
     return page_table("Prompt", columns, map(row, table.lines), "Candidates on the hold-out")
 
 
-def render_improve_card(filtered: FilteredStudy) -> Markup | None:
+def render_improve_prompt_card(filtered: FilteredStudy) -> Markup | None:
     """Render the card "Improve the prompt", and above it the result of the latest look (trial of
     candidates on the hold-out), if there was one; None without labels, or with over MAX_CASES."""
     found = build_improve_card_and_table(filtered)

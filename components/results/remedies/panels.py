@@ -150,7 +150,7 @@ def _orders_must_agree_sentence(results: RemedyResults) -> str:
 
 def _better_judge_sentence(results: RemedyResults) -> str:
     """Sentence that one call of another judge agrees significantly more often; "" if none does."""
-    if (better := results.better_single_call) is None:
+    if (better := results.better_judge_one_call) is None:
         return ""
     return (
         f"One call of {better.rule.members[0][0]} agrees significantly more often than one call of "
@@ -161,7 +161,7 @@ def _better_judge_sentence(results: RemedyResults) -> str:
 @dataclass(frozen=True)
 class RuleOffer:
     """A rule that the recommendation offers, and its gain in agreement over one call, on held-out
-    items. The page can apply it to the study only if `is_study_rule`."""
+    items. The page can apply it to the study only if `is_allowed_in_study_file`."""
 
     rule: Rule
     gain: Estimate
@@ -177,7 +177,7 @@ class RuleOffer:
         return rule_key(self.rule)
 
     @property
-    def is_study_rule(self) -> bool:
+    def is_allowed_in_study_file(self) -> bool:
         """Whether a study file can name the rule."""
         return is_combine_rule(self.key)
 
@@ -415,7 +415,7 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 # -- reasons and pilots ----------------------------------------------------------------------------
 
 
-def patterns_panel(results: RemedyResults) -> Markup:
+def order_patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of how the verdicts in the two orders combine (same winner, opposite winners,
     ties), how often, and how each rule counts them; empty if no better answer is known."""
     found = results.order_patterns
@@ -427,7 +427,7 @@ def other_judges_panel(results: RemedyResults) -> Markup:
     if there is only one judge, or if a rule is recommended and no other judge is significantly
     better."""
     helped = results.advice is not None and results.advice.chosen is not None
-    if len(results.one_call_estimates) < 2 or (helped and results.better_single_call is None):
+    if len(results.one_call_estimates) < 2 or (helped and results.better_judge_one_call is None):
         return EMPTY
     ranked = sorted(results.one_call_estimates, key=lambda line: -(line.agreement.value or 0))
     found = [line.agreement for line in ranked]

@@ -50,16 +50,16 @@ NO_SIGNAL: Final = (
 
 
 @cache_in_filtered_study
-def load_point_remedies(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
+def load_single_answer_rules(filtered: FilteredStudy) -> dict[Rater, PointRemedies]:
     """(judge, prompt) with labelled single answers -> remedies; the most answers first."""
     found = compare_single_answer_rules_with_one_call(filtered.measured_judge_rows)
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
 
-def point_remedies_headline(filtered: FilteredStudy) -> tuple[str, str]:
+def single_answer_rules_headline(filtered: FilteredStudy) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule with its gain on held-out items, or
     the reason why none is recommended, or that too few replies can be read."""
-    found = load_point_remedies(filtered)
+    found = load_single_answer_rules(filtered)
     if not found:
         told = (NO_LABELS_TITLE, missing_labels_text(filtered))
         return put_format_advice_first_if_needed(filtered, None, told)
@@ -101,10 +101,10 @@ def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
     return f"Use for {judge}: {advised_rule_text(advice.rule, advice.calls)}.", lead
 
 
-def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
+def single_answer_rules_html(filtered: FilteredStudy) -> Markup | None:
     """HTML tables of the rules by judge and prompt, at most MAX_TABLES; a message without labels,
     None without verdicts on single answers."""
-    found = load_point_remedies(filtered)
+    found = load_single_answer_rules(filtered)
     if not found:
         if not (filtered.measured_judge_rows["options"] == 1).any():
             return None
@@ -119,9 +119,9 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
     return wrap(tables, more if left else EMPTY)
 
 
-def point_remedies_report(filtered: FilteredStudy) -> Markup | None:
+def single_answer_rules_report(filtered: FilteredStudy) -> Markup | None:
     """HTML of the rules for the report; None without labelled answers."""
-    return point_remedies_html(filtered) if load_point_remedies(filtered) else None
+    return single_answer_rules_html(filtered) if load_single_answer_rules(filtered) else None
 
 
 def _remedies_section(filtered: FilteredStudy, rater: Rater, found: PointRemedies) -> Markup:

@@ -69,13 +69,13 @@ HOW_RULES: Final = (
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
     if not has_comparisons(filtered):
-        return point_remedies_panel.point_remedies_headline(filtered)
+        return point_remedies_panel.single_answer_rules_headline(filtered)
     options = filtered.measured_judge_rows["options"]
     if not (options == 2).any():
         if (options > 2).any() or compares_only_many_options(filtered):
             return panels.NO_PAIRS_FINDING
         if len(options):
-            return point_remedies_panel.point_remedies_headline(filtered)
+            return point_remedies_panel.single_answer_rules_headline(filtered)
     results = load_remedies(filtered)
     told = panels.remedy_headline(results)
     rater = None if results.rater is None else (results.judge, results.prompt)
@@ -121,14 +121,14 @@ def render_risk_curve(filtered: FilteredStudy) -> Content | None:
     """Render the risk-coverage curve; None without a known better answer, or if hardly any
     comparison is decided."""
     results = load_remedies(filtered)
-    if results.rater is None or (chart := charts_svg.risk_chart(results)) is None:
+    if results.rater is None or (chart := charts_svg.risk_coverage_chart(results)) is None:
         return None
-    alone = certified_share_sentence(results)
+    alone = judge_alone_share_sentence(results)
     subtitle = f"% of decided comparisons that are right; {results.risk_curve[1]}. {alone}"
     return Content({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
 
 
-def certified_share_sentence(results: RemedyResults) -> str:
+def judge_alone_share_sentence(results: RemedyResults) -> str:
     """Sentence on the share of comparisons that the judge may decide alone if its error rate on
     these is to be limited, or why this share is unknown."""
     assert results.rater is not None
@@ -200,7 +200,7 @@ def render_lower_panels(filtered: FilteredStudy) -> Markup | None:
         return None
     parts = [
         panels.other_judges_panel(results),
-        panels.patterns_panel(results),
+        panels.order_patterns_panel(results),
         panels.pilots_panel(results),
     ]
     return pieces.wrap(fill('<div class="eh-grid2">{}</div>', join(parts)))
@@ -217,7 +217,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     return pieces.finding_html(*headline(filtered)) + pieces.wrap(
         panels.html.panel(FRONTIER_TITLE, _frontier_subtitle(results), chart),
         panels.html.panel(_rules_title(results), widened, panels.rules_table(results)),
-        panels.patterns_panel(results),
+        panels.order_patterns_panel(results),
     )
 
 
@@ -345,7 +345,7 @@ LOWER: Final = Panel(
 )
 IMPROVE: Final = Panel(
     "improve",
-    improve_panel.render_improve_card,
+    improve_panel.render_improve_prompt_card,
     (Body("improve", "eh-improve-body"),),
     css="eh-kind",
     how=improve_panel.HOW,
@@ -356,12 +356,12 @@ IMPROVE: Final = Panel(
 )
 POINTS: Final = Panel(
     "point_remedies",
-    point_remedies_panel.point_remedies_html,
+    point_remedies_panel.single_answer_rules_html,
     (Body("point_remedies", "eh-point-remedies"),),
     point_remedies_panel.TITLE,
     point_remedies_panel.SUBTITLE,
     how=point_remedies_panel.HOW_POINTS,
-    report=point_remedies_panel.point_remedies_report,
+    report=point_remedies_panel.single_answer_rules_report,
     json_keys=("point_remedies.*.*",),
 )
 PAIRS: Final = PanelGroup(

@@ -173,7 +173,7 @@ def repair_steps(
     read = NextStep(
         "See the failed calls" if failed else "Read the replies",
         f"each with the prompt as sent, and {'its error' if failed else 'why it has no verdict'}",
-        open_unusable_text(filtered),
+        unusable_link_label(filtered),
         {"data-select": json.dumps({"status": "failures"})},
     )
     runs = failed and bool(store.counts(name).get("pending"))  # Run then repeats failed calls too
@@ -202,7 +202,7 @@ def repair_steps(
     return [change, ask, read] if failed else [read, change, ask]
 
 
-def open_unusable_text(filtered: FilteredStudy) -> str:
+def unusable_link_label(filtered: FilteredStudy) -> str:
     """Label of a link to the unusable replies (calls, if some failed) that pass the filters, with
     the number of comparisons that Inspect lists: "Open 95 replies of 64 comparisons"."""
     rows = filtered.measured_judge_rows

@@ -18,7 +18,7 @@ from components.html.tables.forest_cells import Axis
 from components.html.tables.level_stacks import level_legend, level_table
 from components.results.bias.computed import load_bias
 from components.results.protocol.creation_panels import level_row, study_baseline
-from components.results.view.unusable_replies import open_unusable_text
+from components.results.view.unusable_replies import unusable_link_label
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.creation_table import creation_table
@@ -48,7 +48,8 @@ def study_win_rates(filtered: FilteredStudy) -> dict[str, Estimate]:
     """Model -> win rate, the highest first, for models with verdicts. The counting rule of the
     study or filter decides how the two orders of a pair are combined, and whether unusable
     replies are ties."""
-    return {who: rate for who, rate in win_rates.win_rate(filtered.outcomes).items() if rate.n}
+    rates = win_rates.win_rate(filtered.counted_outcomes)
+    return {who: rate for who, rate in rates.items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
@@ -67,9 +68,10 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
     rates = study_win_rates(filtered)
     if not rates:
         return NOTHING_YET_HTML
-    counts, pooled = win_rates.win_loss_record(filtered.outcomes), filtered.rule[0] == "pooled"
+    counts = win_rates.win_loss_record(filtered.counted_outcomes)
+    pooled = filtered.rule[0] == "pooled"
     bounds = win_rates.win_rate_bounds(filtered.measured_judge_rows) if pooled else {}
-    axis = Axis(chance=chance_win_rate(filtered.outcomes))
+    axis = Axis(chance=chance_win_rate(filtered.counted_outcomes))
     spans = {who: _possible_range(bounds.get(who)) for who in rates}
     counted = "verdicts" if pooled else "outcomes, the orders combined"
     missing = any(span and span[0] != span[1] for span in spans.values())
@@ -140,7 +142,7 @@ def _missing_verdicts_notice(
         lost, won = ("this verdict", "it") if one else ("all missing verdicts", "all")
         text += f"If {best} lost {lost}, its win rate would be {low}; if it won {won}, {high}."
     title = "count as ties in these win rates" if ties else "are excluded"
-    opens = Action(open_unusable_text(filtered), {"status": "failures"})
+    opens = Action(unusable_link_label(filtered), {"status": "failures"})
     return notice_html("warn", f"Missing verdicts {title}.", text, opens)
 
 
@@ -161,7 +163,7 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     (judges minus people). `by`: "Category", "Judge" or "Prompt", the columns for "Judges"; for the
     others, the columns are categories. A message without verdicts or votes."""
     if raters == "Judges":
-        rows = filtered.outcomes
+        rows = filtered.counted_outcomes
         return _win_rate_matrix_html(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
     everyone = Raters(filtered)
     votes = row_selection.select_rows(everyone.rows, row_selection.people_mask(everyone.rows))
@@ -169,7 +171,7 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
         return empty_state(everyone.missing_votes_text, "Win rates by people need votes.")
     if raters == "People":
         return _win_rate_matrix_html(votes, "category", "Category")
-    found = judge_people_gaps(filtered)
+    found = judge_minus_people_win_rates(filtered)
     if not found:
         return empty_state(
             "No pair has both a judge's verdict and a person's vote.",
@@ -228,13 +230,14 @@ def _contestant_matrix_html(
 
 
 @memoise_by_study
-def judge_people_gaps(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def judge_minus_people_win_rates(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(model, category) -> win rate by judges minus win rate by people, on the comparisons that
     both judged; the category ALL_CATEGORIES pools all. The judges' rate follows the counting
     rule."""
     rows = Raters(filtered).rows
     votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
-    return win_rate_gaps(stack_frames({"judges": filtered.outcomes, "people": votes}, "side"))
+    sides = {"judges": filtered.counted_outcomes, "people": votes}
+    return win_rate_gaps(stack_frames(sides, "side"))
 
 
 # -- five levels ---------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
     return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
 
-def precision_sentence(plan: PrecisionPlan) -> str:
+def leader_precision_sentence(plan: PrecisionPlan) -> str:
     """Sentence on how much the interval would narrow with twice the items, judges, prompts or
     repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
@@ -52,7 +52,7 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     return f"{', '.join([first[0].upper() + first[1:], *parts[1:]])}{limit}."
 
 
-def show_precision(filtered: FilteredStudy) -> Markup:
+def show_leader_precision(filtered: FilteredStudy) -> Markup:
     """HTML of how much the interval of the highest win rate would narrow with more items, judges,
     prompts or repeats, and of the share of the variance due to each; empty if unknown."""
     plan = plan_leader_precision(filtered)
@@ -67,11 +67,11 @@ def show_precision(filtered: FilteredStudy) -> Markup:
             cell = tables.hover_html(text, "", None, key)
             lines.append([tables.name_cell(name), cell])
     heads = ["Source of variance", "Share of the variance of single verdicts, %"]
-    text = paragraph(escape(precision_sentence(plan)), "eh-small", f"{path}.narrowing")
+    text = paragraph(escape(leader_precision_sentence(plan)), "eh-small", f"{path}.narrowing")
     return text + tables.value_table(heads, lines, label="Variance components")
 
 
-def show_jury(filtered: FilteredStudy) -> Markup:
+def show_jury_win_rates(filtered: FilteredStudy) -> Markup:
     """HTML table of the win rates if a strict majority of the judges decides each case. Below it,
     the share of cases that have such a majority, and how many independent judges the jury is
     worth (the correlation of their verdicts, if no better answer is known). Empty with fewer
@@ -130,7 +130,7 @@ def _effective_judges_sentence(rows: pd.DataFrame) -> str:
 
 @memoise_by_study
 def _fit_tie_models(filtered: FilteredStudy) -> tuple[TieModel, TieModel] | None:
-    pairs = select_pairs(filtered.outcomes)
+    pairs = select_pairs(filtered.counted_outcomes)
     if pairs.empty or not (pairs["pick"] == TIE).any():
         return None
     found = fit_davidson(pairs), fit_rao_kupper(pairs)

@@ -107,7 +107,7 @@ LEVELS: Final = Panel(
 )
 PRECISION: Final = Panel(
     "precision",
-    lambda filtered: precision_panel.show_precision(filtered) or None,
+    lambda filtered: precision_panel.show_leader_precision(filtered) or None,
     (Body("precision", "eh-precision"),),
     "How to narrow the interval of a win rate",
     "how much narrower the interval of the highest win rate would be with twice the items, "
@@ -122,7 +122,7 @@ PRECISION: Final = Panel(
 )
 JURY: Final = Panel(
     "jury",
-    lambda filtered: precision_panel.show_jury(filtered) or None,
+    lambda filtered: precision_panel.show_jury_win_rates(filtered) or None,
     (Body("jury", "eh-jury"),),
     "Jury",
     "win rates by the majority of judges",

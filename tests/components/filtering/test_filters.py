@@ -11,7 +11,7 @@ import pytest
 from components.filtering import filters
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, short_rater_names
-from components.results.controls.filter_bar_tab import _build_filter, initial_filters
+from components.results.controls.filter_bar_tab import _build_filter, initial_filter_menus
 from studies.domain import Item
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -122,7 +122,7 @@ def test_models_with_a_comma_in_their_names_are_chosen_by_the_address(store: Sto
         for k, pair in enumerate((names[:2], names[1:]))
     ]
     store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
-    menus = initial_filters(FilteredStudy(store, "s"), {"contestants": "llama, 7b,gpt"})
+    menus = initial_filter_menus(FilteredStudy(store, "s"), {"contestants": "llama, 7b,gpt"})
     assert set(menus["contestants"].value) == {"llama, 7b", "gpt"}
 
 

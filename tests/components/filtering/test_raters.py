@@ -9,7 +9,7 @@ from components.filtering.filters import Filter
 from components.filtering.raters import (
     call_credits_of_all_raters,
     is_agreement_with_people,
-    load_call_agreement_of_all_raters,
+    one_call_agreement_of_all_raters,
 )
 from metrics.remedies.remedy_study import CREDIT
 from studies.store.store import Store
@@ -41,7 +41,7 @@ def test_the_credit_of_a_call_is_one_a_half_or_nothing(voted: Store) -> None:
 def test_a_filter_on_a_judge_keeps_the_agreement_of_the_others(voted: Store) -> None:
     chosen = FilteredStudy(voted, "s", Filter(judge="good", prompt="p"))
     found = {
-        judge: one.value for (judge, _), one in load_call_agreement_of_all_raters(chosen).items()
+        judge: one.value for (judge, _), one in one_call_agreement_of_all_raters(chosen).items()
     }
     assert found == {"good": 1.0, "first": 0.5, "tied": 0.75}
     assert is_agreement_with_people(chosen)

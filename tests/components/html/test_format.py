@@ -206,8 +206,8 @@ def test_a_text_is_cut_after_so_many_characters():
 
 
 def test_an_even_share_is_one_of_n_or_a_range():
-    assert formats.even_share([4]) == "25\u202f%" == formats.even_share([4, 4])
-    assert formats.even_share([2, 4]) == "25 to 50\u202f%"
+    assert formats.even_share_text([4]) == "25\u202f%" == formats.even_share_text([4, 4])
+    assert formats.even_share_text([2, 4]) == "25 to 50\u202f%"
 
 
 def test_an_interval_has_both_ends_or_none():
@@ -227,17 +227,17 @@ def test_the_size_of_a_sample_leaves_out_what_it_repeats():
 
 
 def test_a_lean_is_turned_toward_its_position():
-    first = formats.lean_text(Estimate(-0.031, -0.066, 0.004))
+    first = formats.unproven_lean_text(Estimate(-0.031, -0.066, 0.004))
     assert "3.1 points toward first [−0.4, 6.6]" in first and "adjust" not in first
-    second = formats.lean_text(Estimate(0.031, -0.004, 0.066))
+    second = formats.unproven_lean_text(Estimate(0.031, -0.004, 0.066))
     assert "3.1 points toward second [−0.4, 6.6]" in second
-    even = formats.lean_text(Estimate(0.0, -0.04, 0.05))
+    even = formats.unproven_lean_text(Estimate(0.0, -0.04, 0.05))
     assert says(even, "0.0 points", "toward neither", "[−4.0, 5.0]")
-    sure = formats.lean_text(Estimate(-0.05, -0.08, -0.02))
+    sure = formats.unproven_lean_text(Estimate(-0.05, -0.08, -0.02))
     assert says(sure, "adjust", "5.0 points toward first", "[2.0, 8.0]")
-    assert "[0.04, 8.00]" in formats.lean_text(Estimate(-0.05, -0.08, -0.0004))
+    assert "[0.04, 8.00]" in formats.unproven_lean_text(Estimate(-0.05, -0.08, -0.0004))
     for unknown in (None, Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
-        assert formats.lean_text(unknown) == ""
+        assert formats.unproven_lean_text(unknown) == ""
 
 
 def test_amounts_and_durations_at_their_limits():

@@ -23,8 +23,8 @@ from components.html.scales import (
     LEAN_SCALE,
     WINS_SCALE,
     ColourScale,
+    colour_scale_of,
     fit_scale,
-    scale_of,
 )
 from metrics.catalogue.record import MeasureRecord
 from studies.domain import Estimate
@@ -317,10 +317,10 @@ def test_a_measure_without_a_scale_of_its_own_has_no_colour_at_its_best_value(
         key="new", name="New", question="position", definition="d", paths=(), style=style,
         better=better,
     )  # fmt: skip
-    scale = scale_of(record)
+    scale = colour_scale_of(record)
     assert (scale.name, scale.kind, scale.blank, scale.full) == ("New", "b", blank, full)
     assert scale.ends == (f"no colour: {ends[0]}", f"full colour: {ends[1]}")
     assert (scale.css_class(blank), scale.css_class(full)) == ("b0", "b20")
     assert (scale.text(0.25), scale.unit) == (text, "%" if style == "percent" else "")
-    own = scale_of(replace(record, key="entropy"))
+    own = colour_scale_of(replace(record, key="entropy"))
     assert own == replace(ENTROPY_SCALE, name="New", decimals=3)

@@ -76,7 +76,7 @@ def test_a_band_that_is_not_drawn_is_not_explained(study):
     data = load_agreement(study)
     table = majority_panel.majority_agreement_table(study, data)
     assert not says(table, "one person")
-    assert not says(majority_panel.majority_subtitle(study, data), "one person")
+    assert not says(majority_panel.majority_agreement_subtitle(study, data), "one person")
 
 
 def test_the_card_gives_an_order_effect_the_interval_of_the_headline(study):

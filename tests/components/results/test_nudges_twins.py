@@ -117,7 +117,7 @@ def test_examples_are_of_the_selected_category(study: FilteredStudy) -> None:
 
 
 def test_all_families_show_what_could_have_been_found(study: FilteredStudy) -> None:
-    html = str(twin_panels.render_effects_of_all_families(study))
+    html = str(twin_panels.render_all_twin_effects(study))
     assert html.count("<tr>") == 1 + 16 + 3 and "25" in html
 
 

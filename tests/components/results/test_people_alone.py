@@ -40,7 +40,10 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
     assert list(scene.measured_judge_rows["judge"].cat.categories) == ["people"]
     assert study_win_rates(scene)["x"].value == pytest.approx(0.75)
     ranking = load_ranking(scene)
-    assert ranking.main_leaderboard is not None and ranking.main_leaderboard.names[0] == "x"
+    assert (
+        ranking.largest_group_leaderboard is not None
+        and ranking.largest_group_leaderboard.names[0] == "x"
+    )
     assert load_bias(scene).call_count == 16
 
 

@@ -15,7 +15,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.overview.tab import render_card_or_judge_tables
-from components.results.ranking.point_ranking_panel import point_ranking_headline
+from components.results.ranking.point_ranking_panel import single_answer_ranking_headline
 from components.results.view_drawing import VIEWS, offered_views, render_view_uncached
 from components.share.report import ReportFigures, report_sections
 from judges.engine.engine import Engine
@@ -188,12 +188,12 @@ def test_labels_that_are_hidden_or_meet_no_verdict_are_not_said_to_be_missing(tm
 def test_why_there_is_no_ranking_of_single_answers(tmp_path: Path) -> None:
     rows = [("plain", "ada", "x", 1.0), ("labelled", "ada", "x", 1.0), ("plain", "ada", "y", None)]
     lost = record(tmp_path, *rows)
-    assert says(point_ranking_headline(lost)[0], "No judge", "two models")
+    assert says(single_answer_ranking_headline(lost)[0], "No judge", "two models")
     alone = FilteredStudy(lost.store, "recorded", Filter(contestants=("x",)))
-    assert says(point_ranking_headline(alone)[0], "one model", "filters")
+    assert says(single_answer_ranking_headline(alone)[0], "one model", "filters")
     (tmp_path / "more").mkdir()
     both = record(tmp_path / "more", *rows, *(("plain", "bob", who, 1.0) for who in "xy"))
-    assert says(" ".join(point_ranking_headline(both)), "x and y", "by bob")
+    assert says(" ".join(single_answer_ranking_headline(both)), "x and y", "by bob")
 
 
 def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:

@@ -17,11 +17,11 @@ from components.results.bias.computed import (
     Bias,
     BiasCounts,
     bias_from_frame,
-    count_model_sets,
+    count_selectable_model_sets,
     load_bias,
 )
 from components.results.bias.flip_leans import flip_leans
-from components.results.bias.option_tests import load_evenness_of_all_judges
+from components.results.bias.option_tests import load_slot_evenness_of_all_judges
 from components.results.bias.pair_tests import format_p_value, p_value_clause, pair_test_rows
 from components.results.bias.sentences import (
     bias_headline,
@@ -172,8 +172,8 @@ def test_a_choice_of_models_multiplies_p_by_the_number_of_such_choices():
     rows += [row for k in range(40) for row in pair(f"q{k}", 0, 1, x="c", y="d")]
     frame = build(rows)
     chosen = Filter(contestants=("a", "b"))
-    assert count_model_sets(frame, chosen) == 6  # pairs of four models
-    counts = BiasCounts(chosen.apply(frame), count_model_sets(frame, chosen))
+    assert count_selectable_model_sets(frame, chosen) == 6  # pairs of four models
+    counts = BiasCounts(chosen.apply(frame), count_selectable_model_sets(frame, chosen))
     (row,) = flip_leans(Bias(counts, chosen))
     assert row.p == pytest.approx(6 * 2 / 2**8 / 0.1)
 
@@ -198,7 +198,7 @@ def adjusted_by_row(study: FilteredStudy) -> dict[str, list[str]]:
 def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path, name):
     """In the table of tests, the headline, the marks of the matrix and on the card."""
     study = FilteredStudy(Store(copy_demo(tmp_path / "demo.db")), name)
-    by_row, marks = adjusted_by_row(study), load_evenness_of_all_judges(study)
+    by_row, marks = adjusted_by_row(study), load_slot_evenness_of_all_judges(study)
     leans = {one.prompt: one.is_significant for one in flip_leans(load_bias(study))}
     assert len(by_row) >= 4 and all(by_row.values())
     for prompt, wanted in by_row.items():
@@ -214,7 +214,7 @@ def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(tmp_path,
         assert format_p_value(p, card.p_is_bound) == wanted[0]
         told = f"({p_value_clause(p, card.p_is_bound)}, permutation" in title
         assert told == significant == ("not significantly" not in title)
-        mine = load_evenness_of_all_judges(chosen)
+        mine = load_slot_evenness_of_all_judges(chosen)
         assert mine[judge, prompt] == mine[judge,] == marks[judge, prompt]
 
 

@@ -41,7 +41,7 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
     assert noise_floor(view.measured_judge_rows).n == 0
     assert consistency(view.measured_judge_rows).n == 0
     assert position_paper_table(view) is None
-    kpis = panels.default_kpis_html(
+    kpis = panels.position_bias_kpis_html(
         load_bias(view), view.unusable_count, len(view.measured_judge_rows)
     )
     assert says(kpis, "Changes", "repeat") and "one order; [" not in kpis

@@ -13,7 +13,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.overview.tab import render_card_or_judge_tables
-from components.results.remedies.point_remedies_panel import point_remedies_headline
+from components.results.remedies.point_remedies_panel import single_answer_rules_headline
 from components.results.view.unreadable_share import FORMAT_ADVICE
 from components.results.view.unusable_replies import load_unusable_shares
 from components.results.view_drawing import VIEWS
@@ -191,7 +191,7 @@ def test_replies_that_cannot_be_read_come_before_remedies(tmp_path):
             tmp_path,
         )
         filtered = FilteredStudy(store, "s")
-        found[missing] = point_remedies_headline(filtered)[0]
+        found[missing] = single_answer_rules_headline(filtered)[0]
         store.close()
     assert found[5] == FORMAT_ADVICE and found[0] != FORMAT_ADVICE
 

@@ -42,7 +42,7 @@ class ScoreResults:
     repeats: dict[Rater, score_distribution.PointRepeats]
 
     @property
-    def rater(self) -> Rater | None:
+    def shown_rater(self) -> Rater | None:
         """The judge and prompt that most panels show; None without scores."""
         effects = self.order, self.criteria
         sizes = {
@@ -57,17 +57,17 @@ class ScoreResults:
 
     @property
     def distribution(self) -> score_distribution.ScoreDistribution | None:
-        """Distribution of the scores of `rater`; None without scores."""
-        return self.distributions[self.rater] if self.rater else None
+        """Distribution of the scores of `shown_rater`; None without scores."""
+        return self.distributions[self.shown_rater] if self.shown_rater else None
 
 
 @cache_in_filtered_study
 def load_scores(filtered: FilteredStudy) -> ScoreResults:
     machines = filtered.measured_judge_rows
-    rows = machines.loc[score_row_mask(machines)]
+    rows = machines.loc[scores_in_agreement_view_mask(machines)]
     raters = score_rows_by_rater(rows)
     labelled = {rater: one for rater, one in raters.items() if np.isfinite(one.label).any()}
-    pairs = (machines["options"] == 2).to_numpy() | score_row_mask(machines)
+    pairs = (machines["options"] == 2).to_numpy() | scores_in_agreement_view_mask(machines)
     return ScoreResults(
         score_distribution.score_distributions(rows),
         option_order_effects(rows),
@@ -86,7 +86,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
     )
 
 
-def score_row_mask(frame: pd.DataFrame) -> np.ndarray:
+def scores_in_agreement_view_mask(frame: pd.DataFrame) -> np.ndarray:
     """Mask of the rows with scores of single answers that the view Agreement shows. If any such
     row has a label, these are all rows with scores; otherwise only those whose prompt lists the
     options of a scale. The view Paper shows the others."""
@@ -101,8 +101,9 @@ def score_row_mask(frame: pd.DataFrame) -> np.ndarray:
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
     """Kinds of verdicts in a study: whether it has pass/fail verdicts, whether it has scores of
-    single answers (as in `score_row_mask`), and whether all its verdicts are of these two kinds
-    (`only_points`). A study without verdicts has the kinds that its prompts ask for."""
+    single answers (as in `scores_in_agreement_view_mask`), and whether all its verdicts are of
+    these two kinds (`only_points`). A study without verdicts has the kinds that its prompts ask
+    for."""
 
     pass_fail: bool
     scores: bool
@@ -114,7 +115,7 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     """Return the kinds of verdicts of a study; without verdicts, those that its plan asks for."""
     frame = filtered.unfiltered_frame
     if len(frame):
-        passes, scores = pass_fail_mask(frame), score_row_mask(frame)
+        passes, scores = pass_fail_mask(frame), scores_in_agreement_view_mask(frame)
         return VerdictKinds(bool(passes.any()), bool(scores.any()), bool((passes | scores).all()))
     texts = filtered.store.planned_prompt_texts(filtered.name)
     prompts = [parse_prompt(text, filtered.name) for text in texts]

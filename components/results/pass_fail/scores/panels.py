@@ -32,7 +32,7 @@ from components.html.scales import ColourScale
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import SCORE
-from components.results.pass_fail.panels import html, measured_share
+from components.results.pass_fail.panels import html, share_or_not_measured_text
 from components.results.pass_fail.scores.computed import ScoreResults
 from components.results.pass_fail.scores.score_tables import SHIFT
 from metrics.catalogue.records import RECORDS
@@ -59,7 +59,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     If several orders of the options were used, the headline is the share of answers whose
     score changes with the order, or that no effect is shown; else the same for the order of the
     criteria; else the agreement with labels; else the mean score."""
-    found, rater = results.distribution, results.rater
+    found, rater = results.distribution, results.shown_rater
     if found is None or rater is None:
         return "No usable score passes the filters.", "Remove a filter to see scores."
     order, agreement = results.order.get(rater), results.agreement.get(rater)
@@ -86,7 +86,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
             texts = [f"{changed} of scores change in another order, {share(noise, 0)} on a repeat"]
         break
     else:
-        if about_labels := labels_headline(results):
+        if about_labels := label_agreement_headline(results):
             return about_labels
     if agreement is not None and agreement.bias.value is not None:
         bias = number(agreement.bias.value, 2, signed=True)
@@ -94,10 +94,10 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     return title, f"{'; '.join(texts)}."
 
 
-def labels_headline(results: ScoreResults) -> tuple[str, str] | None:
+def label_agreement_headline(results: ScoreResults) -> tuple[str, str] | None:
     """Headline on the agreement of scores with labels, and the sentence below it; None if the rank
     correlation is unknown."""
-    rater = results.rater or ("", "")
+    rater = results.shown_rater or ("", "")
     found = results.agreement.get(rater)
     if found is None or found.spearman.value is None:
         return None
@@ -111,7 +111,7 @@ def labels_headline(results: ScoreResults) -> tuple[str, str] | None:
 
 
 def scores_kpis(results: ScoreResults) -> Markup:
-    found, rater = results.distribution, results.rater
+    found, rater = results.distribution, results.shown_rater
     if found is None or rater is None:
         return EMPTY
     order, criteria = results.order.get(rater), results.criteria.get(rater)
@@ -142,11 +142,11 @@ def _expected_score_kpi(expected: ExpectedScores) -> Kpi:
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
 
 
-def arrangement_matrix(results: ScoreResults) -> Markup:
+def score_by_arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
     cells with the share of verdicts. Without an order effect, all rows are alike. At most MAX_ROWS
     rows; a notice if there are too many different scores, empty without scores."""
-    found, rater = results.distribution, results.rater
+    found, rater = results.distribution, results.shown_rater
     if found is None or rater is None:
         return EMPTY
     if not found.values:
@@ -190,7 +190,7 @@ def expected_levels_table(results: ScoreResults) -> Markup:
 def order_effects_html(results: ScoreResults) -> Markup:
     """HTML on the effects of the order of options and criteria, and of repeats, with intervals; a
     notice if there was one order and no repeat."""
-    rater = results.rater or ("", "")
+    rater = results.shown_rater or ("", "")
     order, criteria = results.order.get(rater), results.criteria.get(rater)
     repeats = results.repeats.get(rater)
     if order is None and criteria is None and repeats is None:
@@ -211,7 +211,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
             f"Answers with another score in another order of the options: "
             f"{percent(order.changed)}.",
             f"Share of scores that change when repeated in the same order: "
-            f"{measured_share(order.noise_floor)}.",
+            f"{share_or_not_measured_text(order.noise_floor)}.",
             f"Share of verdicts for the option listed first: {percent(order.first_place)}; "
             f"expected without an order effect: {share(order.expected_first.value)}.",
         ]

@@ -24,7 +24,7 @@ def order_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and the sentence below it if scores in several orders of options or criteria are
     known; else None."""
     results = load_scores(filtered)
-    rater = results.rater or ("", "")
+    rater = results.shown_rater or ("", "")
     order, criteria = results.order.get(rater), results.criteria.get(rater)
     known = (order is not None and order.changed.value is not None) or (
         criteria is not None and criteria.overall.changed.value is not None
@@ -32,8 +32,8 @@ def order_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     return panels.scores_headline(results) if known else None
 
 
-def labels_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
-    return panels.labels_headline(load_scores(filtered))
+def label_agreement_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
+    return panels.label_agreement_headline(load_scores(filtered))
 
 
 def kpis(filtered: FilteredStudy) -> Markup:
@@ -45,10 +45,10 @@ def render_matrix(filtered: FilteredStudy) -> Content:
     if results.distribution is None:
         none = empty_state(*panels.scores_headline(results))
         return Content({"score_matrix": none}, panel_heading(MATRIX_TITLE))
-    who = " · ".join(results.rater or ())
+    who = " · ".join(results.shown_rater or ())
     arranged = count(len(results.distribution.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
-    made = panels.arrangement_matrix(results) + panels.expected_levels_table(results)
+    made = panels.score_by_arrangement_matrix(results) + panels.expected_levels_table(results)
     return Content({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
 
 
@@ -61,8 +61,10 @@ def render_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
     """Render the agreement of scores with labels, of the judge and prompt shown; None if none of
     their scores has a label."""
     results = load_scores(filtered)
-    labelled = results.distribution is not None and (results.rater or ("", "")) in results.agreement
-    return score_tables.agreement_table(results) if labelled else None
+    labelled = (
+        results.distribution is not None and (results.shown_rater or ("", "")) in results.agreement
+    )
+    return score_tables.label_agreement_table(results) if labelled else None
 
 
 def render_contradictions(filtered: FilteredStudy) -> Markup | None:
@@ -89,7 +91,7 @@ def report_scores_by_arrangement(filtered: FilteredStudy) -> ReportPanel | None:
         "by item"
     )
     levels = panels.expected_levels_table(results)
-    content = panels.arrangement_matrix(results) + levels + html.report(sections)
+    content = panels.score_by_arrangement_matrix(results) + levels + html.report(sections)
     return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
@@ -125,7 +127,7 @@ ORDER: Final = Panel(
     "of its criteria; the heatmap counts the score of each criterion. Unusable replies enter "
     "no score. Intervals: by item.",
     report=lambda filtered: render_order_effects(filtered) or None,
-    table=score_tables.score_order_paper_table,
+    table=score_tables.option_order_paper_table,
     json_keys=("option_order.*.*.changed", "criteria_order.*.*", "point_repeats.*.*.deviation"),
 )
 LABELS: Final = Panel(

@@ -82,11 +82,11 @@ CRITERIA_ORDER_DEFINITIONS: Final = {
 }
 
 
-def agreement_table(results: ScoreResults) -> Markup:
+def label_agreement_table(results: ScoreResults) -> Markup:
     """HTML tables for the judge and prompt shown: agreement of its scores with the labels, with a
     second column for expected scores (means weighted by the judge's probabilities); agreement
     with people by criterion; mean label by score. There must be labels."""
-    rater = results.rater or ("", "")
+    rater = results.shown_rater or ("", "")
     found, expected = results.agreement[rater], results.expected.get(rater)
     given = f"Computed from the scores that the judge gave, 95{NARROW_SPACE}% CI"
     weighted = "Computed from expected scores (means weighted by the judge's probabilities)"
@@ -101,7 +101,7 @@ def agreement_table(results: ScoreResults) -> Markup:
     ]
     return wrap(
         page_table("Measure", columns, rows, "Agreement with labels"),
-        _criteria_table(results),
+        _agreement_by_criterion_table(results),
         _reliability_table(results),
     )
 
@@ -113,17 +113,17 @@ def _agreement_column(head: str, found: ScoreAgreement, n: bool) -> TypedColumn:
     return TypedColumn(head, lambda row: getattr(found, row[0]), itemgetter(1), n=n)
 
 
-def _criteria_table(results: ScoreResults) -> Markup:
+def _agreement_by_criterion_table(results: ScoreResults) -> Markup:
     """HTML table by criterion of the rubric: agreement of the judge's scores with people's scores;
     empty if no person filled in the rubric."""
-    found = results.by_criterion.get(results.rater or ("", ""), {})
+    found = results.by_criterion.get(results.shown_rater or ("", ""), {})
     rows = [ValueRow(name, one) for name, one in found.items()]
     label = "Agreement with people by criterion"
     return page_table("Criterion", CRITERION_COLUMNS, rows, label) if rows else EMPTY
 
 
 def _reliability_table(results: ScoreResults) -> Markup:
-    points = results.reliability.get(results.rater or ("", ""), ())
+    points = results.reliability.get(results.shown_rater or ("", ""), ())
     columns = [TypedColumn("Mean label", attrgetter("label"), SCORE, n=True)]
     rows = [ValueRow(f"score {one.value:.3g}", one) for one in points]
     label = "Mean label by score"
@@ -223,7 +223,7 @@ def _agreement_rows(
             yield f"{names[rater]}, {criterion}", one
 
 
-def score_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
+def option_order_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     """Table of the effect of the options' order on scores, one row for each judge and prompt that
     saw several orders; None without model judges."""
     title = f"Order of the score options on {filtered.name}."

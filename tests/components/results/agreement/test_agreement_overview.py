@@ -12,7 +12,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.filtering.raters import Raters, load_call_agreement_of_all_raters
+from components.filtering.raters import Raters, one_call_agreement_of_all_raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
 from components.results.agreement import majority_panel
@@ -30,17 +30,17 @@ from components.results.agreement.disputes import (
     disputes_subtitle_and_html,
     list_disputes,
 )
-from components.results.agreement.disputes import dispute_kinds as lists_of
+from components.results.agreement.disputes import possible_dispute_kinds as lists_of
 from components.results.agreement.panels import (
     COEFFICIENTS,
     agreement_headline,
     show_matrix,
-    show_merged_orders,
+    show_merged_order_agreement,
 )
 from components.results.agreement.people_tables import (
     best_voter_replacement_sentence,
     show_coefficients,
-    show_corrected_rates,
+    show_corrected_win_rates,
     show_score_distances,
     show_voter_replacements,
 )
@@ -107,7 +107,7 @@ def test_one_order_and_both_by_hand(voted):
     data = agreement(voted, "voted")
     # first: every merged verdict is a tie, and people tie once in six.
     assert data.merged_share_equal_to_majority["first"].value == pytest.approx(1 / 6)
-    said = text(show_merged_orders(data))
+    said = text(show_merged_order_agreement(data))
     assert "42 \u2192 17" in said and "100 \u2192 100" in said
 
 
@@ -128,7 +128,7 @@ def test_why_orders_cannot_be_merged_and_no_judge_replaces_a_person(store):
         ("mute", "No reply", "better"),
     ):
         data = agreement(store, "merged", Filter(judge=judge))
-        assert says(show_merged_orders(data), *told), judge
+        assert says(show_merged_order_agreement(data), *told), judge
         drawn = show_voter_replacements(data)
         assert says(drawn, "two people has", "verdict") is (judge in ("other", "mute"))
     Sheet("one vote").votes("q0", ann="x").both("q0", "j", "xx").save(store)
@@ -142,7 +142,7 @@ def test_the_line_at_chance_is_on_the_axis_also_if_all_agree_more_often(store):
     sheet.save(store)
     data = agreement(store, "sure")
     assert data.coefficients_with_people("good").share.low > 0.8
-    marks = re.findall(r'class="c" style="left:([\d.]+)%', show_merged_orders(data))
+    marks = re.findall(r'class="c" style="left:([\d.]+)%', show_merged_order_agreement(data))
     assert marks and all(5 < float(left) < 50 for left in marks)
 
 
@@ -214,9 +214,9 @@ def test_corrected_win_rates_stand_beside_the_raw_ones(store):
     # The judge is always right, so that its word on the other 40 is nearly taken as it is.
     assert one.corrected.value == pytest.approx(one.judge.value, abs=0.002)
     assert one.worth > 2
-    assert "\u00d7" in text(show_corrected_rates(data))
+    assert "\u00d7" in text(show_corrected_win_rates(data))
     # 60 pairs in both orders
-    tip = show_corrected_rates(data)
+    tip = show_corrected_win_rates(data)
     assert says(tip, "pairs with votes: 20") and says(tip, "of the judges: 120")
 
 
@@ -286,7 +286,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert (data.raters.known_answer_source, data.raters.has_people) == ("design", False)
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     scene = FilteredStudy(store, "known")
-    found = majority_panel.call_agreement_by_judge(scene)
+    found = majority_panel.one_call_agreement_by_judge(scene)
     assert {name: one.value for name, one in found.items()} == {"right": 1.0, "wrong": 0.0}
     assert says(agreement_tab.headline(scene)[0], "right agrees", "known better answers", "100")
     assert says(agreement_headline(data)[1], "No votes", "comparisons yet")
@@ -295,8 +295,8 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
 def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(voted):
     # People prefer x on the six pairs; `good` says x, `first` x and y: 12 and 6 of 12 calls.
     scene = FilteredStudy(voted, "voted")
-    found = majority_panel.call_agreement_by_judge(scene)
-    rules = {cell: one.value for cell, one in load_call_agreement_of_all_raters(scene).items()}
+    found = majority_panel.one_call_agreement_by_judge(scene)
+    rules = {cell: one.value for cell, one in one_call_agreement_of_all_raters(scene).items()}
     assert {one.value for one in found.values()} == set(rules.values())
     assert f"{100 * found['good'].value:.1f}" in agreement_tab.headline(scene)[0]
 
@@ -383,7 +383,7 @@ def test_prd_as_drawn(records, store):
     assert says(agreement_headline(data)[0], "gpt-4", "64", "2 other judges")
     assert data.coefficients_with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
     assert round(data.coefficients_with_people("gpt-4").kappa.value, 2) == 0.42
-    said = text(show_merged_orders(data))
+    said = text(show_merged_order_agreement(data))
     for line in ("64 \u2192 58", "63 \u2192 56", "60 \u2192 52", "55 \u2192 38", "50 \u2192 34"):
         assert line in said
     assert len(list_disputes(data.raters, AGAINST_PEOPLE)) == 39
@@ -435,7 +435,7 @@ def test_judges_of_different_items_are_not_compared(store):
     sheet = Sheet("strangers")
     sheet.both("q0", "a", "xx").both("q1", "b", "xx").save(store)
     data = agreement(store, "strangers")
-    assert data.closest_two_judges is None
+    assert data.two_judges_agreeing_most is None
     assert says(agreement_headline(data)[0], "No two judges", "same answers")
 
 

@@ -92,7 +92,7 @@ def kinds(people: bool, source: str, judges: int, known: int = 0) -> list[str]:
         filtered_rater_names=range(judges),
         rows=pd.DataFrame({"known_answer": [NO_PICK, known]}),
     )
-    return disputes.dispute_kinds(stub)
+    return disputes.possible_dispute_kinds(stub)
 
 
 def test_kinds_follow_from_votes_known_answers_and_a_second_judge() -> None:

@@ -15,9 +15,9 @@ from components.inspect.url_selection import Selection
 from components.results.agreement import tab, verification_panel
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.verification_panel import (
-    load_verification,
+    load_answer_verifications,
     misjudged_pairs,
-    show_verification,
+    show_answer_verifications,
     verification_subtitle,
 )
 from components.results.controls.mark_selection import inspect_filters_for_mark
@@ -64,12 +64,12 @@ def study_of(store: Store, name: str = "s", y: str = "y", **more: object) -> Fil
 
 
 def shown(scene: FilteredStudy) -> str:
-    return show_verification(load_verification(load_agreement(scene)))
+    return show_answer_verifications(load_answer_verifications(load_agreement(scene)))
 
 
 def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     scene = study_of(store)
-    one = load_verification(load_agreement(scene))
+    one = load_answer_verifications(load_agreement(scene))
     assert says(verification_subtitle(one), "20 verifications", "12 answers", "2")
     text = text_of(shown(scene))
     # x: q0 q1 yes, q2 no, q3 one of two: 5 of 8. y: q2, q3 yes: 4 of 8. The reference: 4 of 4.
@@ -149,10 +149,10 @@ def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: St
 
 def test_filters_leave_what_they_leave(store: Store) -> None:
     assert verification_subtitle(
-        load_verification(load_agreement(study_of(store, "c", category="even")))
+        load_answer_verifications(load_agreement(study_of(store, "c", category="even")))
     ).startswith("10 ")
     assert verification_subtitle(
-        load_verification(load_agreement(study_of(store, "d", contestants=("x", "y"))))
+        load_answer_verifications(load_agreement(study_of(store, "d", contestants=("x", "y"))))
     ).startswith("16 ")
     only = text_of(shown(study_of(store, "e", judge="good")))
     assert "good" in only and "first" not in only.split("Where")[0].split("Judge (%")[1]
@@ -179,13 +179,13 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
     store.save_study(Study("s"), items, (), (), only_recorded=True)
     store.set_voting_rules("s", VotingRules("verify", whom="answers"))
     scene = FilteredStudy(store, "s")
-    assert not load_verification(load_agreement(scene)).has_checks
+    assert not load_answer_verifications(load_agreement(scene)).has_checks
     at = open_vote_session(store, "s", voter_id("ann"), "verify")
     ballot = at.next_ballot()
     assert ballot is not None
     at.store_verification(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
     assert says(
-        verification_subtitle(load_verification(load_agreement(scene))),
+        verification_subtitle(load_answer_verifications(load_agreement(scene))),
         "1 verification",
         "1",
         "1 person",

@@ -18,10 +18,10 @@ from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import AGAINST_PEOPLE
 from components.results.agreement.panels import agreement_headline, show_matrix
 from components.results.agreement.people_tables import (
-    best_replacing_prompt_sentence,
     best_voter_replacement_sentence,
+    prompt_best_replacing_voter_sentence,
     show_coefficients,
-    show_corrected_rates,
+    show_corrected_win_rates,
     show_voter_replacements,
 )
 from components.results.agreement.voters_panel import (
@@ -109,8 +109,10 @@ def test_flagged_people_stay_and_the_numbers_without_them_stand_beside(voted):
     said = text(show_voters(data))
     assert says(said, "Agreement", "subset", "votes") and "Without left, %" in said
     # All four: of six pairs of people three hold `left`, who sides with them on half.
-    assert data.all_vote_agreement["two people"].value == pytest.approx((3 + 3 * 0.5) / 6, abs=0.02)
-    assert data.unflagged_vote_agreement["two people"].value == 1.0
+    assert data.agreement_by_all_votes["two people"].value == pytest.approx(
+        (3 + 3 * 0.5) / 6, abs=0.02
+    )
+    assert data.agreement_without_flagged_voters["two people"].value == 1.0
     assert data.voter_agreement.voters == 4
 
 
@@ -182,7 +184,8 @@ def test_estimates_say_that_some_votes_were_sought(sought):
     assert marked >= {"matrix", "merged_orders", "coefficients", "replacements", "distances"}
     assert says(show_voters(data), "Pairs chosen", "random")
     assert (
-        data.random_pair_vote_agreement["good"].n == 20 and data.all_vote_agreement["good"].n > 20
+        data.agreement_on_random_pairs["good"].n == 20
+        and data.agreement_by_all_votes["good"].n > 20
     )
 
 
@@ -193,14 +196,14 @@ def test_corrected_win_rates_rest_on_random_votes_alone(sought):
     frame = sought.frame("s")
     alone = frame[~((frame["chosen"] == "flipped").to_numpy())]
     assert corrected_win_rates(alone.drop(columns="chosen"))["x"].people == got.people
-    assert says(text(show_corrected_rates(data)), "8 votes", "not chosen")
+    assert says(text(show_corrected_win_rates(data)), "8 votes", "not chosen")
 
 
 def test_with_sought_votes_alone_nothing_is_corrected(store):
     judged(store, 12)
     store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, choose="flipped"))
     cast(store, "ann", better)
-    said = text(show_corrected_rates(agreement(store, "s")))
+    said = text(show_corrected_win_rates(agreement(store, "s")))
     assert says(said, "No vote", "randomly chosen")
 
 
@@ -210,7 +213,7 @@ def test_votes_on_three_answers_correct_no_win_rate(store):
         sheet.rows += [("q", who, "p", tuple(shown), PICKS["x"], 1) for shown in ("xyz", "zyx")]
     data = agreement(store, sheet.save(store))
     assert data.raters.has_people
-    assert says(text(show_corrected_rates(data)), "No vote on two answers")
+    assert says(text(show_corrected_win_rates(data)), "No vote on two answers")
 
 
 def test_votes_of_a_file_are_nobodys_choice(store):
@@ -258,7 +261,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     said = text(show_voter_replacements(data))
     assert says(said, "Best replacement", "good")
     assert says(said, "2", "pooled", "replaces a person")
-    assert best_replacing_prompt_sentence([]) == ""
+    assert prompt_best_replacing_voter_sentence([]) == ""
     one_judge = Agreement(Raters(FilteredStudy(store, "prompts", Filter(judge="good"))))
     assert one_judge.raters.has_people and len(one_judge.raters.filtered_rater_names) == 2
     assert one_judge.prompts_replacing_a_voter == []
@@ -301,8 +304,11 @@ def test_a_real_crowd_without_a_judge(records, store):
     assert all(one.flags[0].p < 0.05 and one.others.value < one.rest for one in apart)
     assert "Show 112 more" in show_voters(data)
     # Nobody is removed: with and without stand side by side.
-    assert data.all_vote_agreement["two people"].n > data.unflagged_vote_agreement["two people"].n
     assert (
-        data.unflagged_vote_agreement["two people"].value
-        > data.all_vote_agreement["two people"].value
+        data.agreement_by_all_votes["two people"].n
+        > data.agreement_without_flagged_voters["two people"].n
+    )
+    assert (
+        data.agreement_without_flagged_voters["two people"].value
+        > data.agreement_by_all_votes["two people"].value
     )

@@ -187,7 +187,9 @@ def test_the_rows_that_choose_one_label_are_not_the_only_ones_said_to_flip_most_
     plain = [replace(row, label="") for row in rows]
 
     def told(labelled: int) -> str:
-        return sentences._label_sentence([*rows[:labelled], *plain[labelled:]], "prompt")
+        return sentences._label_causes_flips_sentence(
+            [*rows[:labelled], *plain[labelled:]], "prompt"
+        )
 
     assert told(0) == "" and says(told(1), "verdicts of a", "the label “1”.")
     assert says(told(2), "of a and", "one label each") and says(told(3), "three of the", "prompts")
@@ -290,7 +292,7 @@ def test_every_measure_knows_for_what_it_is():
 
 def test_slots_of_a_first_slot_judge_are_all_first(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
-    figure = bias_view.slot_figure(bias_from_frame(frame))
+    figure = bias_view.chosen_slot_histogram(bias_from_frame(frame))
     assert figure is not None
     assert "100" in figure["summary"]
     assert figure["table"]["rows"][0][:3] == ["always first", "1st", 1.0]
@@ -326,9 +328,9 @@ def test_p_is_written_as_papers_write_it(p, text):
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
     assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "No reply")
-    assert bias_view.slot_figure(bias_from_frame(nobody)) is None
-    assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
-    assert "No flips here" in bias_view.flips_html(bias_from_frame(nobody))
+    assert bias_view.chosen_slot_histogram(bias_from_frame(nobody)) is None
+    assert bias_view.position_bias_kpis_html(bias_from_frame(nobody), 0, 0) == ""
+    assert "No flips here" in bias_view.flip_directions_html(bias_from_frame(nobody))
     assert "No ranking here" in ranking_view.leaderboard_html(compute_ranking(nobody))
     assert ranking_view.elo_figure(compute_ranking(nobody)) is None
 
@@ -354,13 +356,13 @@ def test_prompts_without_choices_have_no_place_in_matrix_histogram_and_tests():
     only = replace(study, filter=Filter(prompt="choice"))
     assert set(load_bias(only).names.values()) == {"j", "k"}
     drawn = [bias_matrix_html(bias, "Consistency", layout) for layout in LAYOUTS]
-    drawn += [str(bias_view.slot_figure(bias))]
+    drawn += [str(bias_view.chosen_slot_histogram(bias))]
     assert all("choice" in one and "lost" in one for one in drawn)
     drawn += [order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "", "Pairs")]
     assert "choice" in drawn[-1]
     assert not any(name in one for one in drawn for name in ("scoring", "grading"))
     alone = bias_from_frame(build([*scoring, *grading]))
-    assert bias_view.slot_figure(alone) is None and not alone.names
+    assert bias_view.chosen_slot_histogram(alone) is None and not alone.names
     assert says(bias_matrix_html(alone, "Consistency"), "No reply", "better")
 
 
@@ -370,8 +372,8 @@ def test_failures_are_counted_and_can_be_opened(judged):
     frame.loc[frame.index[:3], "pick"] = np.int8(-2)
     bias = bias_from_frame(frame)
     assert bias.unusable_reply_count == 3
-    assert "{&quot;status&quot;: &quot;failures&quot;}" in bias_view.default_kpis_html(bias)
-    assert "status&quot;: &quot;failures" not in bias_view.default_kpis_html(
+    assert "{&quot;status&quot;: &quot;failures&quot;}" in bias_view.position_bias_kpis_html(bias)
+    assert "status&quot;: &quot;failures" not in bias_view.position_bias_kpis_html(
         bias_from_frame(judged.frame(NAME))
     )
 
@@ -492,9 +494,9 @@ def test_verdicts_on_single_answers_are_in_no_even_share():
     """The first-position share is of comparisons, whose even share is a half."""
     rows = [*pair("q0", 0, 1), {"item": "q1", "shown": ("x",), "pick": None, "judge": "k"}]
     counts = BiasCounts(build(rows))
-    assert (counts.option_counts, counts.max_options) == ([2], 2)
+    assert (counts.numbers_of_options, counts.max_options) == ([2], 2)
     alone = BiasCounts(build(rows[2:]))
-    assert (alone.option_counts, alone.max_options) == ([2], 1)
+    assert (alone.numbers_of_options, alone.max_options) == ([2], 1)
 
 
 def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():

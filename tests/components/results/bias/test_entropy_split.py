@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from components.results.bias.computed import bias_from_frame
-from components.results.bias.panels import entropy_split_html
+from components.results.bias.panels import order_share_of_entropy_html
 from metrics.estimation.entropy import split_entropy_by_order
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -14,7 +14,7 @@ from tests.page_words import says
 def split_text(rows: list) -> str:
     frame = build(rows)
     split = {("j", "p"): split_entropy_by_order(frame)}
-    html = entropy_split_html(bias_from_frame(frame), split)
+    html = order_share_of_entropy_html(bias_from_frame(frame), split)
     return re.sub(r"<[^>]+>", "", html).replace("\u202f", " ")
 
 

@@ -50,7 +50,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def found(frame) -> dict[tuple[str, ...], Evenness]:
-    return evenness.compute_evenness(frame)
+    return evenness.slot_evenness(frame)
 
 
 def test_a_judge_of_one_position_is_marked_and_a_random_one_is_not(found):
@@ -174,6 +174,6 @@ def test_the_smallest_p_value_of_a_cell_is_that_of_choices_of_one_position():
         for k in range(2)
         for row in rotated(f"q{k}", [k] * 4, judge="j", prompt=prompt)
     ]
-    found = evenness.compute_evenness(build(rows), tests=1)
+    found = evenness.slot_evenness(build(rows), tests=1)
     assert found["j", "one"].least_p == pytest.approx(2 * 4 / 24**2 / 0.5)
     assert found["j",].least_p == pytest.approx(4 / 24**4 / 0.5)

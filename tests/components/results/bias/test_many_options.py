@@ -20,13 +20,13 @@ from components.results.bias.pair_tests import (
     order_tests_html,
 )
 from components.results.bias.panels import (
-    default_kpis_html,
+    chosen_slot_histogram,
+    position_bias_kpis_html,
     show_slot_and_label_shares,
-    slot_figure,
-    slot_or_label_sentence,
+    slot_or_label_preference_sentence,
 )
 from components.results.bias.tab import slots_heading
-from components.results.bias.unrelated_contrast import unrelated_effects
+from components.results.bias.unrelated_contrast import unrelated_option_effects
 from metrics.__main__ import render_tables
 from metrics.position.position_measures import consistency
 from metrics.summary.summary import summarise_frame
@@ -110,11 +110,13 @@ def test_without_comparisons_in_every_order_there_is_no_column_of_consistency():
 def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
     pairs = build([row for k in range(6) for row in pair(f"p{k}", 0, 1)])
     for rows, even in ((frame, "even 25\u202f%"), (pairs, "even 50\u202f%")):
-        assert says(default_kpis_html(bias_from_frame(rows)), "First-position", even)
+        assert says(position_bias_kpis_html(bias_from_frame(rows)), "First-position", even)
     mixed = build(
         [*chosen("first", lambda *_: 0), *(row for k in range(6) for row in pair(f"p{k}", 0, 1))]
     )
-    assert says(default_kpis_html(bias_from_frame(mixed)), "First-position", "even 25 to 50\u202f%")
+    assert says(
+        position_bias_kpis_html(bias_from_frame(mixed)), "First-position", "even 25 to 50\u202f%"
+    )
     assert all(row.lean is None for row in flip_leans(bias_from_frame(mixed)))
 
 
@@ -252,7 +254,7 @@ def test_slots_of_many_rows_are_pooled_by_judge():
     rows = []
     for prompt in range(7):
         rows += [{**row, "prompt": f"p{prompt}"} for row in chosen("j", lambda i, t: 0, items=2)]
-    figure = slot_figure(bias_from_frame(build(rows)))
+    figure = chosen_slot_histogram(bias_from_frame(build(rows)))
     assert {line[0] for line in figure["table"]["rows"]} == {"j"}
 
 
@@ -270,20 +272,26 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
     assert says(html, "favours", "<b>label</b>")
     few = crossed[crossed["item"].isin(["q0", "q1"])]
     assert says(show_slot_and_label_shares(bias_from_frame(few)), "No preference", "10 points")
-    some = slot_or_label_sentence(  # an interval without 50 %, but a smaller distance to it
-        Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"], True, 1
+    some = (
+        slot_or_label_preference_sentence(  # an interval without 50 %, but a smaller distance to it
+            Estimate(0.54, 0.51, 0.56), Estimate(0.46, 0.44, 0.49), ["A", "B"], True, 1
+        )
     )
     assert says(some, "No", "10 points")
     known = Estimate(0.7, 0.6, 0.8)
     # Not called a preference if the sign test on the flips, or a wider interval, does not show it.
     even = Estimate(0.5, 0.4, 0.6, 50, 50)
-    rather = slot_or_label_sentence(known, even, ["A", "B"], False, 1)
+    rather = slot_or_label_preference_sentence(known, even, ["A", "B"], False, 1)
     assert says(rather, "Not adjusted", "position (first)") and "favours" not in rather
     label = replace(known, n=50, items=50)
-    assert says(slot_or_label_sentence(even, label, ["A", "B"], False, 1), "favours", "label")
-    assert says(slot_or_label_sentence(even, label, ["A", "B"], True, 1000), "Not adjusted")
-    assert slot_or_label_sentence(known, Estimate(None), ["A", "B"], True, 1) == ""
-    assert slot_or_label_sentence(Estimate(None), known, ["A", "B"], True, 1) == ""
+    assert says(
+        slot_or_label_preference_sentence(even, label, ["A", "B"], False, 1), "favours", "label"
+    )
+    assert says(
+        slot_or_label_preference_sentence(even, label, ["A", "B"], True, 1000), "Not adjusted"
+    )
+    assert slot_or_label_preference_sentence(known, Estimate(None), ["A", "B"], True, 1) == ""
+    assert slot_or_label_preference_sentence(Estimate(None), known, ["A", "B"], True, 1) == ""
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
     assert show_slot_and_label_shares(bias_from_frame(plain)) is None
 
@@ -307,16 +315,20 @@ def without(judge: str, pick: int, size: int = 4) -> list[dict[str, object]]:
 
 
 def test_the_unrelated_option_is_compared_at_equal_n_only():
-    found = unrelated_effects(build(without("j", 0)), build(with_unrelated("j", 0)))
+    found = unrelated_option_effects(build(without("j", 0)), build(with_unrelated("j", 0)))
     assert not isinstance(found, str)
     (one,) = found
     # Always the first place, with and without: both grades 0, and it takes each option in turn.
     assert (one.contrast.left_value, one.contrast.right_value) == (0.0, 0.0)
     assert one.chosen.value == pytest.approx(0.25)
-    told = unrelated_effects(build(without("j", 0, size=3)), build(with_unrelated("j", 0)))
+    told = unrelated_option_effects(build(without("j", 0, size=3)), build(with_unrelated("j", 0)))
     assert says(told, "different numbers", "options")
-    assert "neither does" in unrelated_effects(build(without("j", 0)), build(without("j", 0)))
-    assert "in common" in unrelated_effects(build(without("i", 0)), build(with_unrelated("j", 0)))
+    assert "neither does" in unrelated_option_effects(
+        build(without("j", 0)), build(without("j", 0))
+    )
+    assert "in common" in unrelated_option_effects(
+        build(without("i", 0)), build(with_unrelated("j", 0))
+    )
 
 
 def test_the_legend_of_positions_names_all_positions_and_the_even_share(frame):

@@ -14,7 +14,7 @@ from components.results.bias.option_tests import (
     adjusted_option_p_values,
     load_option_models_of_all_raters,
 )
-from components.results.bias.panels import default_kpis_html, flips_html
+from components.results.bias.panels import flip_directions_html, position_bias_kpis_html
 from components.results.bias.sentences import bias_headline
 from components.results.cards.measure_table import card_measures
 from components.results.cards.point_card import PointCard
@@ -53,7 +53,7 @@ def test_card_key_figure_and_legend_have_the_same_chance():
     assert drawn["Accuracy"] == chance
     text = f"chance {100 * chance:.0f} %"
     assert text != "chance 50 %"
-    assert text in default_kpis_html(bias).replace("\u202f", " ")
+    assert text in position_bias_kpis_html(bias).replace("\u202f", " ")
     assert text in bias_matrix_html(bias, "Accuracy").replace("\u202f", " ")
 
 
@@ -115,7 +115,7 @@ def test_a_prompt_that_only_scores_is_not_reported_as_unreadable():
     # Beside a prompt that picks answers, it has no line on flips; unread pairs still have one.
     picks = [row for k in range(6) for row in pair(f"q{k}", 0, 0, prompt="choice")]
     lost = [row for k in range(6) for row in pair(f"q{k}", None, 0, prompt="lost")]
-    shown = flips_html(bias_from_frame(build([*scoring_judge((8, 5)), *picks, *lost])))
+    shown = flip_directions_html(bias_from_frame(build([*scoring_judge((8, 5)), *picks, *lost])))
     assert "creation-factuality" not in shown
     assert says(shown, "choice") and says(shown, "None of 6", "both orders")
 

@@ -13,8 +13,8 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.results.cards import card_html, measure_table, point_card
 from components.results.cards import card_measures as card_measures_module
-from components.results.cards.card_html import _cost_html, report_cards, show_card
-from components.results.cards.card_measures import CardMeasures, own_family_rate
+from components.results.cards.card_html import _cost_html, report_cards_html, show_card
+from components.results.cards.card_measures import CardMeasures, own_family_win_rate
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
@@ -239,11 +239,11 @@ def test_a_report_counts_the_cards_it_leaves_out(store, monkeypatch):
     for number in range(3):
         sheet.both("q1", f"j{number:02}", "xy")
     sheet.save(store)
-    said = text(report_cards(FilteredStudy(store, "many")))
+    said = text(report_cards_html(FilteredStudy(store, "many")))
     assert said.count("Report card") == 2
     assert says(said, "1 more card")
     first = replace(Filter(), judge="j00")
-    assert "more card" not in text(report_cards(FilteredStudy(store, "many", first)))
+    assert "more card" not in text(report_cards_html(FilteredStudy(store, "many", first)))
 
 
 def test_agreement_is_told_beside_that_of_a_judge_that_always_passes():
@@ -259,7 +259,7 @@ def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
         store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
     )
     one = card(store, "kin", "good")
-    assert one.own_family_rate_excess.value == pytest.approx(11 / 12 - 1 / 2)
+    assert one.own_family_win_rate_excess.value == pytest.approx(11 / 12 - 1 / 2)
     note = measure_table._own_family_note(one)
     assert says(note, "family: x", "people give 86.1", "+41.7 points")
     term = one.self_preference_term_of_all_judges
@@ -271,13 +271,13 @@ def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
     alone.save(store)
     other = card(store, "strangers", "good")
     none = (
-        other.own_family_rate_excess,
+        other.own_family_win_rate_excess,
         other.self_preference_term_of_all_judges,
         other.own_family_win_rates[0],
     )
     assert [one.value for one in none] == [None] * 3
-    assert own_family_rate(other.rows, []).value is None
-    assert own_family_rate(other.rows, ["x", "y"]).value is None
+    assert own_family_win_rate(other.rows, []).value is None
+    assert own_family_win_rate(other.rows, ["x", "y"]).value is None
 
 
 def test_a_judge_agrees_with_people_as_often_as_the_grid_says(store):

@@ -9,7 +9,7 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.inspect.list_html import list_html
 from components.inspect.load_comparison import load_inspect_page
-from components.results.agreement.disputes import dispute_kinds
+from components.results.agreement.disputes import possible_dispute_kinds
 from components.results.bias.computed import load_bias
 from components.results.cards.card_html import show_card
 from components.results.cards.measure_table import card_measures
@@ -19,7 +19,7 @@ from components.results.contrasts.comparison import comparison_html
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.overview.run_outcome import next_steps
-from components.results.view.unusable_replies import open_unusable_text
+from components.results.view.unusable_replies import unusable_link_label
 from components.study.plan import demo_studies
 from studies.store.store import Store
 from tests.demo_store import copy_demo
@@ -70,7 +70,7 @@ def test_a_judge_that_changes_between_right_answers_is_not_replaced(options):
     assert quality.rule == "right" and says(quality.text, "right in", "**85")
     assert advice.rule == "other right ones" and says(advice.text, "85", "right", "every order")
     assert "Accuracy" in [row.label for row in card_measures(card)]
-    assert "Against known answers" not in dispute_kinds(raters)
+    assert "Against known answers" not in possible_dispute_kinds(raters)
 
 
 def test_a_comparison_of_prompts_names_the_pairs_that_four_options_lack(options):
@@ -101,7 +101,7 @@ def test_a_link_names_the_replies_and_the_comparisons_that_it_opens(demo, study,
     unit = "answers" if study == demo_studies.SINGLE_STUDY else "comparisons"
     listed = text_of(list_html(page))
     link = f"Open {page.replies} replies of {page.total} {unit}"
-    assert open_unusable_text(filtered) == link
+    assert unusable_link_label(filtered) == link
     assert page.replies == filtered.unusable_count and page.replies in (replies, page.replies)
     assert says(listed, f"{page.total} {unit}, {page.replies} replies")
 

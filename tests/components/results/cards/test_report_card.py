@@ -44,7 +44,7 @@ def test_the_preferred_position_is_that_of_more_flips_or_of_more_choices(
 
 def test_changes_on_a_repeat_are_named_only_where_calls_were_repeated() -> None:
     def said(noise: float | None) -> str:
-        return str(ReportCard._repeat_text(stub(measures={"noise_floor": Estimate(noise)})))
+        return str(ReportCard._repeat_changes_text(stub(measures={"noise_floor": Estimate(noise)})))
 
     assert said(None) == ""
     assert "12" in said(0.12) and "0" in said(0.0)
@@ -124,7 +124,7 @@ def test_the_interval_of_a_label_has_a_distance_from_one_half(
 def test_shares_of_position_and_label_are_measured_from_one_half() -> None:
     def found(slot: float | None, label: float | None) -> Any:
         effects = {"slot": Estimate(slot), "label": Estimate(label)}
-        return ReportCard._slot_and_label_deviations(stub(slot_label_effects=effects))
+        return ReportCard._slot_and_label_deviations_from_half(stub(slot_label_effects=effects))
 
     assert found(0.3, 0.9) == pytest.approx((0.2, 0.4))
     assert found(None, 0.5) == (None, 0.0) and found(0.5, None) == (0.0, None)

@@ -13,7 +13,7 @@ from components.filtering.filters import Filter
 from components.html.pieces import no_significant_difference_badge
 from components.results.contrasts import comparison, panels, sides
 from components.results.contrasts.comparison import pair_sides as pair_with_filtered_side
-from components.results.contrasts.computed import is_significant, known_differences
+from components.results.contrasts.computed import contrasts_with_value, is_significant
 from components.results.contrasts.item_differences import item_differences, show_item_differences
 from components.results.contrasts.panels import (
     contrast_headline,
@@ -70,7 +70,7 @@ def test_the_judgements_of_both_sides_are_counted(scene):
 def test_a_difference_is_left_minus_right_with_both_values(scene):
     lines = {
         one.name: line
-        for one, line in known_differences(
+        for one, line in contrasts_with_value(
             pair_with_filtered_side(scene, "", "").family_contrasts("Behaviour")
         )
     }
@@ -88,13 +88,13 @@ def test_a_difference_is_left_minus_right_with_both_values(scene):
 def test_turned_round_every_difference_turns(scene):
     there = {
         one.name: line
-        for one, line in known_differences(
+        for one, line in contrasts_with_value(
             pair_with_filtered_side(scene, "", "").family_contrasts("Position")
         )
     }
     back = {
         o.name: c
-        for o, c in known_differences(
+        for o, c in contrasts_with_value(
             pair_with_filtered_side(scene, "shaky", "steady").family_contrasts("Position")
         )
     }
@@ -163,7 +163,9 @@ def test_items_that_differ_most_come_first_with_their_counts(scene):
 
 
 def test_win_rates_are_a_family_of_the_contestants(scene):
-    lines = known_differences(pair_with_filtered_side(scene, "", "").family_contrasts("Win rates"))
+    lines = contrasts_with_value(
+        pair_with_filtered_side(scene, "", "").family_contrasts("Win rates")
+    )
     # steady gives x everything; shaky 30 of 40.
     assert {one.name: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
     assert says(
@@ -185,7 +187,7 @@ def test_the_ranking_compares_choices_among_four_by_what_a_tie_counts(store):
     save(store, "four", rows)
     four = FilteredStudy(store, "four")
     pair = pair_with_filtered_side(four, "a", "b")
-    lines = known_differences(pair.family_contrasts("Win rates"))
+    lines = contrasts_with_value(pair.family_contrasts("Win rates"))
     assert {one.name: line.raw.value for one, line in lines} == {
         "o0": 0.75, "o1": -0.25, "o2": -0.25, "o3": -0.25
     }  # fmt: skip
@@ -197,7 +199,7 @@ def test_the_ranking_compares_choices_among_four_by_what_a_tie_counts(store):
 def test_people_are_the_yardstick_where_there_are_any(store):
     six_items().save(store)
     pair = pair_with_filtered_side(FilteredStudy(store, "voted"), "good", "first")
-    lines = {one.name: line for one, line in known_differences(pair.family_contrasts("Quality"))}
+    lines = {one.name: line for one, line in contrasts_with_value(pair.family_contrasts("Quality"))}
     # On the five pairs with a majority, all calls of `good` are right and half of those of `first`.
     assert lines[AGREEMENT.name].raw.value == pytest.approx(1 - 1 / 2)
 
@@ -384,7 +386,7 @@ def test_a_difference_has_one_interval_in_all_views(store):
     seen = {}
     for view in ("Summary", "Position", "Agreement", "Nudges", "Remedies"):
         family = comparison.compared_measure_family(filtered, view)
-        for one, line in known_differences(pair.family_contrasts(family)):
+        for one, line in contrasts_with_value(pair.family_contrasts(family)):
             seen.setdefault(one.key, []).append((line.adjusted.low, line.adjusted.high))
     assert len(seen["consistency"]) == 4
     assert all(len(set(ends)) == 1 for ends in seen.values())

@@ -67,7 +67,7 @@ def test_where_nothing_is_suspicious_nothing_is_said(store):
 def test_every_count_leaves_them_out(scene):
     assert (load_bias(scene).call_count, load_bias(without(scene)).call_count) == (8, 6)
     assert (len(scene.measured_judge_rows), len(without(scene).measured_judge_rows)) == (8, 6)
-    assert (len(scene.outcomes), len(without(scene).outcomes)) == (8, 6)
+    assert (len(scene.counted_outcomes), len(without(scene).counted_outcomes)) == (8, 6)
 
 
 def test_a_click_opens_as_many_as_the_number_says(scene):
@@ -153,7 +153,9 @@ def test_measures_without_an_estimate_have_no_line_in_the_report(scene, monkeypa
     assert [line.has_estimate for line in (*lines, one("a", "b", None, known))] == [
         True, False, True,
     ]  # fmt: skip
-    monkeypatch.setattr(injection_effect_module, "compare_without_suspects", lambda _: lines)
+    monkeypatch.setattr(
+        injection_effect_module, "compare_with_and_without_suspects", lambda _: lines
+    )
     told = words(injection_effect_module.injection_report_section(scene))
     assert "Win rate" in told and "mute" not in told
 

@@ -10,7 +10,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, Filter
 from components.results.nudges.injection_effect import (
-    compare_without_suspects,
+    compare_with_and_without_suspects,
     count_suspect_texts_by_rule,
     injection_report_section,
 )
@@ -34,9 +34,11 @@ def test_every_rule_is_counted_by_the_texts_it_found(scene):
 
 def test_both_numbers_stand_side_by_side_also_if_the_filter_leaves_the_texts_out(scene):
     without = FilteredStudy(scene.store, scene.name, Filter(suspects=WITHOUT_SUSPECTS))
-    assert compare_without_suspects(without) == compare_without_suspects(scene)
+    assert compare_with_and_without_suspects(without) == compare_with_and_without_suspects(scene)
     assert count_suspect_texts_by_rule(without) == count_suspect_texts_by_rule(scene)
-    numbers = {(one.measure_name, one.subject): one for one in compare_without_suspects(scene)}
+    numbers = {
+        (one.measure_name, one.subject): one for one in compare_with_and_without_suspects(scene)
+    }
     y = numbers["Win rate", "y"]
     # y wins 4 of 8; without q1, where it wins both, 2 of 6.
     assert (y.with_suspects.value, y.with_suspects.n) == (0.5, 8)
@@ -54,7 +56,7 @@ def test_both_numbers_stand_side_by_side_also_if_the_filter_leaves_the_texts_out
 
 
 def test_a_model_that_never_wins_is_the_last_of_its_list(store):
-    made = compare_without_suspects(suspected(store, dict.fromkeys(PICKS, "yy")))
+    made = compare_with_and_without_suspects(suspected(store, dict.fromkeys(PICKS, "yy")))
     rates = [(one.subject, one.with_suspects.value) for one in made if one.measure_name[0] == "W"]
     assert rates == [("y", 1.0), ("x", 0.0)]
 

@@ -26,7 +26,7 @@ def test_answers_of_equal_length_have_neither_headline_nor_panels(other, measure
     filtered = FilteredStudy(store, "s")
     title, lead = tab.headline(filtered)
     assert says(f"{title} {lead}", "33") is measured and says(lead, "different") is not measured
-    drawn = [tab.render_length_effect(filtered), tab.render_length_controlled(filtered)]
+    drawn = [tab.render_length_effect(filtered), tab.render_length_controlled_win_rates(filtered)]
     assert [one is not None for one in drawn] == [measured, measured]
     assert not measured or says(drawn[0].heading, "judge, with fit"), "the line is in the legend"
 
@@ -50,9 +50,11 @@ def test_the_curve_is_the_logistic_one_through_one_half_and_the_odds():
 def test_a_model_without_comparisons_has_no_length_held_equal(store, monkeypatch):
     six_items().save(store)
     filtered = FilteredStudy(store, "voted")
-    assert "<table" in length_panel.show_length_controlled(filtered)
+    assert "<table" in length_panel.show_length_controlled_win_rates(filtered)
     monkeypatch.setattr(length_panel, "length_control_opponent", lambda _: "nobody")
-    assert says(length_panel.show_length_controlled(filtered), "No comparisons", "with nobody")
+    assert says(
+        length_panel.show_length_controlled_win_rates(filtered), "No comparisons", "with nobody"
+    )
 
 
 @pytest.mark.parametrize(("low", "high", "wide"), [(0.2, 0.7, False), (0.2, 0.71, True)])

@@ -50,15 +50,15 @@ def test_the_table_lists_each_effect_once_with_its_smallest_detectable_one() -> 
     one = effect(
         floor=Estimate(0.05, 0.0, 0.1, 40, 20), adjusted=Estimate(0.15, 0.02, 0.28, 40, 20)
     )
-    made = twin_panels.render_effects_of_all_families(study(one, unknown, control))
+    made = twin_panels.render_all_twin_effects(study(one, unknown, control))
     assert made is not None
     assert made.count(f">{CONTROL}<") == 1 and made.count(f">{PLAIN}<") == 2
     assert "1,234" in made and ">+20<" in made and ">+5 (" in made and ">+15 [2, 28]<" in made
     assert ">17<" in made  # half-width .13, and .8416 standard errors, .1/2.093, of the effect
     assert f">{DASH}<" in made, "no interval: nothing is known to be detectable"
-    assert twin_panels.render_effects_of_all_families(study()) is None
+    assert twin_panels.render_all_twin_effects(study()) is None
     score = Estimate(0.15, 0.02, 0.28, 40, 20, unit="score")
-    made = twin_panels.render_effects_of_all_families(study(effect(adjusted=score)))
+    made = twin_panels.render_all_twin_effects(study(effect(adjusted=score)))
     assert made is not None and ">0.17<" in made
 
 
@@ -75,7 +75,7 @@ def test_a_floor_is_drawn_around_zero_if_its_interval_is_known(
     floor: Estimate, drawn: bool
 ) -> None:
     """From 0.0 − 0.1 to 0.3 − 0.1 on an axis from −0.5 to 0.5: place 40 %, width 30 %."""
-    found = twin_panels._floor_band(effect(floor=floor), Axis(-0.5, 0.5))
+    found = twin_panels._floor_band_css(effect(floor=floor), Axis(-0.5, 0.5))
     assert found == (("40.00%", "30.00%") if drawn else None)
 
 

@@ -31,10 +31,10 @@ from components.results.pass_fail.panels import (
     ERRORS,
     MAX_ROWS,
     confusion_areas,
-    describe_box_sizes,
+    confusion_box_sizes_text,
     format_rates_for_report,
     option_order_panel,
-    pass_order_headline,
+    pass_fail_order_headline,
 )
 from components.results.pass_fail.pass_fail_panels import render_confusion_areas
 from components.results.pass_fail.rate_tables import pass_rates_paper_table, rates_table
@@ -229,7 +229,7 @@ def test_each_cell_of_the_order_opens_the_replies_of_its_group(store: Store) -> 
     run_text(store, ORDERED)
     filtered = FilteredStudy(store, "ordered")
     results = load_pass_fail(filtered)
-    whole = pass_rates_by_order(filtered.measured_judge_rows, results.rater)
+    whole = pass_rates_by_order(filtered.measured_judge_rows, results.shown_rater)
     assert results.shift == whole and whole.shift.value is not None
     html = str(option_order_panel(results))
     marks = [
@@ -271,7 +271,7 @@ def test_the_caption_says_if_a_small_box_is_enlarged(counts, enlarged):
     names = ("pass_good", "fail_good", "pass_bad", "fail_bad")
     table = SimpleNamespace(**dict(zip(names, counts, strict=True)))
     results = SimpleNamespace(shown_result=SimpleNamespace(rates=SimpleNamespace(confusion=table)))
-    assert says(describe_box_sizes(results), "small", "enlarged") is enlarged
+    assert says(confusion_box_sizes_text(results), "small", "enlarged") is enlarged
 
 
 def test_a_judge_worse_than_chance_is_drawn_below_zero(store: Store) -> None:
@@ -299,8 +299,8 @@ def test_the_order_of_pass_and_fail_is_stated_beside_repeats(store: Store, repea
         f"judges: [{judge}]\nprompts: [pass-fail]\noptions: rotations\nnoise_floor: {repeats}\n",
     )
     results = load_pass_fail(FilteredStudy(store, name))
-    order = results.order[results.rater]
-    title, lead = pass_order_headline(results)
+    order = results.order[results.shown_rater]
+    title, lead = pass_fail_order_headline(results)
     assert says(title, f"{100 * order.changed.value:.0f}", "another verdict")
     assert says(lead, "noise") is (order.noise_floor.value is None) is (not repeats)
     if order.noise_floor.value is not None:
@@ -323,7 +323,7 @@ def test_a_headline_names_its_judge_if_there_are_several(store: Store) -> None:
 
 def test_the_areas_of_the_diagram_are_as_large_as_their_numbers() -> None:
     shown = SimpleNamespace(rates=SimpleNamespace(confusion=Confusion(9, 2, 4, 5)))
-    results: Any = SimpleNamespace(shown_result=shown, rater=("j", "p"))
+    results: Any = SimpleNamespace(shown_result=shown, shown_rater=("j", "p"))
     html = confusion_areas(results)
     columns = html.split('<div class="col" ')[1:]
     assert [re.findall(r"flex-grow:(\d+)", one) for one in columns] == [
@@ -338,13 +338,13 @@ def test_the_areas_of_the_diagram_are_as_large_as_their_numbers() -> None:
 def test_filters_that_leave_no_verdict_leave_no_number(store: Store) -> None:
     nothing = FilteredStudy(store, "checks", Filter(judge="nobody"))
     results = load_pass_fail(nothing)
-    assert (results.rater, results.shown_result, results.shift) == (None, None, None)
+    assert (results.shown_rater, results.shown_result, results.shift) == (None, None, None)
     for text in (panels.pass_fail_headline(results)[0], render_confusion_areas(nothing).bodies):
         assert says(str(text), "No pass/fail verdict") and not re.search(r"\d", str(text))
     assert panels.pass_fail_kpis(results) == "" and not panels.is_pass_rate_wrong(results)
     assert pass_fail_tab.render_rates(nothing).bodies == {"rates": ""}
     assert pass_fail_tab.report_rates(nothing) is panels.wrong_verdicts_html(nothing, "") is None
-    assert pass_order_headline(results) is option_order_panel(results) is None
+    assert pass_fail_order_headline(results) is option_order_panel(results) is None
     assert pass_rates_paper_table(nothing) is None
 
 
@@ -380,7 +380,7 @@ def test_letters_and_orders_of_options_have_a_sentence_each(store: Store) -> Non
     run_text(store, ORDERED.replace("name: ordered", "name: lettered").replace(
         "options: rotations", "options: crossed"))  # fmt: skip
     results = load_pass_fail(FilteredStudy(store, "lettered"))
-    found = results.order[results.rater]
+    found = results.order[results.shown_rater]
     texts = panels._option_order_sentences(found)
     letter, expected = found.letter.share.value, found.letter.expected.value
     assert says(texts[3], "letter A", f"{100 * letter:.1f}", f"{100 * expected:.1f}")
@@ -407,7 +407,7 @@ def test_verdicts_without_probabilities_are_not_called_probabilities() -> None:
     """Without, 50 % is an answer that passes in one of two verdicts."""
     for by_probability in (False, True):
         points = tuple(ReliabilityPoint(x, Estimate(x), by_probability) for x in (0.0, 0.5, 1.0))
-        results: Any = SimpleNamespace(reliability={("j", "p"): points}, rater=("j", "p"))
+        results: Any = SimpleNamespace(reliability={("j", "p"): points}, shown_rater=("j", "p"))
         table = str(rate_tables._reliability_table(results))
         assert ("robability" in table) is by_probability
         assert says(text_of(table), "50", "100")

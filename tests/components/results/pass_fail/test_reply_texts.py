@@ -11,7 +11,10 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.results.cards.point_card import PointCard
 from components.results.overview import tab as summary
-from components.results.pass_fail.reply_texts import reply_texts_paper_table, reply_texts_table
+from components.results.pass_fail.reply_texts import (
+    reply_text_measures_paper_table,
+    reply_text_measures_table,
+)
 from components.share.paper_text import paper_tables
 from components.study.plan.demo_studies import PAIRS_STUDY, SINGLE_STUDY
 from metrics.catalogue.record import DECLARED, MeasureRecord
@@ -54,12 +57,12 @@ def test_it_is_on_card_summary_and_paper_table(declared: MeasureRecord, demo_sto
         rows = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
         found = {name: value for name, _, value, _ in PointCard(rows).measures}
         assert found[declared.name].value == pytest.approx(share)
-    text = re.sub("<[^>]+>", " ", unescape(str(reply_texts_table(filtered))))
+    text = re.sub("<[^>]+>", " ", unescape(str(reply_text_measures_table(filtered))))
     assert declared.name in text and declared.name in str(
         summary.render_card_or_judge_tables(filtered)
     )
     assert all(f"{100 * share:.1f}" in text for share in wanted.values())
-    table = reply_texts_paper_table(filtered)
+    table = reply_text_measures_paper_table(filtered)
     assert table is not None and table.name in paper_tables(filtered)
     assert [float(row[1]) for row in table.rows] == pytest.approx(
         [100 * share for share in wanted.values()], abs=0.06
@@ -69,6 +72,6 @@ def test_it_is_on_card_summary_and_paper_table(declared: MeasureRecord, demo_sto
 def test_comparisons_and_measures_without_a_value_have_no_such_table(
     declared: MeasureRecord, demo_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert reply_texts_table(FilteredStudy(demo_store, PAIRS_STUDY)) is None
+    assert reply_text_measures_table(FilteredStudy(demo_store, PAIRS_STUDY)) is None
     monkeypatch.delitem(DECLARED, declared.key)
-    assert reply_texts_paper_table(FilteredStudy(demo_store, SINGLE_STUDY)) is None
+    assert reply_text_measures_paper_table(FilteredStudy(demo_store, SINGLE_STUDY)) is None

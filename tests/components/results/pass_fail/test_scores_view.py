@@ -75,13 +75,13 @@ def store(module_store: Store) -> Store:
 
 def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    assert results.rater == ("sim", "rubric") and results.distribution is not None
+    assert results.shown_rater == ("sim", "rubric") and results.distribution is not None
     assert len(results.distribution.arrangements) == 9 and results.distribution.values == (
         1.0,
         2.0,
         3.0,
     )
-    html = str(panels.arrangement_matrix(results))
+    html = str(panels.score_by_arrangement_matrix(results))
     for one in results.distribution.arrangements:
         assert one.name in html
         assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
@@ -91,15 +91,15 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
 
 def test_a_heatmap_says_what_it_does_not_show(store: Store) -> None:
     results = load_scores(FilteredStudy(store, "rubrics"))
-    rater, shown = results.rater, results.distribution
+    rater, shown = results.shown_rater, results.distribution
     assert rater is not None and shown is not None
-    assert "not shown" not in panels.arrangement_matrix(results)
-    assert panels.arrangement_matrix(replace(results, distributions={})) == ""
+    assert "not shown" not in panels.score_by_arrangement_matrix(results)
+    assert panels.score_by_arrangement_matrix(replace(results, distributions={})) == ""
     many = replace(shown, arrangements=shown.arrangements * 4)  # 36 of which MAX_ROWS are drawn
-    drawn = panels.arrangement_matrix(replace(results, distributions={rater: many}))
+    drawn = panels.score_by_arrangement_matrix(replace(results, distributions={rater: many}))
     assert says(drawn, f"{36 - panels.MAX_ROWS} arrangements", "not shown")
     many = replace(shown, values=())
-    drawn = panels.arrangement_matrix(replace(results, distributions={rater: many}))
+    drawn = panels.score_by_arrangement_matrix(replace(results, distributions={rater: many}))
     assert says(drawn, "too many") and "<table" not in drawn
 
 
@@ -267,10 +267,10 @@ def test_order_effects_are_drawn_where_there_are_scores(monkeypatch: pytest.Monk
 def test_filters_that_leave_no_score_leave_no_number(store: Store) -> None:
     nothing = FilteredStudy(store, "rubrics", Filter(judge="nobody"))
     results = load_scores(nothing)
-    assert results.rater is results.distribution is None
+    assert results.shown_rater is results.distribution is None
     assert says(panels.scores_headline(results)[0], "No usable score")
     assert says(scores_tab.render_matrix(nothing).bodies["score_matrix"], "No usable score")
-    assert panels.scores_kpis(results) == panels.arrangement_matrix(results) == ""
+    assert panels.scores_kpis(results) == panels.score_by_arrangement_matrix(results) == ""
     assert panels.expected_levels_table(results) == scores_tab.render_order_effects(nothing) == ""
     assert scores_tab.report_scores_by_arrangement(nothing) is None
     assert score_tables.score_agreement_paper_table(nothing) is None
@@ -278,7 +278,7 @@ def test_filters_that_leave_no_score_leave_no_number(store: Store) -> None:
 
 def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> None:
     whole = load_scores(FilteredStudy(store, "rubrics"))
-    rater = whole.rater
+    rater = whole.shown_rater
     order, criteria = whole.order[rater], whole.criteria[rater]
     even = {"first_place": order.expected_first}
     noisy = replace(order, noise_floor=Estimate(0.25, 0.0, 0.26, n=8), changed=Estimate(0.5, 0.3))
@@ -294,8 +294,8 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
         whole, distributions={rater: one, keen: one}, order={rater: noise, keen: noisy}, criteria={}
     )
     title, _ = panels.scores_headline(two)
-    assert two.rater == keen and says(title, "50", "options, by keen.")
-    assert replace(two, order={rater: noise, keen: noise}).rater == rater
+    assert two.shown_rater == keen and says(title, "50", "options, by keen.")
+    assert replace(two, order={rater: noise, keen: noise}).shown_rater == rater
     once = replace(noisy, noise_floor=Estimate(None), **even)
     title, lead = panels.scores_headline(replace(whole, order={rater: once}))
     assert says(title, "50", "options.") and says(lead, "may be noise")
@@ -305,7 +305,7 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
     assert "repeated" not in lead and "scale points" in lead
     unknown = replace(criteria, overall=replace(criteria.overall, changed=Estimate(None)))
     title, _ = panels.scores_headline(replace(by_criteria, criteria={rater: unknown}))
-    assert title == panels.labels_headline(whole)[0] and "ρ" in title
+    assert title == panels.label_agreement_headline(whole)[0] and "ρ" in title
     title, lead = panels.scores_headline(replace(by_criteria, criteria={}, agreement={}))
     assert says(title, "mean score", f"{whole.distribution.mean.value:.2f}")
     assert lead.startswith("Mean score") and "label" not in lead
@@ -314,17 +314,17 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
 def test_repeats_count_answers_or_combinations_of_answer_and_order(store: Store) -> None:
     repeated = load_scores(FilteredStudy(store, "repeated"))
     rubrics = load_scores(FilteredStudy(store, "rubrics"))
-    found = repeated.repeats[repeated.rater]
+    found = repeated.repeats[repeated.shown_rater]
     cases = found.several.n
     assert says(str(panels.order_effects_html(repeated)), f"of {cases} answers get")
-    both = replace(rubrics, repeats={rubrics.rater: found})
+    both = replace(rubrics, repeats={rubrics.shown_rater: found})
     for shown in (both, replace(both, criteria={}), replace(both, order={})):
         html = str(panels.order_effects_html(shown))
         assert says(html, f"of {cases} combinations of", "answer and order")
     bare = replace(rubrics, order={}, criteria={})
     assert panels.ONE_ORDER.split(".")[0] in panels.order_effects_html(bare)
-    order = replace(rubrics.order[rubrics.rater], places=(), place_entropy=None)
-    html = str(panels.order_effects_html(replace(rubrics, order={rubrics.rater: order})))
+    order = replace(rubrics.order[rubrics.shown_rater], places=(), place_entropy=None)
+    html = str(panels.order_effects_html(replace(rubrics, order={rubrics.shown_rater: order})))
     assert "Entropy" not in html and "Position of" not in html
 
 
@@ -333,10 +333,10 @@ def test_the_paper_table_has_a_row_for_scores_expected_scores_and_criteria(store
     table = score_tables.score_agreement_paper_table(levels)
     assert [row[0] for row in table.rows] == ["sim", "sim, expected score"]
     found = load_scores(levels)
-    one = replace(found.agreement[found.rater], mae=Estimate(0.125, n=8))
-    split = replace(found, by_criterion={found.rater: {"Clarity": one}}, expected={})
+    one = replace(found.agreement[found.shown_rater], mae=Estimate(0.125, n=8))
+    split = replace(found, by_criterion={found.shown_rater: {"Clarity": one}}, expected={})
     assert [*score_tables._agreement_rows(levels, split)] == [
-        ("sim", found.agreement[found.rater]), ("sim, Clarity", one),
+        ("sim", found.agreement[found.shown_rater]), ("sim, Clarity", one),
     ]  # fmt: skip
 
 

@@ -75,9 +75,8 @@ def cell(judge: str, prompt: str, grade: float | None, state: str = "", options:
 def test_judges_are_ranked_by_their_mean_grade_and_an_unknown_one_is_last() -> None:
     cells = [cell("a", "p", 0.2), cell("b", "p", 0.9), cell("c", "p", None), cell("a", "q", 0.6)]
     assert grade_panel.rank_judges(cells) == ["b", "a", "c"]
-    assert grade_panel.list_option_counts([cell("a", "p", 1.0, options=n) for n in (5, 3, 5)]) == [
-        3, 5,
-    ]  # fmt: skip
+    sized = [cell("a", "p", 1.0, options=n) for n in (5, 3, 5)]
+    assert grade_panel.list_numbers_of_options(sized) == [3, 5]
 
 
 def test_a_matrix_says_whether_the_unrelated_option_was_shown_and_how_many_options() -> None:

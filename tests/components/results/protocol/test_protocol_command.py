@@ -51,7 +51,7 @@ def mixed(store: Store, tmp_path: Path) -> Store:
 def test_every_protocol_has_the_same_numbers_on_the_page_and_in_the_command(mixed: Store) -> None:
     scene = FilteredStudy(mixed, "mixed")
     said = summarise_frame(mixed.frame("mixed"), combine="strict", unreadable="tie", quick=True)
-    models = creation_panels.creation_rows(scene)
+    models = creation_panels.creation_mmbench_rows(scene)
     assert {row.model for row in models} == {"m", "n"} == set(said["reward"])
     for row in models:
         levels = said["levels"][row.model]

@@ -82,7 +82,7 @@ def scene(creation):
 
 
 def test_reward_win_rate_counts_and_fail_of_each_model(scene):
-    good, bad = protocol_creation.creation_rows(scene)
+    good, bad = protocol_creation.creation_mmbench_rows(scene)
     # 9 items, two orders; one reply of each model failed: 17 readable. good: all "better".
     assert (good.model, good.counts["better"], good.fail) == ("good", 17, 1)
     assert (good.reward.value, good.win_rate.value) == (50, 1)
@@ -230,7 +230,7 @@ def test_a_study_of_factuality_alone_has_a_table_of_scores_alone(creation):
 
 
 def test_the_note_on_the_baseline_counts_unusable_factuality_replies(scene):
-    good, bad = protocol_creation.creation_rows(scene)
+    good, bad = protocol_creation.creation_mmbench_rows(scene)
     note = protocol_creation._baseline_note
     assert says(note(scene, [good, bad]), "baseline base", "(VFS) is 8.00.")
     other = replace(bad, baseline_vfs=Estimate(6.5), vfs_fail=2)

@@ -63,12 +63,12 @@ def scene(games):
 
 
 def test_conflicts_by_what_the_two_games_say(scene):
-    (one,) = protocol_games.game_conflicts(scene)
+    (one,) = protocol_games.order_conflicts_by_rater(scene)
     assert (one.pairs, one.agree, one.both_first, one.both_second) == (5, 2, 1, 1)
-    assert (one.one_tie, one.dropped_pairs, one.conflicting_pairs) == (1, 1, 3)
+    assert (one.one_tie, one.dropped_pairs, one.conflicting_pair_count) == (1, 1, 3)
     # The win in q3 was the first shown's: that flip leans to the first, too.
     assert (one.toward_first, one.toward_second) == (2, 1)
-    html = protocol_games.show_conflicts([one])
+    html = protocol_games.show_order_conflicts([one])
     assert says(html, "Click", "2 flips toward")
 
 
@@ -84,7 +84,7 @@ def test_the_adjusted_win_rate_counts_unequal_games_as_ties(games, scene):
         assert "all outcomes" in text and "all pairs" not in text
     assert says(wins.how, "if it combines", "their pair")
     assert says(
-        protocol_games.game_conflicts_line_html(protocol_games.game_conflicts(scene)),
+        protocol_games.order_conflicts_line_html(protocol_games.order_conflicts_by_rater(scene)),
         "<b>3",
         "5</b>",
         "different results",
@@ -133,11 +133,11 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, stor
     # data/README.md: 73 valid; adjusted .4863 / .5137; the first shown both times 16, second 2.
     import_verdicts(store, records / "mtbench_pair", "mt")
     scene = FilteredStudy(store, "mt", Filter(rule="win only if both orders agree"))
-    found = protocol_games.game_conflicts(scene)  # one for each of its prompts
+    found = protocol_games.order_conflicts_by_rater(scene)  # one for each of its prompts
     assert sum(one.pairs for one in found) == 73
     assert sum(one.both_first for one in found) == 16
     assert sum(one.both_second for one in found) == 2
-    assert sum(one.conflicting_pairs for one in found) == 27
+    assert sum(one.conflicting_pair_count for one in found) == 27
     html = protocol_games.show_win_rates(scene)
     assert "<b>51.4</b>" in html and "<b>48.6</b>" in html
     # Three games of the file say "error": nobody answered, so they are no unreadable replies.
@@ -192,7 +192,7 @@ def test_a_baseline_in_every_pair_is_not_the_best_of_the_models(store):
     figure = protocol_games.game_kpis(shown)[0]
     assert figure.note.startswith("y against x") and says(figure.value, "50.0")
     ends = [Estimate(0.5, low, high) for low, high in ((0.51, 0.9), (0.1, 0.49), (0.5, None))]
-    said = [protocol_games._near_leader_clause(shown, one) for one in ends]
+    said = [protocol_games._leader_not_significant_clause(shown, one) for one in ends]
     assert says(said[0], "significantly above an") and says(said[1], "significantly below an")
     assert says(said[2], "not significantly")
 

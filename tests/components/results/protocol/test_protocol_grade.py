@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.pieces import no_significant_difference_badge
 from components.results.bias.tab import render_unrelated_option
-from components.results.bias.unrelated_contrast import show_unrelated_contrast
+from components.results.bias.unrelated_contrast import show_unrelated_option_contrast
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import grade_panel as protocol_grade
 from components.results.protocol import reading_rules as protocol_reading
@@ -148,11 +148,11 @@ def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):
     # Prompt 3 only: the authors' rule reads "Option 1" after the heading. That is slot 1 whatever
     # the judge chose: `first` chose slot 1 in all 36 trials, the others in 12 of 36 (one of three
     # rotations), so 0 + 24 + 24 of 324 replies differ.
-    found = protocol_reading.load_reading_differences(scene)
+    found = protocol_reading.load_parsing_rule_differences(scene)
     differ = {key: one.differ for key, one in found.items() if one.differ}
     assert differ == {("steady", "grade-debias"): 24, ("worst", "grade-debias"): 24}
     assert found["steady", "grade-debias"].both_read == 24
-    assert "<b>48 of 324</b> replies" in protocol_reading.show_reading_differences(scene)
+    assert "<b>48 of 324</b> replies" in protocol_reading.show_parsing_rule_differences(scene)
 
 
 def test_grades_and_the_selections_they_contradict(scene):
@@ -177,7 +177,9 @@ def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
     )
     # Nobody changes: steady and worst keep grade 1, first keeps 0.
     assert {one.raw.value for one in found} == {0}
-    html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
+    html = protocol_unrelated.show_unrelated_option(
+        scene, protocol_grade.study_grade_cells(scene), beside
+    )
     assert html.count(no_significant_difference_badge()) == len(found) == 9
 
 
@@ -214,13 +216,15 @@ def test_a_filter_on_the_judge_leaves_the_adjusted_intervals_as_they_are(graded,
 def test_position_says_why_the_second_study_is_not_comparable(graded):
     """No choice of either study remains, so neither shows an unrelated option."""
     nothing = FilteredStudy(graded, N3, Filter(category="nowhere"))
-    assert says(show_unrelated_contrast(nothing), "Not comparable", "neither does")
-    assert show_unrelated_contrast(FilteredStudy(graded, ADDED)) is None
+    assert says(show_unrelated_option_contrast(nothing), "Not comparable", "neither does")
+    assert show_unrelated_option_contrast(FilteredStudy(graded, ADDED)) is None
 
 
 def test_with_one_more_option_nothing_is_compared(scene):
     beside = protocol_view.load_choices_of_other_study(scene, ADDED)
-    html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
+    html = protocol_unrelated.show_unrelated_option(
+        scene, protocol_grade.study_grade_cells(scene), beside
+    )
     assert "not comparable" in html and says(html, "0.58", "N = 3", "0.57", "N = 4")
     assert "Difference" not in html
 
@@ -244,7 +248,7 @@ def test_a_filter_that_leaves_nothing_says_so(graded):
     assert says(protocol_grade.show_heatmap([], "Grade"), "No item", "shown", "rotated")
     assert says(protocol_view.protocol_headline(nobody)[0], "rotations yet")
     assert protocol_view.show_kpis(nobody) == ""
-    assert "No reply text" in protocol_reading.show_reading_differences(nobody)
+    assert "No reply text" in protocol_reading.show_parsing_rule_differences(nobody)
     assert "No reply contains" in protocol_reading.show_grades_given_in_replies(nobody)
 
 
@@ -280,7 +284,7 @@ def test_items_with_other_numbers_of_options_have_grades_of_their_own(scene, mon
     frame = build(rows)
     monkeypatch.setattr(protocol_grade, "load_choice_rows", lambda _: frame)
     cells = grade_cells(frame)
-    assert protocol_grade.list_option_counts(cells) == [3, 4]
+    assert protocol_grade.list_numbers_of_options(cells) == [3, 4]
     said = text_of(protocol_grade.show_grades_by_option_count(scene, cells))
     # Always the same option: 1 at both N. Always the first place: 0. By chance 0.58 and 0.57.
     assert re.search(r"steady \D*1\.00 \[\S+ \S+ 1\.00 \[", said)
@@ -344,11 +348,11 @@ def test_without_a_second_study_the_shares_stand_beside_what_to_do(graded):
     none = shown(N3)
     assert says(none, "no unrelated option", "unrelated: replace") and "at random" not in none
     scene = FilteredStudy(graded, N3)
-    assert says(protocol_unrelated.show_unrelated(scene, [], None), "No item", "rotated")
+    assert says(protocol_unrelated.show_unrelated_option(scene, [], None), "No item", "rotated")
     rows = protocol_grade.load_choice_rows(scene)
     beside = protocol_unrelated.ComparisonStudy("other", "replace", rows.iloc[:0])
     cells = protocol_grade.study_grade_cells(scene)
-    drawn = protocol_unrelated.show_unrelated(scene, cells, beside)
+    drawn = protocol_unrelated.show_unrelated_option(scene, cells, beside)
     assert says(drawn, "other has no", "rotations")
     assert protocol_unrelated.unrelated_grade_contrasts(rows, rows) == []
     assert "–" in protocol_unrelated._effect_cell(None)
@@ -356,8 +360,8 @@ def test_without_a_second_study_the_shares_stand_beside_what_to_do(graded):
 
 def test_replies_that_both_rules_read_alike_are_counted(graded, monkeypatch):
     simple = FilteredStudy(graded, N3, Filter(prompt="grade-simple"))
-    found = protocol_reading.load_reading_differences(simple)
-    sentence = protocol_reading.reading_differences_sentence
+    found = protocol_reading.load_parsing_rule_differences(simple)
+    sentence = protocol_reading.parsing_differences_sentence
     told = sentence(found, "default", "gradelab")
     assert says(told, "All 108 replies", "same verdict", "`default` and `gradelab`.")
     monkeypatch.setattr(protocol_reading, "MAX_REREAD", 108)
@@ -365,7 +369,7 @@ def test_replies_that_both_rules_read_alike_are_counted(graded, monkeypatch):
     monkeypatch.setattr(protocol_reading, "MAX_REREAD", 109)
     assert not says(sentence(found, "a", "b"), "first 10")
     monkeypatch.setattr(protocol_reading, "MAX_REREAD", 7)
-    reread = protocol_reading._compute_rereadings(graded, N3, "default", ("grade-simple",))
+    reread = protocol_reading._reparse_uncached(graded, N3, "default", ("grade-simple",))
     assert len(reread) == 7
     slots = [protocol_reading._verdict_slot(Verdict(pick)) for pick in (None, "tie", 0, 2)]
     assert slots == [NO_PICK, TIE, 0, 2]

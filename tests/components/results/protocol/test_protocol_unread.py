@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.protocol.blocks import render_grade_heatmap
 from components.results.protocol.grade_panel import (
     load_choice_rows,
-    show_items_without_choice,
+    show_items_with_unusable_replies,
     study_grade_cells,
 )
 from metrics.protocols.grade_score import grade_table
@@ -50,7 +50,7 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     # (.8842282, .7924813, 1) by their
     # rule. q2 is whole (1, 1, 1). So ours is 1 over q2 alone, theirs the mean of the two.
     scene = FilteredStudy(graded, "four")
-    html = show_items_without_choice(scene, study_grade_cells(scene))
+    html = show_items_with_unusable_replies(scene, study_grade_cells(scene))
     assert ">mumbler<" in html and ">steady<" not in html
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
     assert says(html, "1", "unusable reply", "left out")
@@ -68,7 +68,7 @@ def test_an_item_with_unusable_replies_to_two_prompts_is_one_item(graded, tmp_pa
     scene = FilteredStudy(graded, "twice")
     rows = load_choice_rows(scene)
     assert grade_table(rows).attrs["left_out"] == 4
-    html = show_items_without_choice(scene, study_grade_cells(scene))
+    html = show_items_with_unusable_replies(scene, study_grade_cells(scene))
     assert says(html, "1 item has", "unusable reply")
     skipped = re.findall(r'data-head="Items with an unusable reply">.*?>(\d+)</button>', html)
     assert skipped == ["1", "1"]
@@ -89,4 +89,4 @@ def test_the_command_prints_the_same(graded: Store) -> None:
 def test_nothing_is_said_where_every_trial_was_read(graded: Store) -> None:
     scene = FilteredStudy(graded, "four")
     whole = [cell for cell in study_grade_cells(scene) if cell.judge == "steady"]
-    assert show_items_without_choice(scene, whole) == ""
+    assert show_items_with_unusable_replies(scene, whole) == ""

@@ -14,7 +14,7 @@ from components.results.ranking import tab as ranking_tab
 from components.results.ranking.analysis_places import (
     ORDERS_FOLD,
     analyses_with_one_change,
-    places_by_analysis,
+    places_by_analysis_html,
 )
 from components.results.view.result_view import PanelGroup
 from metrics.win_rates.first_place import ranks_under_all_analyses
@@ -45,7 +45,7 @@ def two_prompts() -> pd.DataFrame:
 
 def test_a_moved_place_is_a_number_and_the_range_covers_it() -> None:
     frame = two_prompts()
-    html = str(places_by_analysis(shown(frame)))  # type: ignore[arg-type]
+    html = str(places_by_analysis_html(shown(frame)))  # type: ignore[arg-type]
     # prompts p and q, three opponents, flips as ties, and the one order that was asked
     assert says(html, "against c") and html.count("</button></th>") == 7
     rows = html.split("<tr")[2:]
@@ -69,12 +69,12 @@ def test_columns_of_the_strip_change_one_choice_each() -> None:
 
 def test_two_models_have_no_strip() -> None:
     frame = build([{"item": f"{k}", "shown": ("a", "b"), "pick": 0} for k in range(6)])
-    assert "<table" not in str(places_by_analysis(shown(frame)))  # type: ignore[arg-type]
+    assert "<table" not in str(places_by_analysis_html(shown(frame)))  # type: ignore[arg-type]
 
 
 def test_a_choice_that_is_a_filter_sets_it_and_keeps_the_others() -> None:
     filtered = shown(two_prompts(), Filter(judge="j", contestants=("a",)))
-    html = unescape(str(places_by_analysis(filtered)))  # type: ignore[arg-type]
+    html = unescape(str(places_by_analysis_html(filtered)))  # type: ignore[arg-type]
     found = [json.loads(text) for text in re.findall(r'data-go="(\{.*?\})"', html)]
     kept = {"view": "Ranking", "judge": "j", "contestants": "a"}
     assert [one for one in found if "prompt" in one] == [{**kept, "prompt": k} for k in "pq"]
@@ -102,7 +102,7 @@ def test_one_order_opens_the_ratings_by_order_and_ties_left_out_is_plain_text() 
         for pair in (("a", "b"), ("a", "c"), ("b", "c"))
         for shown, pick in ((pair, 0), (pair[::-1], "tie" if k else 1))
     ]
-    html = unescape(str(places_by_analysis(shown(build(rows)))))  # type: ignore[arg-type]
+    html = unescape(str(places_by_analysis_html(shown(build(rows)))))  # type: ignore[arg-type]
     heads = re.findall(r"<th[^>]*>(.*?)</th>", html.partition("</thead>")[0])
     order = next(one for one in heads if one.endswith(">one order</button>"))
     assert f'data-unfold="{ORDERS_FOLD}"' in order
@@ -123,8 +123,8 @@ def test_the_strip_ranks_by_the_rule_of_the_study() -> None:
         )
         for row in both_orders(f"q{k}", first, second, x=x, y=y)
     ]  # fmt: skip
-    html = places_by_analysis(shown(build(rows)))  # type: ignore[arg-type]
+    html = places_by_analysis_html(shown(build(rows)))  # type: ignore[arg-type]
     assert says(html, "flips as ties") and says(html, "<b>a</b> is first")
-    html = places_by_analysis(shown(build(rows), rule=("strict", "exclude")))  # type: ignore[arg-type]
+    html = places_by_analysis_html(shown(build(rows), rule=("strict", "exclude")))  # type: ignore[arg-type]
     assert says(html, "<b>b</b> is first", "2 changed combined verdicts", "of 18 would")
     assert not says(html, "flips as")

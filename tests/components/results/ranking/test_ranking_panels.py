@@ -17,8 +17,8 @@ from components.results.ranking import analysis_places, panels, point_ranking_pa
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking, load_ranking
 from components.results.ranking.point_ranking_panel import (
-    point_ranking_headline,
-    point_ranking_html,
+    single_answer_ranking_headline,
+    single_answer_ranking_html,
 )
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view_drawing import VIEWS, render_view_uncached
@@ -111,12 +111,15 @@ def test_where_one_order_was_asked_the_panel_says_so():
 def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(ladder):
     votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
     ranking = compute_ranking(ladder, ladder, votes)
-    assert set(panels.people_ratings(ranking.main_leaderboard, ranking)) == {"a", "b", "c"}
+    assert set(panels.people_ratings(ranking.largest_group_leaderboard, ranking)) == {"a", "b", "c"}
     title = ranking_headline(ranking)[0]
     assert says(title, "a leads b by", "people's votes", "same order", "places 2 to 3")
     some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))
     assert (
-        panels.people_ratings(ranking.main_leaderboard, compute_ranking(ladder, ladder, some)) == {}
+        panels.people_ratings(
+            ranking.largest_group_leaderboard, compute_ranking(ladder, ladder, some)
+        )
+        == {}
     )
 
 
@@ -125,7 +128,7 @@ def test_a_settled_leaderboard_is_not_said_to_have_open_places():
     judged = build(battles(dict.fromkeys((("a", "b"), ("b", "c"), ("a", "c")), (36, 4))))
     votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
     ranking = compute_ranking(judged, judged, votes)
-    assert all(rank.low == rank.high for rank in ranking.main_leaderboard.ranks.values())
+    assert all(rank.low == rank.high for rank in ranking.largest_group_leaderboard.ranks.values())
     title = ranking_headline(ranking)[0]
     assert says(title, "same order", "not all", "people's votes", "significant")
     assert "places" not in title
@@ -134,8 +137,8 @@ def test_a_settled_leaderboard_is_not_said_to_have_open_places():
 def test_people_never_rate_among_the_judges(ladder):
     votes = build([*battles(LADDER), *battles({("c", "a"): (90, 0)}, judge="human:ann")])
     assert (
-        compute_ranking(votes).main_leaderboard.names
-        == compute_ranking(ladder).main_leaderboard.names
+        compute_ranking(votes).largest_group_leaderboard.names
+        == compute_ranking(ladder).largest_group_leaderboard.names
     )
 
 
@@ -152,9 +155,9 @@ def test_a_short_run_has_not_converged_and_a_long_one_has():
             rows += pair(f"q{n}", first, 1 - first, x="a", y="b")
         return build(rows)
 
-    assert "not converged" in panels.convergence_badge(compute_ranking(played(20)))
+    assert "not converged" in panels.elo_convergence_badge(compute_ranking(played(20)))
     assert says(
-        panels.convergence_badge(compute_ranking(played(2000))),
+        panels.elo_convergence_badge(compute_ranking(played(2000))),
         "Bradley–Terry",
         "in their Elo bands",
     )
@@ -166,7 +169,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
     for n in range(2000):
         first = 0 if n < 1200 else 1
         rows += pair(f"q{n:04}", first, 1 - first, x="a", y="b")
-    html = panels.convergence_badge(compute_ranking(build(rows)))
+    html = panels.elo_convergence_badge(compute_ranking(build(rows)))
     assert says(html, "Bradley–Terry", "in their Elo bands")
     assert says(html, "drawn", "outside", "band")
 
@@ -174,7 +177,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
 def test_a_gap_without_a_finite_value_has_no_limit(judged):
     ranking = load_ranking(FilteredStudy(judged, NAME, Filter(judge="fair")))
     assert panels.bradley_terry_by_model(ranking) == {}
-    assert panels.convergence_badge(ranking) == ""
+    assert panels.elo_convergence_badge(ranking) == ""
     assert "Regularised." in panels.leaderboard_html(ranking)
 
 
@@ -193,7 +196,7 @@ def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):
 @pytest.mark.records
 def test_a_lead_beside_overlapping_ranks_is_not_left_without_a_word():
     ranking = compute_ranking(prd())
-    html, board = panels.leaderboard_html(ranking), ranking.main_leaderboard
+    html, board = panels.leaderboard_html(ranking), ranking.largest_group_leaderboard
     rows = html.split("<tr")[2:]
     for above, below, row in zip(board.names, board.names[1:], rows, strict=False):
         apart = board.ranks[above].high < board.ranks[below].low
@@ -205,7 +208,7 @@ def test_a_lead_beside_overlapping_ranks_is_not_left_without_a_word():
 def test_each_curve_has_its_name_at_the_end_and_a_band_that_starts_hidden(ladder):
     ranking = compute_ranking(ladder)
     figure = panels.elo_figure(ranking)
-    names = set(ranking.main_leaderboard.names)
+    names = set(ranking.largest_group_leaderboard.names)
     bands = {one["meta"]["band"]: one for one in figure["data"] if "band" in one.get("meta", {})}
     lines = {one["meta"]["contestant"] for one in figure["data"] if one.get("mode") == "lines"
              and "contestant" in one.get("meta", {})}  # fmt: skip
@@ -242,8 +245,8 @@ def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
     people = frame[frame["judge"].astype(str).str.startswith("human:").to_numpy()]
     ranking = compute_ranking(mine, mine, people)
     names = ("gpt-4", "claude-v1", "vicuna-13b", "gpt-3.5-turbo", "bard")
-    assert ranking.main_leaderboard.names == names
-    assert ranking.main_leaderboard.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
+    assert ranking.largest_group_leaderboard.names == names
+    assert ranking.largest_group_leaderboard.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
     title, lead = ranking_headline(ranking)
     assert says(title, "gpt-4 ranks itself first; people", "same order", "places 3 to 5")
     assert says(lead, "Third", "fourth", "no", "4")
@@ -258,9 +261,9 @@ def test_the_evidence_of_neighbours_is_one_vote_an_item():
     # and Trofimov 1981. 70 of 100: 298.
     for won, n, text in ((8, 10, "1.7"), (70, 100, "298.0")):
         frame = build(battles({("a", "b"): (won, n - won)}))
-        html = plain(panels.evidence_html(frame, compute_ranking(frame)))
+        html = plain(panels.top_models_e_values_html(frame, compute_ranking(frame)))
         assert says(html, "a wins", f"{won} of {n}", f"e-value {text}")
-    assert panels.evidence_html(build([]), compute_ranking(build([]))) == ""
+    assert panels.top_models_e_values_html(build([]), compute_ranking(build([]))) == ""
 
 
 def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
@@ -270,10 +273,10 @@ def test_the_headline_follows_the_adjusted_ranks_as_the_leaderboard_does():
     even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
     among = compute_ranking(build(battles(lead | even)))
     for ranking, settled in ((alone, True), (among, False)):
-        gap = ranking.main_leaderboard.gap("a", "b")
-        assert gap.low > 0 and ranking.main_leaderboard.ranks["a"].high == (1 if settled else 6), (
-            gap
-        )
+        gap = ranking.largest_group_leaderboard.gap("a", "b")
+        assert gap.low > 0 and ranking.largest_group_leaderboard.ranks["a"].high == (
+            1 if settled else 6
+        ), gap
         title, below = ranking_headline(ranking)
         assert says(title, "a leads b", f"{gap.value:.0f} Elo")
         assert says(title, "not significant", "adjustment") is not settled
@@ -286,7 +289,7 @@ def test_the_items_needed_are_those_for_the_adjusted_interval():
     significant before the adjustment."""
     even = dict.fromkeys(itertools.combinations("bcdef", 2), (20, 20))
     rows = build(battles({("a", "b"): (27, 13)} | even))
-    found = compute_ranking(rows).main_leaderboard
+    found = compute_ranking(rows).largest_group_leaderboard
     assert further_verdicts_to_separate(found.gap("a", "b")) == 0
     assert further_verdicts_to_separate(found.adjusted_gap("a", "b")) > 0
     assert says(panels.leaderboard_html(compute_ranking(rows)), "for all pairs", "more items")
@@ -384,8 +387,8 @@ def test_a_low_consistency_is_stated_above_the_win_rates_of_options(tmp_path):
 def test_evidence_and_convergence_are_drawn_if_one_of_them_is_known(parts, monkeypatch):
     shown = SimpleNamespace(measured_judge_rows=None)
     monkeypatch.setattr(ranking_tab, "load_ranking", lambda _: None)
-    monkeypatch.setattr(panels, "evidence_html", lambda *_: parts[0])
-    monkeypatch.setattr(panels, "convergence_badge", lambda _: parts[1])
+    monkeypatch.setattr(panels, "top_models_e_values_html", lambda *_: parts[0])
+    monkeypatch.setattr(panels, "elo_convergence_badge", lambda _: parts[1])
     assert ranking_tab.render_evidence_and_convergence(shown) == ("".join(parts) or None)
 
 
@@ -469,12 +472,12 @@ def test_a_lead_of_single_answers_is_significant_only_after_adjustment(tmp_path)
     store = Store(tmp_path / "scored.db")
     import_verdicts(store, path, "scored")
     scored = FilteredStudy(store, "scored")
-    title, lead = point_ranking_headline(scored)
+    title, lead = single_answer_ranking_headline(scored)
     assert title == "x leads y." and says(lead, "not significant after", "all pairs")
-    assert "1–2" in str(point_ranking_html(scored)) and "usable" not in str(
-        point_ranking_html(scored)
+    assert "1–2" in str(single_answer_ranking_html(scored)) and "usable" not in str(
+        single_answer_ranking_html(scored)
     )
-    ((rater, ranking),) = point_ranking_panel.load_point_rankings(scored).items()
+    ((rater, ranking),) = point_ranking_panel.load_single_answer_rankings(scored).items()
     table = point_ranking_panel._model_ranking_table(rater, ranking, Estimate(0.48, n=50))
     assert says(table, "of the replies", "no usable verdict") and "48" in table
     store.close()
@@ -495,11 +498,11 @@ def test_single_answers_name_a_leader_only_if_its_lead_excludes_zero(tmp_path):
             "\n".join(["question,model,answer,verdict,label", *lines]), encoding="utf-8"
         )
         import_verdicts(store, path, name)
-    title, lead = point_ranking_headline(FilteredStudy(store, "apart"))
+    title, lead = single_answer_ranking_headline(FilteredStudy(store, "apart"))
     assert says(title, "x is significantly", "of y.") and says(lead, "x 100", "y 0")
     assert says(lead, "by the labels:"), "every answer has a label"
-    title, lead = point_ranking_headline(FilteredStudy(store, "alike"))
+    title, lead = single_answer_ranking_headline(FilteredStudy(store, "alike"))
     assert says(title, "No significant difference") and says(lead, "x 100", "z 100")
     nobody = FilteredStudy(store, "apart", Filter(judge="nobody"))
-    assert point_ranking_headline(nobody)[0] == "No ranking yet."
+    assert single_answer_ranking_headline(nobody)[0] == "No ranking yet."
     store.close()

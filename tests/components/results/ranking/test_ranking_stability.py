@@ -9,7 +9,7 @@ import pytest
 
 from components.results.ranking.computed import Ranking, compute_ranking
 from components.results.ranking.panels import order_comparison_html
-from components.results.ranking.ranking_stability import compare_orders
+from components.results.ranking.ranking_stability import compare_rankings_of_both_orders
 from metrics.summary.rating_sections import ratings_by_order_table
 from tests.components.results.ranking.test_ranking_panels import LADDER, battles
 from tests.metrics.frames import build, pair
@@ -30,7 +30,7 @@ class Board:
 
 def sentence(one: Any, two: Any, both: Any) -> str:
     ranking = Ranking([both], first_order=one, second_order=two)
-    return compare_orders(ranking).sentence
+    return compare_rankings_of_both_orders(ranking).sentence
 
 
 def test_the_same_ranking_with_every_difference_significant():
@@ -95,7 +95,10 @@ def test_an_order_that_is_not_recorded_is_not_called_one_order():
     known, unknown = (build(row | {"orders": orders} for row in rows) for orders in (1, 0))
     for frame, recorded in ((known, True), (unknown, False)):
         ranking = compute_ranking(frame, frame)
-        told, drawn = compare_orders(ranking).sentence, order_comparison_html(ranking)
+        told, drawn = (
+            compare_rankings_of_both_orders(ranking).sentence,
+            order_comparison_html(ranking),
+        )
         assert says(told, "Not known", "order")
         assert says(told, "do not record") is not recorded
         assert (
@@ -105,7 +108,7 @@ def test_an_order_that_is_not_recorded_is_not_called_one_order():
 
 def test_fitted_rankings():
     even = build(battles(LADDER))
-    said = compare_orders(compute_ranking(even, even)).sentence
+    said = compare_rankings_of_both_orders(compute_ranking(even, even)).sentence
     assert says(said, "Yes", "same ranking", "together", "b and c", "not differ significantly")
     rows = []
     for n in range(60):  # the answer shown first wins 57 of 60, whichever it is
@@ -115,7 +118,7 @@ def test_fitted_rankings():
     assert ranking.first_order.is_significantly_better(
         "a", "b"
     ) and ranking.second_order.is_significantly_better("b", "a")
-    assert compare_orders(ranking).answer == "No"
+    assert compare_rankings_of_both_orders(ranking).answer == "No"
 
 
 def test_pairs_shown_once_each_are_not_an_effect_of_the_order():
@@ -123,7 +126,7 @@ def test_pairs_shown_once_each_are_not_an_effect_of_the_order():
     for n in range(40):  # "a" wins wherever it is first, but no item was judged in both orders
         rows.append(pair(f"q{n}", 0, 0, x="a", y="b", orders=1)[n % 2])
     ranking = compute_ranking(build(rows), build(rows))
-    told, drawn = compare_orders(ranking).sentence, order_comparison_html(ranking)
+    told, drawn = compare_rankings_of_both_orders(ranking).sentence, order_comparison_html(ranking)
     assert says(told, "Not known", "one order only") and says(drawn, "in one order")
     assert ratings_by_order_table(build(rows)) == {}
     both = [one for n in range(40) for one in pair(f"q{n}", 0, 0, x="a", y="b")]
@@ -136,6 +139,6 @@ def test_without_usable_or_common_comparisons_the_reason_is_named():
     assert says(sentence(Board("abd"), Board("abc"), Board("abcd", "ab")), "Yes")
     unread = build([row for n in range(6) for row in pair(f"q{n}", None, None)])
     found = compute_ranking(unread[:0], unread)
-    assert says(compare_orders(found).sentence, "Not known", "no reply", "better")
-    found = compare_orders(replace(found, why_empty=Ranking.why_empty))
+    assert says(compare_rankings_of_both_orders(found).sentence, "Not known", "no reply", "better")
+    found = compare_rankings_of_both_orders(replace(found, why_empty=Ranking.why_empty))
     assert says(found.sentence, "Not known", "pairwise comparisons")

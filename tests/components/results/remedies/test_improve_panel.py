@@ -23,7 +23,7 @@ from components.results.remedies.improve_actions import perform_improve_action
 from components.results.remedies.improve_panel import (
     TEMPLATE,
     build_improve_card_and_table,
-    render_improve_card,
+    render_improve_prompt_card,
 )
 from components.results.remedies.tab import IMPROVED, NAME, VIEW
 from components.results.view.next_step_rows import NextStep
@@ -73,14 +73,14 @@ def test_a_share_of_one_item_says_that_it_has_no_interval() -> None:
 
 def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) -> None:
     shown = FilteredStudy(weak_store, "small")
-    card = str(render_improve_card(shown))
+    card = str(render_improve_prompt_card(shown))
     assert says(card, "learn</b> 30 items", "hold-out</b> 30 items")
     assert says(card, "shown second", "100.0")  # mistakes before anything is tried
     assert stored_split(weak_store, "small") is None, "drawing stores nothing"
 
     writer, _ = perform_improve_action(shown, {"improve": "write"})
     run_through(load_stored_plan(weak_store, writer), weak_store)
-    assert "A higher number" in str(render_improve_card(shown))
+    assert "A higher number" in str(render_improve_prompt_card(shown))
     back = {"data-go": json.dumps({"study": "small", "view": "Remedies"}), "data-to": IMPROVED}
     assert [dict(step.opens) for step in steps_after(weak_store, writer)] == [back]
 
@@ -92,7 +92,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     run_through(load_stored_plan(weak_store, name), weak_store)
     assert [dict(step.opens) for step in steps_after(weak_store, name)] == [back]
     assert back not in [dict(step.opens) for step in steps_after(weak_store, "small")]
-    drawn = str(render_improve_card(shown))
+    drawn = str(render_improve_prompt_card(shown))
     assert says(drawn, "Adopt brief-letters+", "+50.0 points")
     assert "Adopt as brief-letters@2" in drawn and "looked at <b>once" in drawn
     inputs = read_alignment_inputs(weak_store, "small")
@@ -149,7 +149,7 @@ def test_the_card_says_the_sizes_of_both_parts(weak_store: Store) -> None:
 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
-    assert "Disputed" not in str(render_improve_card(shown))
+    assert "Disputed" not in str(render_improve_prompt_card(shown))
     cards = build_improve_card_and_table(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
@@ -164,7 +164,7 @@ def test_texts_of_the_form_are_escaped(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
     rules = "<script>alert(1)</script> is never better."
     perform_improve_action(shown, {"improve": "try", "fields": {"rules": rules}})
-    assert "<script>" not in str(render_improve_card(shown))
+    assert "<script>" not in str(render_improve_prompt_card(shown))
     with pytest.raises(PlanError, match="not asked"):
         perform_improve_action(shown, {"improve": "adopt", "kind": "magic"})
 
@@ -183,7 +183,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     lenient_store: Store, tmp_path: Path
 ) -> None:
     shown = FilteredStudy(lenient_store, "small")
-    card = str(render_improve_card(shown))
+    card = str(render_improve_prompt_card(shown))
     assert says(card, "60 answers", "have a label")
     assert says(card, "label fail: 100.0") and "30 calls for each;" in card  # no orders
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
@@ -237,7 +237,7 @@ def test_rules_are_written_only_from_mistakes(store: Store) -> None:
         assert ("Write rules from" in str(macros(TEMPLATE).improve(card))) == ("y" in said)
     filtered = FilteredStudy(store, "wrong", Filter(contestants=("x",)))
     for shown, ignored in ((filtered, True), (FilteredStudy(store, "wrong"), False)):
-        assert says(str(render_improve_card(shown)), "do not apply") is ignored
+        assert says(str(render_improve_prompt_card(shown)), "do not apply") is ignored
     unread = Sheet("unread")
     for k in range(40):
         unread.both(f"q{k}", "ada", "??" if f"q{k}" in card.split.learn else "yy")

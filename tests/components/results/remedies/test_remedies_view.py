@@ -22,7 +22,7 @@ from components.filtering.filters import Filter
 from components.filtering.raters import Raters
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
-from components.results.cards.card_html import report_cards
+from components.results.cards.card_html import report_cards_html
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.remedies import charts_svg, panels, tab
@@ -33,7 +33,7 @@ from components.results.remedies.charts_svg import (
     frontier_chart,
     place_marks,
     reserve_room_for_name,
-    risk_chart,
+    risk_coverage_chart,
 )
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.panels import (
@@ -44,15 +44,15 @@ from components.results.remedies.panels import (
     best_rule_sentence,
     budget_html,
     budget_title,
+    order_patterns_panel,
     other_judges_panel,
-    patterns_panel,
     pilots_panel,
     recommendation_panel,
     remedy_headline,
     rules_table,
 )
 from components.results.remedies.pilots import offered_pilots, pilot_study_text
-from components.results.remedies.point_remedies_panel import point_remedies_headline
+from components.results.remedies.point_remedies_panel import single_answer_rules_headline
 from components.results.remedies.tab import (
     remedies_paper_table,
     remedies_report,
@@ -174,7 +174,7 @@ def test_calls_without_a_reply_are_no_reason_to_change_the_format(prompts, store
         filtered = FilteredStudy(Store(store.path), "s")
         shares = load_unusable_shares(filtered)
         assert shares["keen", prompts].value > 0.2
-        told = [tab.headline(filtered)[0], text_of(str(report_cards(filtered)))]
+        told = [tab.headline(filtered)[0], text_of(str(report_cards_html(filtered)))]
         assert [FORMAT_ADVICE in one for one in told] == 2 * [new == "unreadable"]
 
 
@@ -232,7 +232,9 @@ def test_remedies_of_what_the_filters_leave(store, prd):
     }
     assert (
         found["pass-fail"]
-        == point_remedies_headline(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[0]
+        == single_answer_rules_headline(FilteredStudy(store, "mixed", Filter(prompt="pass-fail")))[
+            0
+        ]
     )
     assert NO_PAIRS_FINDING[0] not in found.values()
     for where, name in ((store, "mixed"), (prd, "prd")):  # in every view, not only this one
@@ -254,7 +256,7 @@ def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
 
 
 def test_the_identity_has_the_studys_own_numbers(prd):
-    text = patterns_panel(load_remedies(shown(prd, "gpt-4")))
+    text = order_patterns_panel(load_remedies(shown(prd, "gpt-4")))
     for number in ("392", "65", "90", "28", "81", "29"):
         assert f"<td>{number}</td>" in text
     assert "(81 − 29) ÷ 4 ÷ 685" in text
@@ -304,7 +306,7 @@ def test_a_judge_that_a_remedy_helps_is_still_compared_with_a_better_one(prd):
     (left_out,) = (one for one in results.missing_rules if one.startswith("Juries"))
     assert says(left_out, "gpt-4", "claude-v1") and "vicuna-13b" not in left_out
     best = load_remedies(shown(prd, "gpt-4"))
-    assert best.better_single_call is None and other_judges_panel(best) == ""
+    assert best.better_judge_one_call is None and other_judges_panel(best) == ""
     assert "Juries" not in "".join(best.missing_rules)
 
 
@@ -356,7 +358,7 @@ def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     results = load_remedies(shown(prd, "gpt-4"))
     rules = [line for line in results.rule_estimates if line.complete and not line.rule.votes]
     assert frontier_chart(results, by_dollars=False).count("<circle") == 2 * len(rules)
-    assert risk_chart(results).count('class="d"') == 2 * 6
+    assert risk_coverage_chart(results).count('class="d"') == 2 * 6
 
 
 def test_no_rule_beats_a_rule_on_the_frontier_at_its_price_or_less(prd):
@@ -461,7 +463,7 @@ def test_a_jury_is_applied_and_named(prd):
         "; two judges, both orders (gpt-4 and gpt-3.5-turbo; four verdicts added up)"
     )
     assert says(methods_paragraph(everyone), "four", "added up")
-    outcomes = everyone.outcomes
+    outcomes = everyone.counted_outcomes
     assert {str(name) for name in outcomes["judge"]} == {"gpt-4 + gpt-3.5-turbo"}
     assert len(outcomes) == 800  # one for each comparison
     assert alone.rule[0] == "majority"  # one judge is shown: its own two orders
@@ -559,7 +561,7 @@ def test_names_from_data_stay_text(simulated):
     results = load_remedies(FilteredStudy(simulated, "one judge"))
     parts = [
         rules_table(results),
-        patterns_panel(results),
+        order_patterns_panel(results),
         pilots_panel(results),
         recommendation_panel(results),
     ]
@@ -681,7 +683,7 @@ def test_rules_that_cannot_be_computed_have_their_reason(prd, simulated):
 
 @pytest.mark.parametrize("judge", sample(JUDGES, "gpt-4", "vicuna-13b"))
 def test_texts_of_the_risk_chart_do_not_cover_each_other(prd, judge):
-    drawn = risk_chart(load_remedies(shown(prd, judge)))
+    drawn = risk_coverage_chart(load_remedies(shown(prd, judge)))
     for narrow in drawn.split("<svg")[1:]:
         boxes = []
         for x, y, text in re.findall(

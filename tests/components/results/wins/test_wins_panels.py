@@ -140,7 +140,7 @@ def test_the_matrix_splits_by_category_judge_and_prompt(won):
 def test_judges_are_held_against_people_on_the_same_pairs(won):
     # Ann voted on q0 … q9: x five times. The judges say x in every one of these ten: 1 − 5/10.
     scene = FilteredStudy(won, NAME)
-    gaps = wins_view.judge_people_gaps(scene)
+    gaps = wins_view.judge_minus_people_win_rates(scene)
     assert gaps["x", ""].value == pytest.approx(0.5)
     assert gaps["y", ""].value == pytest.approx(-0.5)
     assert gaps["x", ""].items == 10
@@ -150,13 +150,15 @@ def test_judges_are_held_against_people_on_the_same_pairs(won):
 
 def test_people_are_heard_whatever_judge_is_chosen(won):
     # fair alone: q0 is unread, so nine cases; it says x in all of them, Ann in q1 … q4.
-    assert wins_view.judge_people_gaps(fair(won))["x", ""].value == pytest.approx(1 - 4 / 9)
+    assert wins_view.judge_minus_people_win_rates(fair(won))["x", ""].value == pytest.approx(
+        1 - 4 / 9
+    )
 
 
 def test_nobody_voted_is_an_answer(judged):
     scene = FilteredStudy(judged, "two judges")
     assert says(wins_view.show_matrix(scene, "Category", "People"), "No votes", "people")
-    assert wins_view.judge_people_gaps(scene) == {}
+    assert wins_view.judge_minus_people_win_rates(scene) == {}
 
 
 def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
@@ -165,7 +167,7 @@ def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
     assert effect.odds_ratio.value > 20
     values = [b.win_rate.value for b in effect.bins]
     assert values == [0, 1] and effect.bins[0].ratio == pytest.approx(-effect.bins[1].ratio)
-    said = wins_length.length_sentence(effect, None)
+    said = wins_length.length_effect_sentence(effect, None)
     assert says(said, "Twice", "multiplies", "odds") and says(said, "need not", "cause")
 
 
@@ -190,20 +192,20 @@ def test_the_headline_of_nudges_without_twins_is_the_share_of_longer_answers(won
 def test_an_odds_ratio_whose_interval_contains_one_is_not_significant():
     odds = wins_length.LengthEffect((), Estimate(1.77, 0.9, 3.51))
     sure = wins_length.LengthEffect((), Estimate(2.0, 1.1, 3.5))
-    told = wins_length.length_sentence(sure, odds)
+    told = wins_length.length_effect_sentence(sure, odds)
     assert says(told, "[1.1, 3.5];", "[0.90, 3.51], not significant.")
-    assert says(wins_length.length_sentence(odds, None), "[0.90, 3.51], not significant.")
+    assert says(wins_length.length_effect_sentence(odds, None), "[0.90, 3.51], not significant.")
 
 
 def test_equal_lengths_say_nothing():
     odds = length_bins._odds_ratio(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
     assert odds.value is None
-    told = wins_length.length_sentence(wins_length.LengthEffect((), odds), None)
+    told = wins_length.length_effect_sentence(wins_length.LengthEffect((), odds), None)
     assert says(told, "cannot be estimated")
 
 
 def test_raw_and_length_held_equal_stand_side_by_side(won):
-    html = wins_length.show_length_controlled(fair(won))
+    html = wins_length.show_length_controlled_win_rates(fair(won))
     assert "against x" in html and "length held equal" in html
     assert "43.2</b>" in html  # y's raw rate: 16 of 37
 
@@ -215,7 +217,7 @@ def test_a_rate_with_a_wide_interval_has_no_change(won, monkeypatch):
         monkeypatch.setattr(wins_length, "length_controlled_win_rates", lambda *_, held=held: held)
         monkeypatch.setattr(wins_length, "head_to_head", lambda rows: {
             "y": {"x": Estimate(0.432, 0.3, 0.6, 37)}})  # fmt: skip
-        assert ("+40.8" in wins_length.show_length_controlled(fair(won))) is shown
+        assert ("+40.8" in wins_length.show_length_controlled_win_rates(fair(won))) is shown
 
 
 def test_ties_and_levels_are_there_only_where_judges_have_them(won):
@@ -227,8 +229,8 @@ def test_ties_and_levels_are_there_only_where_judges_have_them(won):
 def test_an_empty_selection_is_an_answer_everywhere(won):
     nobody = FilteredStudy(won, NAME, Filter(judge="nobody"))
     assert says(wins_view.show_win_rates(nobody), "No win rates")
-    assert wins_length.length_figure(nobody) is None
-    assert "No lengths here" in wins_length.show_length_controlled(nobody)
+    assert wins_length.win_rate_by_length_figure(nobody) is None
+    assert "No lengths here" in wins_length.show_length_controlled_win_rates(nobody)
     assert wins_view.show_tie_rates(nobody) == "" == wins_view.show_five_levels(nobody)
 
 
@@ -294,7 +296,7 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     assert {"visit", "creation_panel", "people", "games", "others_panel"} <= shown
     made = [
         *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_five_levels(scene),
-        wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
+        wins_length.show_length_controlled_win_rates(scene), protocol_view.show_kpis(scene),
         *(str(protocol_view.render_creation_tables(scene, split, "Reward"))
           for split in ("Categories", "Tasks")),
         *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
@@ -311,10 +313,10 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
 def test_the_plan_to_narrow_the_interval_is_a_sentence_with_its_key(won):
     filtered = FilteredStudy(won, NAME)
     plan = precision_panel.plan_leader_precision(filtered)
-    said = precision_panel.precision_sentence(plan)
+    said = precision_panel.leader_precision_sentence(plan)
     assert said.startswith("Twice the ") and says(said, "narrows", "win rate", plan.contestant)
     assert "twice the repeats" in said.lower()
-    html = precision_panel.show_precision(filtered)
+    html = precision_panel.show_leader_precision(filtered)
     assert f'data-key="precision.{plan.contestant}.narrowing"' in html
 
 
@@ -328,7 +330,7 @@ def test_a_jury_of_three_is_shown_with_its_worth(store):
         for judge, said in (("a", "x"), ("b", "x" if k % 3 else "y"), ("c", "y" if k % 4 else "x")):
             rows += [(f"q{k}", judge, "p", shown, said, 2) for shown in (("x", "y"), ("y", "x"))]
     save(store, "panel", rows)
-    html = precision_panel.show_jury(FilteredStudy(store, "panel"))
+    html = precision_panel.show_jury_win_rates(FilteredStudy(store, "panel"))
     assert says(html, "3", "majority decides 100")
     assert 'data-key="jury.coverage"' in html
 
