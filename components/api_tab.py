@@ -26,7 +26,7 @@ from metrics.summary.summary import summarise_frame
 from metrics.win_rates.counting_rules import counting_rule_of_remedy_or_same
 from studies.errors import AccessDenied, EvenhandError, UnknownStudy
 from studies.exchange.injection_flags import InjectionFlags
-from studies.people.verifications import current_checks
+from studies.people.verifications import checks_of_answers
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import MIN_SECRET_CHARS
 from studies.store.store import Store
@@ -84,7 +84,7 @@ def make_reading_api_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             combine=counting_rule_of_remedy_or_same(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
-            checks=current_checks(store, study),
+            checks=checks_of_answers(store, study),
             remedies=read_remedy_inputs(store, study),
             twins=store.frame(study, "only"),
             styles=style_counts_of_study(store, study),
@@ -149,7 +149,7 @@ def make_run_api_functions(store: Store, engine: Engine) -> tuple[Callable[..., 
             study: the study's name"""
         run = engine.latest_run(study)
         if run is None:
-            return {"study": study, "state": "not started", "counts": store.counts(study)}
+            return {"study": study, "state": "not started", "counts": store.status_counts(study)}
         seen = run.snapshot()
         return {
             "study": study,

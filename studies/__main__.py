@@ -15,10 +15,10 @@ from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_judgement_lines
 from studies.exchange.recorded_studies import (
     check_has_verdicts,
-    name_from_source,
     save_recorded_study,
+    study_name_from_source,
 )
-from studies.sources.detection.detect import replace_keys_by_options
+from studies.sources.detection.detect import study_keys_to_command_options
 from studies.sources.folder_tables import find_files_by_pattern
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.hub import HUB_PREFIX
@@ -117,7 +117,7 @@ def import_source(options: argparse.Namespace) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     files = _parse_assignments(options.files, "--files")
     mapping = _parse_assignments(options.mapping, "--mapping")
-    first, *rest = _expand_patterns(options.file)
+    first, *rest = _expand_file_patterns(options.file)
     spec = DataSpec(
         _path_relative_to_store_folder(folder, first),
         options.format,
@@ -127,23 +127,23 @@ def import_source(options: argparse.Namespace) -> None:
         read=options.read,
         parts=tuple(_path_relative_to_store_folder(folder, path) for path in rest),
     )
-    name = options.name or name_from_source(first)
+    name = options.name or study_name_from_source(first)
     try:
         loaded = load_source(spec, folder)
-        print(escape_control(replace_keys_by_options("\n".join(loaded.summary_lines()))))
+        print(escape_control(study_keys_to_command_options("\n".join(loaded.summary_lines()))))
         check_has_verdicts(name, spec, loaded)
         store = Store(path)
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
-        raise type(error)(replace_keys_by_options(str(error))) from None
+        raise type(error)(study_keys_to_command_options(str(error))) from None
     store.frame(name)  # builds the frame file, so that the page opens a large study at once
-    counts = store.counts(name, recorded=True)
+    counts = store.status_counts(name, recorded=True)
     store.close()
     listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
     print(f"study {name!r}: {listed}")
 
 
-def _expand_patterns(names: list[str]) -> list[str]:
+def _expand_file_patterns(names: list[str]) -> list[str]:
     """Replace patterns such as `*.jsonl` that the shell has not expanded by the matching files. If
     one of the names is an existing file or a Hub dataset, all names are returned unchanged."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
@@ -185,7 +185,7 @@ def list_studies(store: Store, options: argparse.Namespace) -> None:
 
 def show_study(store: Store, options: argparse.Namespace) -> None:
     print(dump_study(store.study(options.study)))
-    for name, count in store.counts(options.study, recorded=True).items():
+    for name, count in store.status_counts(options.study, recorded=True).items():
         print(f"# {name} {count:,}")
 
 

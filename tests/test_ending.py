@@ -38,13 +38,13 @@ def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
             client = Client(app.url, ssl_verify=False, verbose=False)
             text = store.read("SELECT yaml FROM studies WHERE name='small'").fetchone()[0]
             client.predict(text, api_name="/run_study")
-            until(lambda: store.counts("small").get("ok", 0) >= 8)
+            until(lambda: store.status_counts("small").get("ok", 0) >= 8)
             os.kill(app.process.pid, signal.SIGTERM)
             assert app.process.wait(240) == 0
         finally:
             app.close()
         calls = server.bill.totals.calls
-    assert 8 <= store.counts("small")["ok"] == calls < 400
+    assert 8 <= store.status_counts("small")["ok"] == calls < 400
     assert list_possibly_paid_calls(store) == []
     assert store.runs("small")[0].state == "stopped"
     assert SNAPSHOT_FILE in hub.files

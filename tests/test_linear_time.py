@@ -41,7 +41,7 @@ from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import extract_front_matter
 from studies.spec.records_folder import check_source_variable, expand_records_variable
 from studies.texts.injection import find_suspect_spans, is_suspect
-from studies.texts.instruction_verbs import parse_opening
+from studies.texts.instruction_verbs import parse_verb_and_object
 from tests.growth import STEP, TooSlow, cpu_limit, cpu_seconds, is_linear
 from tests.pattern_attacks import (
     COMMON,
@@ -192,7 +192,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     ),
     "unknown variables": unknown_dollar_variables,
     "misspelt braces": find_misspelt_variables,
-    "opening": parse_opening,
+    "opening": parse_verb_and_object,
     "place": expand_records_variable,
     "check of a place": check_source_variable,
     "hub address": lambda text: parse_hub_address(f"hub:{text}"),

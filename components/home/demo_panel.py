@@ -105,7 +105,7 @@ def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
     """HTML of the live demo, while it runs and after its end: a headline, and coloured squares, two
     for each question (one for each order). A square without a usable reply is hatched."""
     name = live_demo_study_name(store)
-    pairs, counts = _picked_positions_in_both_orders(store, name), store.counts(name)
+    pairs, counts = _picked_positions_in_both_orders(store, name), store.status_counts(name)
     planned = counts.get("planned", 0)
     done = planned - counts.get("pending", 0)
     running = engine.active_run(name) is not None

@@ -100,7 +100,7 @@ def studies_html(
 def _calls_text(store: Store, line: StudySummary) -> str:
     """Number of calls and of people's votes, such as "1,104 + 3 votes". For an unfinished study:
     "12 of 80", the numbers of calls made and planned."""
-    counts = store.ask_counts(line.name)
+    counts = store.ask_counts_by_rater_and_status(line.name)
     votes = sum(n for judge, *_, n in counts if judge.startswith(HUMAN_PREFIX))
     also = f" + {count(votes, 'vote')}" if votes else ""
     if line.recorded or line.judged == line.planned:
@@ -111,7 +111,11 @@ def _calls_text(store: Store, line: StudySummary) -> str:
 def _judges_text(store: Store, name: str) -> str:
     """Name of the only judge, or the number of judges; empty if there is none or the study file
     cannot be read."""
-    judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
+    judges = {
+        judge
+        for judge, *_ in store.ask_counts_by_rater_and_status(name)
+        if not judge.startswith(HUMAN_PREFIX)
+    }
     if not judges:
         with contextlib.suppress(EvenhandError):  # opening the study reports the error
             judges = {judge.name for judge in store.study(name).judges}

@@ -93,7 +93,7 @@ def store_and_read_uploads(paths: Sequence[Path], folder: Path) -> UploadedData:
         text,
         files,
         time.monotonic() - start,
-        found.amount,
+        found.amount_in_words,
         facts,
         _count_planned_calls(text, folder) if ANSWERS in facts else None,
         len(machines) == 1 and machines <= UNNAMED_JUDGES,

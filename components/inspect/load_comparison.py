@@ -34,7 +34,7 @@ from metrics.estimation.row_selection import Ints
 from studies.domain import REFERENCE, UNRELATED, AnswerCheck, Ask, Item, Judgement
 from studies.errors import EvenhandError
 from studies.files.image_files import why_data_url_refused, why_image_refused
-from studies.people.verifications import current_checks
+from studies.people.verifications import checks_of_answers
 from studies.sources.load import image_folder, source_path
 from studies.spec.presentations import unrelated_answer
 from studies.spec.study import Study
@@ -140,7 +140,7 @@ def load_inspect_page(store: Store, selection: Selection) -> InspectedStudy:
         return InspectedStudy(selection, len(studies), 0)
     index = _load_index(store, study.name)
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
-    verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
+    verified = verification_masks(index, checks_of_answers(store, study.name), selection.contestant)
     matching = filter_comparisons(index, selection, found, verified)
     with_status = rows_with_status_mask(index, selection.status)
     base = InspectedStudy(
@@ -214,7 +214,7 @@ def _load_comparison_detail(
         flipped=bool(index.flipped[line.at]),
         simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
         recorded=all(store.request(one.ask.key) is None for one in judgements),
-        checks=current_checks(store, name).get(line.item, ()),
+        checks=checks_of_answers(store, name).get(line.item, ()),
     )
 
 

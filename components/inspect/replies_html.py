@@ -99,9 +99,9 @@ def _option_names(labels: tuple[str, ...]) -> list[str]:
     the options in the order shown. Options without scores are named "level 1", "level 2", …
     instead."""
     offered = parse_arrangement(labels)
-    if not offered.scores:
+    if not offered.option_scores:
         return [f"level {rank + 1}" for rank in range(len(offered.options))]
-    ranked = sorted(zip(offered.scores, offered.options, strict=True))
+    ranked = sorted(zip(offered.option_scores, offered.options, strict=True))
     return [option for _, option in ranked]
 
 

@@ -60,7 +60,7 @@ class RunActions:
         return self._start_with_key(name, scope, key, origin)
 
     def retry(self, name: str, scope: str, key: str = "", origin: str = "") -> list[Any]:
-        again = statuses_to_retry(self._store.counts(name))
+        again = statuses_to_retry(self._store.status_counts(name))
         return self._start_with_key(name, scope, key, origin, RunSettings(retry_statuses=again))
 
     def _start_with_key(

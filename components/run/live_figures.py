@@ -32,7 +32,7 @@ from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
 from studies.frames.point_columns import pass_fail_mask
 from studies.frames.twin_rows import filter_rows_by_twins
-from studies.store.queries.plan_queries import count_measured_asks_by_item
+from studies.store.queries.plan_queries import count_judge_asks_by_item
 from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
@@ -232,7 +232,7 @@ class LiveStudy:
         people have given verdicts, as their votes are not planned."""
         sha = self.store.plan_sha(self.study)
         if self._planned is None or self._planned[0] != sha:
-            self._planned = sha, count_measured_asks_by_item(self.store, self.study)
+            self._planned = sha, count_judge_asks_by_item(self.store, self.study)
         return self._planned[1] if self._has_judges else {}
 
     def _draw_elo_curves(self) -> Figure:
@@ -311,5 +311,5 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 def _row_number_to_start_after(store: Store, study: str) -> int:
     """Row number after which the live figures of a study begin: 0 or, if the study has more than
     MAX_FOLLOWED_ASKS calls, its newest row, so that only later replies count."""
-    whole = store.counts(study, recorded=True)["planned"]
+    whole = store.status_counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

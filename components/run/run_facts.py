@@ -134,7 +134,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
     made = _total_spending(store, [run.owner for run in runs if run.owner])
     facts = RunFacts(
         name=name,
-        counts=store.counts(name, recorded=True),
+        counts=store.status_counts(name, recorded=True),
         snapshot=snapshot,
         running=False,
         last=last,

@@ -18,7 +18,7 @@ from components.share.report_sections import SECTIONS, TEMPLATE, ReportFigures
 from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
 from metrics.summary.summary import summarise_frame
 from studies.errors import build_write_error
-from studies.people.verifications import current_checks
+from studies.people.verifications import checks_of_answers
 from studies.store.store import Store
 
 
@@ -61,7 +61,7 @@ def report_metrics(filtered: FilteredStudy) -> dict[str, Any]:
     """The numbers that `python -m metrics --json` prints for this study."""
     combine, unreadable = filtered.rule
     planned = filtered.store.count_asks_without_twins(filtered.name)
-    checks = current_checks(filtered.store, filtered.name)
+    checks = checks_of_answers(filtered.store, filtered.name)
     return summarise_frame(
         filtered.unfiltered_frame,
         planned=planned,

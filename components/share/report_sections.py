@@ -184,9 +184,7 @@ def _study_section(filtered: FilteredStudy, figures: ReportFigures) -> Markup:
     store, study = filtered.store, filtered.name
     # A study file may name a prompt by its path, so the prompts of the calls are listed.
     found: dict[str, str | None] = {text: text for text in store.planned_prompt_texts(study)}
-    found = found or {
-        one: store.only_version_of_prompt(study, one) for one in filtered.study.prompts
-    }
+    found = found or {one: store.yaml_of_only_version(study, one) for one in filtered.study.prompts}
     for name, text in found.items():
         title = name
         if text:

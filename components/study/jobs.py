@@ -161,7 +161,7 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
         per={},
     )
     found = study_preview.load_records(spec, folder)
-    name = recorded_studies.name_from_source(original_name(spec.source))
+    name = recorded_studies.study_name_from_source(original_name(spec.source))
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
     recorded, begun = recorded_studies.list_own_studies_of_source(store, spec.source)
@@ -302,7 +302,7 @@ def study_name_from_data_file(text: str) -> str:
     suffix and without the hash that an upload adds; NEW_STUDY_NAME if that is empty."""
     data = parse_yaml(text).get(DATA.source.path[0])
     source = data.get(DATA.source.name) if isinstance(data, Mapping) else ""
-    name = recorded_studies.name_from_source(original_name(str(source or "")))
+    name = recorded_studies.study_name_from_source(original_name(str(source or "")))
     return name or NEW_STUDY_NAME
 
 

@@ -226,7 +226,7 @@ def _print_batches(batches: dict[str, batch_api.SubmittedBatch]) -> None:
 def _print_import_and_close(done: batch_files.BatchImport, plan: Plan, store: Store) -> int:
     """Print a summary of the import and close the store; return exit code 0 if no call of the study
     is pending, else 1."""
-    left = store.counts(plan.study.name).get("pending", 0)
+    left = store.status_counts(plan.study.name).get("pending", 0)
     dollars = "unknown" if done.dollars is None else f"${done.dollars:.4f}"
     statuses = ", ".join(f"{n:,} {status}" for status, n in done.by_status.items())
     print(

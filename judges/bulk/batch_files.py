@@ -333,7 +333,7 @@ class _BatchImporter:
         """Record that the call was made, with its tokens and cost (None: unknown). Then store the
         judgement, unless the store already has one for this call that is no error. Return
         whether it was stored."""
-        run_costs.put_settled_attempt(connection, judgement, self.owner, usage, cost)
+        run_costs.put_attempt_made_outside_store(connection, judgement, self.owner, usage, cost)
         if judgement_queries.is_answered(connection, judgement.ask.key):
             return False
         put_judgement(connection, judgement)

@@ -82,7 +82,7 @@ def run_on_cluster_and_close_store(plan: Plan, store: Store, cluster: RayCluster
     began = time.monotonic()
     imported, stopped = run_on_ray(plan, store, cluster, on_progress=_make_progress_printer())
     name = plan.study.name
-    counts = store.counts(name)
+    counts = store.status_counts(name)
     spent = attempt_totals(store, name)
     print(
         f"{name}: {counts.pop('planned'):,} planned, {imported.stored:,} new in "

@@ -171,7 +171,7 @@ def run_on_ray(
                 ray, plan, store, cluster, rounds, settings or RunSettings(), totals, on_progress
             )
             runner.run_rounds(root, max_asks)
-        left = store.counts(plan.study.name).get("pending", 0)
+        left = store.status_counts(plan.study.name).get("pending", 0)
         state, reason = "stopped" if left else "done", "; ".join(rounds.stopped_judges.values())
     except BaseException as error:
         state, reason = "failed", f"{type(error).__name__}: {error}"[:300]

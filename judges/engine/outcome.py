@@ -219,14 +219,14 @@ class Extractor:
             )
         return cls(plan, study.extraction, prompts)
 
-    def unextracted_judgements(
+    def judgements_awaiting_extraction(
         self, store: Store, after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
         """Return the next unreadable replies that the extraction judge has still to read, at most
         `limit`, each as (sequence number in the store, judgement); only those with a number
         above `after`. Left out are replies to prompts without an extraction prompt, and replies
         it has read already; a failed attempt (status "error") does not count as read."""
-        return store.unextracted_judgements(
+        return store.judgements_awaiting_extraction(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 

@@ -105,7 +105,7 @@ def count_asks_by_status_for_run(
     run makes again counts as pending until its new result is stored. New results are those
     stored after the sequence number `start_seq`; None if the run has not started, so that none
     is new."""
-    counts = Counter({"pending": 0} | store.counts(study))
+    counts = Counter({"pending": 0} | store.status_counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = plan_queries.count_asks_by_status(store, study, settings.retry_statuses, until)
     for status, count in repeated.items():
@@ -169,7 +169,7 @@ def quote_cost_if_possible(
     try:
         return quote_cost(store, study, statuses, pending=pending)
     except errors.EvenhandError:
-        left = store.counts(study)
+        left = store.status_counts(study)
         asks = sum(left.get(status, 0) for status in statuses) + pending * left.get("pending", 0)
         return CostQuote(asks, None)
 
@@ -205,7 +205,10 @@ class QuoteCache:
             lambda: (
                 quote_cost_if_possible(self._store, study, domain.ERROR_STATUSES),
                 quote_cost_if_possible(
-                    self._store, study, statuses_to_retry(self._store.counts(study)), pending=False
+                    self._store,
+                    study,
+                    statuses_to_retry(self._store.status_counts(study)),
+                    pending=False,
                 ),
             ),
         )
@@ -303,7 +306,7 @@ class ExtractionAsks:
     def next_asks(self, limit: int) -> list[domain.Ask]:
         asks: list[domain.Ask] = []
         while not asks and (
-            found := self.extraction.unextracted_judgements(self.store, self._after, limit)
+            found := self.extraction.judgements_awaiting_extraction(self.store, self._after, limit)
         ):
             self._after = found[-1][0]
             for _, judgement in found:

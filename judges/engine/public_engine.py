@@ -143,7 +143,10 @@ class PublicEngine(Engine):
         return self._host_key.refusal_reason(judge, images=run.plan.study.judge_sees == "images")
 
     def _check_number_of_calls(self, plan: Plan) -> None:
-        planned, judges = self._visitor_store.counts(plan.study.name)["planned"], plan.study.judges
+        planned, judges = (
+            self._visitor_store.status_counts(plan.study.name)["planned"],
+            plan.study.judges,
+        )
         share = sum(judge.kind == "embedded" for judge in judges) / max(1, len(judges))
         asked = round(planned * share)
         if asked > self._limits.embedded_asks:

@@ -339,7 +339,9 @@ class Run:
         becomes "stopped" if calls are still pending. Called in a separate thread, because the store
         may be slow."""
         with contextlib.suppress(StoreError):
-            self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
+            self._tally.counts = Counter(
+                {"pending": 0} | self.store.status_counts(self.plan.study.name)
+            )
         if state == "done" and self._tally.counts["pending"]:
             state, reason = "stopped", self._pending_calls_reason()
         with contextlib.suppress(StoreError):  # reported already

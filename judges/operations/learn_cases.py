@@ -29,7 +29,7 @@ from studies.people.study_labels import (
     LabelledAnswer,
     LabelledComparison,
     StudyLabels,
-    case_key,
+    item_and_contestants_key,
 )
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -116,7 +116,7 @@ def count_verdicts_by_case(
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
         ask, verdict = judgement.ask, judgement.verdict
-        key = case_key(ask)
+        key = item_and_contestants_key(ask)
         if key not in known or (ask.judge, ask.prompt) != (judge, prompt) or ask.noise:
             continue
         if key is None or not judgement.usable or verdict is None:
@@ -129,7 +129,7 @@ def count_verdicts_by_case(
             wrong, score = picked != label.winner, 0.0
         elif verdict.scores:
             score = verdict.scores[0]
-            one_step = parse_arrangement(ask.labels).step if step is None else step
+            one_step = parse_arrangement(ask.labels).score_step if step is None else step
             wrong = _is_mistake(score, label, labels.kind, one_step)
         else:
             continue
@@ -333,7 +333,7 @@ def write_right_reply(prompt: Prompt, labels: tuple[str, ...], label: LabelledAn
     if not prompt.options:
         return _SCORE_LINES[prompt.verdict](label.value)
     offered = parse_arrangement(labels)
-    names = dict(zip(offered.options, offered.names, strict=True))
+    names = dict(zip(offered.options, offered.names_in_reply, strict=True))
     values = score_by_option(prompt.options)
 
     def nearest_option_name(value: float) -> str:

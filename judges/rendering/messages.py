@@ -334,7 +334,7 @@ def _closing_instruction(verdict: str, labels: tuple[str, ...], prefilled: bool)
     offered = parse_arrangement(labels)
     texts = [
         form.option_texts.get(option, name).replace(option.upper(), name.upper())
-        for option, name in zip(offered.options, offered.names, strict=True)
+        for option, name in zip(offered.options, offered.names_in_reply, strict=True)
     ]
     values["criteria"] = "\n".join(f"{name}: X" for name in offered.criteria)
     return fill_template(closing, values | {"labels": _join_labels(texts)})

@@ -99,7 +99,7 @@ class Prompt:
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill
-        names = parse_arrangement(labels or self.options).names
+        names = parse_arrangement(labels or self.options).names_in_reply
         if self.verdict == SCALE_FORMAT and any(len(name) > 1 for name in names):
             return None
         # Tokenizers split " 1" into a space and a digit, but keep " A" and " PASS" together.
@@ -109,7 +109,7 @@ class Prompt:
         """Whether the prompt is a rubric (criteria scored one by one) in which each score is
         written as a single character, so that it is one token of the reply. `labels` are those
         of the call; without them, the prompt's own options count."""
-        names = parse_arrangement(labels or self.options).names
+        names = parse_arrangement(labels or self.options).names_in_reply
         return self.verdict == RUBRIC_FORMAT and all(len(name) == 1 for name in names)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from judges.twins.twin_makers import FULL_STOPS, MAKERS, TwinSkipped, TwinSource
 from studies.domain import Item
-from studies.spec.presentations import twin_targets, unrelated_answer
+from studies.spec.presentations import draw_twin_targets, unrelated_answer
 from studies.spec.study import Study
 from studies.texts import twin_families
 
@@ -51,10 +51,10 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
     if study.twins is None:
         return TwinItems(tuple(items))
     design = study.twins.design
-    families = twin_families.add_floors_and_controls(study.twins.families, design)
+    families = twin_families.add_floor_and_control_families(study.twins.families, design)
     makers = {judge.family for judge in study.judges if judge.family}
     maker = makers.pop() if len(makers) == 1 else ""
-    targets = twin_targets(study, items)
+    targets = draw_twin_targets(study, items)
     others = sorted((item for item in items if item.responses), key=lambda item: item.id)
     made: Counter[str] = Counter()
     skipped: Counter[tuple[str, str]] = Counter()
@@ -95,7 +95,7 @@ def list_twins(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
     wrote it), family (the kind of change), original and twin (the two texts)."""
     for item in items:
         for name, text in item.twins.items():
-            answer, family = twin_families.split_twin(name)
+            answer, family = twin_families.split_twin_name(name)
             found = {"item": item.id, "answer": answer, "family": family}
             yield {**found, "original": item.answer(answer), "twin": text}
 

@@ -156,7 +156,7 @@ def read_option_probabilities(
 
     `options` is option -> score, from the lowest to the highest; the probabilities in the result
     have this order. `arrangement` states the letters that stand for the options in the request."""
-    named = dict(zip(arrangement.options, arrangement.names, strict=True))
+    named = dict(zip(arrangement.options, arrangement.names_in_reply, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
         named = {option: option.upper() for option in named}
     read = read_most_probable_label([named[option] for option in options], token_probabilities)

@@ -121,11 +121,11 @@ UNKNOWN_SCALE: Final = ScoreScale()
 def scale_of(offered: Sequence[Arrangement]) -> ScoreScale:
     """Return the scale from the lowest to the highest score of the options offered; unknown if an
     arrangement has no scored options."""
-    scores = [one.scores for one in offered]
+    scores = [one.option_scores for one in offered]
     if not scores or not all(scores):
         return UNKNOWN_SCALE
     low, high = min(map(min, scores)), max(map(max, scores))
-    return ScoreScale(low, high, high - low, min(one.step for one in offered))
+    return ScoreScale(low, high, high - low, min(one.score_step for one in offered))
 
 
 def score_scale_of_rows(rows: pd.DataFrame) -> ScoreScale:

@@ -59,7 +59,7 @@ def _scale_ends(labels: object) -> tuple[float, float]:
 def _within_one_step_tally(grouped: GroupedFrame) -> MeasureTally:
     rows = single_answer_rows(grouped, passes=False)
     rows = row_selection.select_rows(rows, rows["right"].notna())
-    steps = np.asarray([arrangement_of(name).step for name in rows["labels"].cat.categories])
+    steps = np.asarray([arrangement_of(name).score_step for name in rows["labels"].cat.categories])
     step = steps[rows["labels"].cat.codes.to_numpy()] if len(rows) else 1.0
     return build_tally(rows, (rows["value"] - rows["right"]).abs() <= step * ONE_STEP, 1)
 

@@ -261,14 +261,14 @@ def _share_with_offered_score(case: np.ndarray, score: Floats, offered: Floats) 
 
 
 def _score_of_option_at_place(arrangement: Arrangement, place: int) -> float:
-    scores = arrangement.scores
+    scores = arrangement.option_scores
     return scores[place] if place < len(scores) else math.nan
 
 
 def _score_of_letter_a(arrangement: Arrangement) -> float:
-    if "A" not in arrangement.letters or not arrangement.scores:
+    if "A" not in arrangement.letters or not arrangement.option_scores:
         return math.nan
-    return arrangement.scores[arrangement.letters.index("A")]
+    return arrangement.option_scores[arrangement.letters.index("A")]
 
 
 def _normalised_entropy(shares: Sequence[float]) -> float:

@@ -125,7 +125,7 @@ def read_stored_study(
     from metrics.summary.alignment.alignment_section import read_alignment_inputs
     from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
     from studies.errors import EvenhandError
-    from studies.people.verifications import current_checks
+    from studies.people.verifications import checks_of_answers
     from studies.store.store import Store
 
     try:
@@ -144,7 +144,7 @@ def read_stored_study(
             planned=store.count_asks_without_twins(name),
             combine=counting_rules.counting_rule_of_remedy_or_same(spec.combine),
             unreadable=cast(counting_rules.UnreadableRule, spec.unreadable),
-            checks=current_checks(store, name),
+            checks=checks_of_answers(store, name),
             remedies=read_remedy_inputs(store, name, juries),
             twins=store.frame(name, "only"),
             styles=style_counts_of_study(store, name),
@@ -170,7 +170,7 @@ def _read_verdicts_and_labels(path: Path) -> MeasuredStudy:
     ValueError if the table cannot be read."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
-    from studies.sources.detection.detect import replace_keys_by_options
+    from studies.sources.detection.detect import study_keys_to_command_options
     from studies.store.store import Store
 
     with tempfile.TemporaryDirectory() as folder:
@@ -178,7 +178,7 @@ def _read_verdicts_and_labels(path: Path) -> MeasuredStudy:
         try:
             import_verdicts(store, path.resolve(), "labels")
         except EvenhandError as error:
-            raise ValueError(replace_keys_by_options(str(error))) from error
+            raise ValueError(study_keys_to_command_options(str(error))) from error
         finally:
             store.close()
         return read_stored_study(store.path, "labels")

@@ -8,7 +8,7 @@ import pandas as pd
 from metrics.estimation import intervals, row_selection
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_columns
-from studies.texts.twin_families import split_twin
+from studies.texts.twin_families import split_twin_name
 
 DUEL, SUBSTITUTION, SINGLE = "duel", "substitution", "single"
 _BASE: Final = "base"
@@ -31,7 +31,7 @@ def twin_verdicts(twins: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     rows = add_twin_columns(twins)
     rows = rows.loc[~rows["noise"].to_numpy() & (rows["options"] <= 2).to_numpy()]
     names = rows["shown"].cat.categories
-    bases = [SEP.join(split_twin(part)[0] for part in str(name).split(SEP)) for name in names]
+    bases = [SEP.join(split_twin_name(part)[0] for part in str(name).split(SEP)) for name in names]
     kinds = [_twin_design(base) for base in bases]
     codes = rows["shown"].cat.codes.to_numpy()
     rows = rows.assign(

@@ -61,7 +61,7 @@ def write_record_archive(
 ) -> int:
     """Write one record per model to a zip archive at `path`; return the number of records.
     StudyError if there is no usable verdict or score."""
-    scores = _collect_scores(items, judgements)
+    scores = _collect_scores_by_model(items, judgements)
     if not scores:
         raise StudyError(
             f"{study.name!r} has no usable verdict or score, which Every Eval Ever needs; run or "
@@ -79,7 +79,7 @@ def write_record_archive(
     return len(scores)
 
 
-def _collect_scores(
+def _collect_scores_by_model(
     items: Mapping[str, Item], judgements: Iterable[Judgement]
 ) -> dict[str, dict[Cell, _Scores]]:
     """Return model -> (judge, prompt, kind of result) -> values; unusable replies and noise-floor
@@ -91,14 +91,14 @@ def _collect_scores(
             continue
         meta = items[ask.item].meta if ask.item in items else {}
         question = meta.get(QUESTION_META, ask.item)
-        for model, kind, value in _list_results_by_model(judgement):
+        for model, kind, value in _list_model_kind_and_value(judgement):
             scores = found[model][ask.judge, ask.prompt, kind]
             scores.values.append(value)
             scores.questions.append(question)
     return found
 
 
-def _list_results_by_model(judgement: Judgement) -> list[tuple[str, str, float]]:
+def _list_model_kind_and_value(judgement: Judgement) -> list[tuple[str, str, float]]:
     """Return (model, kind, value) for each model shown; empty without a verdict. The kind is "win
     rate" with 1 for the winner, 0 for a loser and an equal share for a tie, or "score" for an
     answer judged alone. Answers that are no model's (the reference) are left out."""

@@ -151,7 +151,7 @@ def _write_judgements_parquet(store: Store, study: str, path: Path) -> int:
 )
 def _write_flat_csv(store: Store, study: str, path: Path) -> int:
     flags, category = InjectionFlags(store, study), _categories_by_item(store, study)
-    rows = (_flat_row(j, flags, category.get(j.ask.item, "")) for j in store.judgements(study))
+    rows = (_csv_row(j, flags, category.get(j.ask.item, "")) for j in store.judgements(study))
     return _write_csv(path, spreadsheet_guard.FLAT_COLUMNS, rows)
 
 
@@ -159,7 +159,7 @@ def _categories_by_item(store: Store, study: str) -> dict[str, str]:
     return {name: facts["category"] for name, facts in store.item_facts(study).items()}
 
 
-def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> Sequence[object]:
+def _csv_row(judgement: Judgement, flags: InjectionFlags, category: str) -> Sequence[object]:
     """Return one judgement as a row of the CSV export, with the columns FLAT_COLUMNS; lists are
     joined by " | ". `flags` finds the suspected prompt injections that the judge saw;
     `category` is that of the item."""

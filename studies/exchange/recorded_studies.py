@@ -62,7 +62,7 @@ def import_verdicts(
         else DataSpec(str(source), format, files=files or {}, mapping=mapping or {})
     )
     loaded = load_source(spec, folder).select_slice(spec)
-    save_recorded_study(store, name or name_from_source(spec.source, folder), spec, loaded)
+    save_recorded_study(store, name or study_name_from_source(spec.source, folder), spec, loaded)
     return loaded
 
 
@@ -72,7 +72,7 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     result files) only the verdicts are saved. StudyError if a study of this name makes calls;
     SourceError if a source other than shards has neither verdicts nor votes."""
     study = Study(name, loaded.pin_revision(spec))
-    if store.has_live_asks(name):
+    if store.plans_calls(name):
         raise StudyError(
             f"a study named {name!r} exists and has live calls; import the recorded verdicts under "
             "another name"
@@ -129,7 +129,7 @@ def _hash_records(records: Sequence[Item | Judgement]) -> str:
     return found.hexdigest()
 
 
-def judgements_without_calls(
+def judgements_made_without_calls(
     store: Store,
     study: Study,
     items: Sequence[Item],
@@ -165,7 +165,7 @@ def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> li
     ]  # votes of items are converted again for the new asks; the store keeps votes cast on the page
 
 
-def name_from_source(source: str, folder: Path = Path()) -> str:
+def study_name_from_source(source: str, folder: Path = Path()) -> str:
     """Return the default name of a study: the name of its folder, that of its file without the
     ending, or its Hub dataset without the revision."""
     if source.startswith(HUB_PREFIX):

@@ -73,7 +73,7 @@ def save_shards_as_study(
         try:
             for path in find_shards(folder):
                 for batch in read_batches(path):
-                    rows = _assign_keys_to_rows(_batch_rows(batch, path), study.name, positions)
+                    rows = _assign_keys_to_rows(_to_store_rows(batch, path), study.name, positions)
                     store.writer.run(partial(shard_rows.insert_import_rows, rows=rows))
             store.writer.run(  # sorted by key, so that neighbouring rows change the same page
                 partial(
@@ -92,7 +92,7 @@ def save_shards_as_study(
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ImportTally:
     """Store the results and attempts in a batch of shard rows of the file `path`; return counts."""
-    rows, settled, stored = shard_rows.put_final_results(connection, _batch_rows(batch, path))
+    rows, settled, stored = shard_rows.put_final_results(connection, _to_store_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
     return ImportTally(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)
@@ -169,17 +169,17 @@ _IMPORT_LOCK: Final = threading.Lock()
 """Lock that lets only one import run at a time, because all share one temporary table."""
 
 
-def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
+def _to_store_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
     """Convert shard rows to rows of the store; raise SourceError if they are not judgements."""
     try:
-        return zip(*_batch_columns(batch), strict=True)
+        return zip(*_to_store_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
         raise errors.SourceError(
             f"{path.name}: its rows are not judgements: {error}; export it again or remove it"
         ) from None
 
 
-def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
+def _to_store_columns(batch: pa.RecordBatch) -> list[list[Any]]:
     """Return the columns of the store's table of judgements, in its order of columns, from a batch
     of rows of a result file. ValueError for an unknown status, or for a pick that is neither "tie"
     nor the position of an answer shown in its row."""

@@ -118,7 +118,7 @@ def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Ite
     of the same name, the texts and other fields are taken from it, and its category, votes
     and better answers take precedence over those of the frame. Otherwise the texts are empty."""
     known = {item.id: item for item in items}
-    better = _better_answers(frame)
+    better = _known_better_answers_by_item(frame)
     category = dict(zip(frame["item"].astype(str), frame["category"].astype(str), strict=True))
     for name, group in category.items():
         item = known.get(name, Item(name, "", {}))
@@ -126,7 +126,7 @@ def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Ite
         yield replace(item, category=item.category or group, human=human)
 
 
-def _better_answers(frame: pd.DataFrame) -> dict[str, dict[str, Preference]]:
+def _known_better_answers_by_item(frame: pd.DataFrame) -> dict[str, dict[str, Preference]]:
     """Return item -> comparison (its contestants by name, joined by SEP) -> the better answer or
     tie in the column `known_answer`, as a preference by design."""
     found: dict[str, dict[str, Preference]] = {}

@@ -35,7 +35,7 @@ class Arrangement:
     scale is unknown."""
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names_in_reply(self) -> tuple[str, ...]:
         """Names by which a reply chooses an option, in the order offered: the letters or, if there
         are none, the options themselves."""
         return self.letters or self.options
@@ -58,7 +58,7 @@ class Arrangement:
         return set(self.options) == set(PASS_FAIL_OPTIONS)
 
     @property
-    def scores(self) -> tuple[float, ...]:
+    def option_scores(self) -> tuple[float, ...]:
         """Score of each option in the order offered: 1 for pass and 0 for fail, the number that the
         option states, or its rank.
 
@@ -76,14 +76,14 @@ class Arrangement:
     @property
     def ascending_scores(self) -> tuple[float, ...]:
         """Scores of the options, ascending; 1, 2, … for named options of unknown rank."""
-        return tuple(sorted(self.scores)) or tuple(
+        return tuple(sorted(self.option_scores)) or tuple(
             float(rank) for rank in range(1, len(self.options) + 1)
         )
 
     @property
-    def step(self) -> float:
+    def score_step(self) -> float:
         """Smallest difference between the scores of two options; 1 if the scores are unknown."""
-        distances = (high - low for low, high in pairwise(sorted(set(self.scores))))
+        distances = (high - low for low, high in pairwise(sorted(set(self.option_scores))))
         return min(distances, default=1.0)
 
 
@@ -125,7 +125,7 @@ def add_ranks_to_labels(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[
     Numbers, pass and fail, and options other than those of the scale are returned unchanged.
     """
     one = parse_arrangement(labels)
-    if one.scores or set(one.options) != set(scale) or len(one.options) < 2:
+    if one.option_scores or set(one.options) != set(scale) or len(one.options) < 2:
         return labels
     ranked = tuple(f"{name}{RANK_SIGN}{scale.index(name) + 1}" for name in one.options)
     return Arrangement(ranked, one.letters, one.criteria).labels

@@ -211,7 +211,7 @@ def _encode_items(table: pd.DataFrame) -> CodedColumn:
     """Encode the column of items; without one, each row is an item named by its number from 0."""
     if column := find_item_column(table):
         return _encode_texts(table[column])
-    order = _alphabetical_order(len(table))
+    order = _numbers_in_alphabetical_order(len(table))
     codes = np.empty(len(table), np.int64)
     codes[order] = np.arange(len(table))
     return CodedColumn(codes, _numbers_to_texts(order))
@@ -229,7 +229,7 @@ def _numbers_to_texts(numbers: Codes) -> list[str] | pd.Index:
     return list(map(str, numbers.tolist()))
 
 
-def _alphabetical_order(count: int) -> Codes:
+def _numbers_in_alphabetical_order(count: int) -> Codes:
     """Return the numbers 0 to count - 1 in the alphabetical order of their digits (0, 1, 10, 2)."""
     # Padded with zeros on the right, numbers compare as their texts do; of two that are then equal,
     # the shorter text comes first. This is ten times as fast as sorting texts.

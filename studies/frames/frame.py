@@ -94,7 +94,7 @@ def frame_from_rows(
     if len(set(questions)) < len(questions):
         frame[QUESTION_COLUMN] = _question_column(item_codes, questions)
     if any(facts.get("suspects") for facts in items.values()):
-        frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, item_facts, slots)
+        frame[SUSPECT_COLUMN] = _injection_flag_column(item_codes, shown_codes, item_facts, slots)
     labels = [facts.get("labels") or {} for facts in item_facts]
     if (gold := point_columns.gold_column(frame, labels)) is not None:
         frame[point_columns.GOLD_COLUMN] = gold
@@ -245,7 +245,7 @@ def _add_length_columns(
             ]
 
 
-def _suspect_column(
+def _injection_flag_column(
     item_codes: np.ndarray,
     shown_codes: np.ndarray,
     item_facts: Sequence[Mapping[str, Any]],

@@ -90,7 +90,7 @@ def _winner_by_rank(rank_x: int | None, rank_y: int | None, x: str, y: str) -> s
     return "tie" if rank_x == rank_y else x if rank_x < rank_y else y
 
 
-def right_levels(labels: Sequence[AnswerLabel]) -> dict[str, dict[str, float]]:
+def right_rubric_levels(labels: Sequence[AnswerLabel]) -> dict[str, dict[str, float]]:
     """Return contestant -> criterion -> right level, for answers with a labelled rubric.
 
     Gold labels take precedence over people's; if a criterion has several levels, their mean counts.

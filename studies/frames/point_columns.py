@@ -54,7 +54,7 @@ def labels_with_ranks(
     codes, names = columns.codes("labels"), list(columns.distinct_texts("labels"))
     alone = np.asarray([SEP not in name for name in columns.distinct_texts("shown")], bool)
     single = alone[columns.codes("shown")] if len(alone) else np.zeros(len(codes), bool)
-    unranked = {code for code in np.unique(codes[single]) if _needs_ranks(names[code])}
+    unranked = {code for code in np.unique(codes[single]) if _has_unscored_options(names[code])}
     if scale_of is None or not unranked:
         return codes, names
     prompts, found = columns.codes("prompt"), codes.copy()
@@ -67,9 +67,9 @@ def labels_with_ranks(
     return found, names
 
 
-def _needs_ranks(labels: str) -> bool:
+def _has_unscored_options(labels: str) -> bool:
     one = arrangement_of(labels)
-    return len(one.options) > 1 and not one.scores
+    return len(one.options) > 1 and not one.option_scores
 
 
 def arrangement_of(labels: object) -> Arrangement:
@@ -164,14 +164,14 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     voted = single & _people_mask(frame)
     if not any(labels) and not voted.any():
         return None
-    gold = np.where(single, _labels_of_rows(frame, labels, passes), np.nan)
+    gold = np.where(single, _right_labels_of_rows(frame, labels, passes), np.nan)
     if voted.any():
         votes = _people_verdicts(frame, voted, passes)
         gold = np.where(np.isnan(gold) & single & ~voted, votes, gold)
     return gold.astype(np.float32)
 
 
-def _labels_of_rows(
+def _right_labels_of_rows(
     frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]], passes: np.ndarray
 ) -> np.ndarray:
     """Return the label of each row's answer as a number, NaN without one. `labels[k]`: contestant

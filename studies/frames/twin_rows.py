@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from studies.frames.frame_codes import SEP
-from studies.texts.twin_families import TWIN_SIGN, is_twin, split_twin
+from studies.texts.twin_families import TWIN_SIGN, is_twin, split_twin_name
 
 TwinRows = Literal["without", "only", "with"]
 """Whether a frame has the rows that show a twin: none of them, only them, or all rows."""
@@ -26,7 +26,7 @@ def _twin_slots_and_families(frame: pd.DataFrame) -> list[tuple[int, str]]:
     for text in frame["shown"].cat.categories:
         names = str(text).split(SEP) if TWIN_SIGN in str(text) else []
         slot = next((k for k, name in enumerate(names) if is_twin(name)), -1)
-        found.append((slot, split_twin(names[slot])[1] if slot >= 0 else ""))
+        found.append((slot, split_twin_name(names[slot])[1] if slot >= 0 else ""))
     return found
 
 

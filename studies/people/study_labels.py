@@ -23,7 +23,7 @@ from studies.domain import (
     Preference,
 )
 from studies.frames.arrangement import parse_arrangement
-from studies.frames.known_answers import better_answer, right_levels, right_verdicts
+from studies.frames.known_answers import better_answer, right_rubric_levels, right_verdicts
 from studies.store.store import Store
 
 LabelKind = Literal["pairs", "pass", "score"]
@@ -114,7 +114,7 @@ def read_labels(store: Store, study: str, kind: LabelKind = "pairs") -> StudyLab
     return label_answers(items, asks, judgements, kind)
 
 
-def case_key(ask: Ask) -> CaseKey | None:
+def item_and_contestants_key(ask: Ask) -> CaseKey | None:
     """Return (item, contestants in alphabetical order) for a request about one answer or two
     different answers; None for any other request."""
     if len(set(ask.shown)) != len(ask.shown) or len(ask.shown) not in (1, 2):
@@ -129,10 +129,10 @@ def label_comparisons(
     else the choice of more than half of the voters. Only the first vote of a voter counts. A tie is
     no label."""
     votes: dict[CaseKey, dict[str, str]] = defaultdict(dict)
-    pairs = {key: None for ask in asks if (key := _pair_key(ask)) and ask.item in items}
+    pairs = {key: None for ask in asks if (key := _item_and_pair_key(ask)) and ask.item in items}
     for judgement in judgements:
         ask, verdict = judgement.ask, judgement.verdict
-        key = _pair_key(ask)
+        key = _item_and_pair_key(ask)
         if key is None or ask.item not in items:
             continue
         pairs[key] = None  # recorded verdicts have no asks
@@ -157,8 +157,8 @@ def label_comparisons(
     return StudyLabels(tuple(found), tuple(disputed))
 
 
-def _pair_key(ask: Ask) -> CaseKey | None:
-    key = case_key(ask)
+def _item_and_pair_key(ask: Ask) -> CaseKey | None:
+    key = item_and_contestants_key(ask)
     return key if key is not None and len(key) == 3 else None
 
 
@@ -171,11 +171,11 @@ def label_answers(
 
     Votes cast under the names of two or more of the judges' prompts are taken for votes on
     single criteria, one per prompt, and do not count as labels of answers."""
-    answers = {key: None for ask in asks if (key := _answer_key(ask, items))}
+    answers = {key: None for ask in asks if (key := _item_and_single_contestant_key(ask, items))}
     votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
     judged, voted = set[str](), set[str]()
     for judgement in judgements:
-        key = _answer_key(judgement.ask, items)
+        key = _item_and_single_contestant_key(judgement.ask, items)
         if key is None:
             continue
         answers[key] = None
@@ -200,7 +200,7 @@ def label_answers(
     return StudyLabels(tuple(found), tuple(disputed), kind)
 
 
-def _answer_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
+def _item_and_single_contestant_key(ask: Ask, items: Mapping[str, Item]) -> CaseKey | None:
     """Return the item and contestant of a request about one answer; None if it shows several
     answers, or one that is not in the data, such as a twin (a changed copy)."""
     item = items.get(ask.item)
@@ -216,7 +216,7 @@ def _label_from_data(item: Item, contestant: str, kind: LabelKind) -> LabelledAn
     if value is None or isinstance(value, str) != (kind == PASS_FAIL):
         return None
     number = float(value == PASS) if isinstance(value, str) else value
-    levels = tuple(right_levels(item.labels).get(contestant, {}).items())
+    levels = tuple(right_rubric_levels(item.labels).get(contestant, {}).items())
     return LabelledAnswer(item.id, contestant, number, levels=levels if kind == SCORES else ())
 
 

@@ -171,7 +171,7 @@ def _compute_weights(
     cached because they cannot be changed."""
     weights: Counter[ComparisonKey] = Counter()
     picks_by_rater: dict[ComparisonKey, Counter[str]] = defaultdict(Counter)
-    for (comparison, _), by_order in _picks_by_order(store, study).items():
+    for (comparison, _), by_order in _judge_picks_by_rater_and_order(store, study).items():
         modes = {order: _most_frequent_pick(picks) for order, picks in by_order.items()}
         weights[comparison] += len(set(modes.values())) > 1
         picks_by_rater[comparison][_most_frequent_pick(Counter(modes.values()))] += 1
@@ -180,7 +180,7 @@ def _compute_weights(
     return tuple((comparison, weight) for comparison, weight in weights.items() if weight)
 
 
-def _picks_by_order(
+def _judge_picks_by_rater_and_order(
     store: Store, study: str
 ) -> dict[tuple[ComparisonKey, str], dict[str, Counter[str]]]:
     """Return (comparison, rater) -> order of the answers -> how often each contestant was picked.

@@ -65,11 +65,11 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
                 path.with_name(path.name + tail).unlink(missing_ok=True)
             partial.replace(path)
     except LocalEntryNotFoundError as error:  # a failed connection, not a missing file
-        raise _fetch_error(repo, error, token) from None
+        raise _build_download_error(repo, error, token) from None
     except EntryNotFoundError:
         return False
     except (HfHubHTTPError, OSError, ValueError) as error:
-        raise _fetch_error(repo, error, token) from None
+        raise _build_download_error(repo, error, token) from None
     return True
 
 
@@ -83,7 +83,7 @@ def _create_dataset(repo: str, token: str | None) -> None:
     hub_api(token).create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
 
 
-def _fetch_error(repo: str, error: Exception, token: str | None) -> errors.StoreUnusable:
+def _build_download_error(repo: str, error: Exception, token: str | None) -> errors.StoreUnusable:
     return errors.StoreUnusable(
         f"the snapshot {repo} cannot be fetched: {_error_text_without_token(error, token)}. "
         "Restart when the Hub is reachable and the token may write this dataset, or unset "

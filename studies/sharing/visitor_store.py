@@ -130,12 +130,12 @@ class VisitorStore(Store):
             self._cache.drop_study(one)
         self._unrestricted.rename_study(name, new_name)
 
-    def only_version_of_prompt(self, study: str, name: str) -> str | None:
+    def yaml_of_only_version(self, study: str, name: str) -> str | None:
         """Return the YAML text of the prompt `name` if the study has no owner and the store has
         exactly one version of the prompt; else None.
 
         In a study with an owner, the text could be another visitor's prompt of the same name."""
-        return super().only_version_of_prompt(study, name) if self.is_ownerless(study) else None
+        return super().yaml_of_only_version(study, name) if self.is_ownerless(study) else None
 
     def is_share_token(self, secret: object) -> bool:
         """Whether a text is the token of an existing share link. The token gives access to a study
@@ -175,9 +175,9 @@ class VisitorStore(Store):
         return connection
 
     def _new_writer(self) -> writer.StoreWriter:
-        return _VisitorWriter(self._open_writer, self._update_is_full)
+        return _VisitorWriter(self._open_writer, self._update_storage_full_flag)
 
-    def _update_is_full(self) -> None:
+    def _update_storage_full_flag(self) -> None:
         """Find out whether visitors' studies fill the space for them, and remember the answer
         for the triggers that refuse writes."""
         self._full = not self._has_room()

@@ -92,7 +92,7 @@ def _read_dataset_rows(
     import datasets
 
     repo, (name, start, stop) = address.repo, _parse_split(split)
-    hub_files.check_cards(repo, commit, token)
+    hub_files.check_dataset_cards(repo, commit, token)
     builder = datasets.load_dataset_builder(
         repo, address.config or None, revision=commit, token=token
     )

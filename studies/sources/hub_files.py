@@ -27,7 +27,7 @@ BLOCK_BYTES: Final = 1 << 20
 """Number of bytes that one request downloads."""
 
 
-def check_cards(repo: str, commit: str, token: str | bool) -> None:
+def check_dataset_cards(repo: str, commit: str, token: str | bool) -> None:
     """Raise SourceError if a dataset card (a file of CARD_FILES) is too large or names data outside
     its repository."""
     from huggingface_hub import HfApi, hf_hub_download
@@ -42,7 +42,7 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
                 "and use the file as source"
             )
         path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
-        for named in card_data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
+        for named in data_paths_in_card(Path(path).read_text(encoding="utf-8", errors="replace")):
             if named.startswith(("/", "~", "\\")) or any(part in named for part in _OUTSIDE_MARKS):
                 raise _outside_repo_error(repo, named)
 
@@ -53,7 +53,7 @@ _FRONT_END: Final = re.compile(r"[\r\n]---\s*?(?:[\r\n]|$)")
 _OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 
-def card_data_files(card: str) -> Iterator[str]:
+def data_paths_in_card(card: str) -> Iterator[str]:
     """Yield the paths of data files and data folders that a dataset card (its text) names; none for
     invalid YAML, SourceError if its YAML is too large."""
     import yaml  # with the loader; not needed for other sources

@@ -71,14 +71,14 @@ class LoadedSource:
         return self.shards.rows if self.shards else len(self.judgements)
 
     @property
-    def amount(self) -> str:
+    def amount_in_words(self) -> str:
         """Numbers of items and of recorded verdicts (with votes by people), in words."""
         return f"{count(len(self.items), 'item')}, {count(self.verdict_count, 'recorded verdict')}"
 
     def summary_lines(self) -> list[str]:
         """Return a summary of the items and verdicts read, as lines of text."""
         lines = [f"{self.format}: {self.format_reason}", *(self.join.lines() if self.join else ())]
-        lines.append(self.amount)
+        lines.append(self.amount_in_words)
         if self.disabled_metrics:
             reason = next(iter(self.disabled_metrics.values()))
             lines.append(f"disabled, because {reason}: {', '.join(self.disabled_metrics)}")

@@ -81,7 +81,7 @@ def field_value(item: Item, field: str) -> str:
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
     if field.startswith("checks."):
-        return _checks_field_value(item, field[7:])
+        return _verification_field_value(item, field[7:])
     if field not in _FILTER_FIELDS:
         known = ", ".join([*_FILTER_FIELDS, "meta.<name>", "checks.follows", "checks.harmful"])
         raise StudyError(f"data.where/per: no field {field!r}; known: {known}")
@@ -96,7 +96,7 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 }
 
 
-def _checks_field_value(item: Item, field: str) -> str:
+def _verification_field_value(item: Item, field: str) -> str:
     """Return one text for all checks of an item: "unchecked" without checks, else "true" or
     "false". For `follows` it is "true" if all checks say so, for `harmful` if any check does.
     StudyError for another field."""

@@ -59,7 +59,7 @@ class StudyKey:
         return any(is_dataclass(part) for part in (self.type, *get_args(self.type)))
 
     @property
-    def expected(self) -> str:
+    def expected_text(self) -> str:
         """Description of a valid value, for error messages."""
         low, high = self.rule.low, self.rule.high
         if self.rule.expected:

@@ -12,7 +12,7 @@ from studies.domain import REFERENCE, UNRELATED, Item
 from studies.errors import StudyError
 from studies.frames.known_answers import better_answer
 from studies.spec.study import Study
-from studies.texts.twin_families import split_twin
+from studies.texts.twin_families import split_twin_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,15 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
     drawn order, with repeats; then the item's comparisons that show a twin."""
     names = resolve_contestants(study, items)
     reference_items = (
-        _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
+        _draw_items_against_baseline(study, items) if study.pairing == "new" else frozenset()
     )
-    targets = twin_targets(study, items)
+    targets = draw_twin_targets(study, items)
     for item in items:
         for pair in _pairs_of_item(study, item, names, reference_items):
             orders: list[tuple[str, ...]] = [pair, pair[::-1]]
             if study.pair_orders == "one":
                 orders = [_draw_pair_order(study, item, pair)]
-            crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, pair)
+            crossed = study.labels == "crossed" and _should_swap_labels(study, item.id, pair)
             yield from _repeat_presentations(study, item, orders, crossed, None)
         yield from _twin_presentations(study, item, targets.get(item.id, ()))
 
@@ -87,7 +87,7 @@ def all_answers_presentations(study: Study, items: Sequence[Item]) -> Iterator[P
         if unrelated_items and len(options) >= 2:
             options, unrelated = _add_unrelated(study, item, options), unrelated_items.draw(item)
         if len(options) >= 2:
-            crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, options)
+            crossed = study.labels == "crossed" and _should_swap_labels(study, item.id, options)
             orders = orders_of_options(
                 options, study.option_orders, _seeded_random(study, item.id, "order")
             )
@@ -97,7 +97,7 @@ def all_answers_presentations(study: Study, items: Sequence[Item]) -> Iterator[P
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
     """Yield each answer alone, for prompts that judge one answer, as often as the study repeats
     it; and likewise each twin (a changed copy) of those answers that were drawn to get twins."""
-    names, targets = resolve_contestants(study, items), twin_targets(study, items)
+    names, targets = resolve_contestants(study, items), draw_twin_targets(study, items)
     for item in items:
         for name in names:
             if _has_answer(item, name):
@@ -117,7 +117,7 @@ class TwinTarget:
     pair: tuple[str, ...] = ()
 
 
-def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
+def draw_twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarget]]:
     """Return item -> the answers drawn to get twins (copies with one change); empty if the study
     has no twins. In the design "duel", answers are drawn. In the design "substitution", pairs
     of the study are drawn, and of each pair the answer that a twin replaces. The draws are
@@ -139,7 +139,7 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
         chosen = _seeded_random(study, "twin items").sample(chosen, count)
     wanted, found = set(chosen), {}
     reference_items = (
-        _draw_reference_game_items(study, items) if study.pairing == "new" else frozenset()
+        _draw_items_against_baseline(study, items) if study.pairing == "new" else frozenset()
     )
     for item in items:
         if item.id not in wanted:
@@ -159,8 +159,9 @@ def twin_targets(study: Study, items: Sequence[Item]) -> dict[str, list[TwinTarg
 def _twin_presentations(
     study: Study, item: Item, targets: Sequence[TwinTarget]
 ) -> Iterator[Presentation]:
-    """Yield the comparisons of an item that show a twin: a twin against its answer in both orders,
-    or a pair with one answer replaced by its twin, in the orders and labels of that pair."""
+    """Yield the comparisons of an item that show a twin, a copy of an answer with one change: a
+    twin against its answer in both orders, or a pair with one answer replaced by its twin, in
+    the orders and labels of that pair."""
     for target in targets:
         for name in _list_twins_of_answer(item, target.answer):
             pair: tuple[str, ...] = (target.answer, name)
@@ -171,14 +172,14 @@ def _twin_presentations(
             if target.pair and study.pair_orders == "one":
                 first = _draw_pair_order(study, item, target.pair)
                 orders = [pair if first == target.pair else pair[::-1]]
-            crossed = study.labels == "crossed" and _draw_crossed_labels(study, item.id, base)
+            crossed = study.labels == "crossed" and _should_swap_labels(study, item.id, base)
             for shown in orders:
                 for repeat in range(study.repeats):
                     yield Presentation(item, shown, crossed, repeat, False, len(orders), None)
 
 
 def _list_twins_of_answer(item: Item, answer: str) -> list[str]:
-    return [name for name in item.twins if split_twin(name)[0] == answer]
+    return [name for name in item.twins if split_twin_name(name)[0] == answer]
 
 
 def orders_of_options(
@@ -235,7 +236,7 @@ def _pairs_of_item(
     return _new_contestant_pairs(study, item, present, reference_items)
 
 
-def _draw_reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
+def _draw_items_against_baseline(study: Study, items: Sequence[Item]) -> frozenset[str]:
     """Draw the items on which the newly added contestant is compared with the baseline too, not
     only with another contestant."""
     ids = sorted(
@@ -349,7 +350,7 @@ def _find_worst_ranked(item: Item, options: tuple[str, ...]) -> str:
     return max(reversed(options), key=lambda name: beaten[name])
 
 
-def _draw_crossed_labels(study: Study, item: str, names: Sequence[str]) -> bool:
+def _should_swap_labels(study: Study, item: str, names: Sequence[str]) -> bool:
     """Draw with probability ½ whether the labels of a comparison are swapped in all its orders:
     the first answer shown is then labelled B, the second A."""
     return _seeded_random(study, item, *sorted(names), "labels").random() < 0.5

@@ -84,7 +84,7 @@ class Block(BaseModel):
             return f"expected key: value pairs, found {found!r}"
         if len(fault["loc"]) > 1 and key.rule.expected and isinstance(found, dict):
             found = found.get(fault["loc"][1], found)
-        return f"expected {key.expected}, found {found!r}"
+        return f"expected {key.expected_text}, found {found!r}"
 
     def attributes(self) -> dict[str, Any]:
         """Return dataclass field -> value, for all keys of the block."""
@@ -154,8 +154,9 @@ def _as_filter_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
-def _check_weights(weights: list[float]) -> list[float]:
-    """Return the weights of slots; ValueError if one is not finite or the first two are 0."""
+def _check_position_weights(weights: list[float]) -> list[float]:
+    """Return a simulated judge's preferences for the positions, a weight for each; ValueError if a
+    weight is not finite, or if the first two are both 0."""
     if not all(math.isfinite(weight) for weight in weights) or not sum(weights[:2]):
         raise ValueError
     return weights
@@ -202,7 +203,7 @@ _Filter = Annotated[
     AfterValidator(tuple),
     _one_or_list_schema("string", "number", "boolean", min_items=1),
 ]
-_Weights = Annotated[list[Annotated[float, Field(ge=0)]], AfterValidator(_check_weights)]
+_Weights = Annotated[list[Annotated[float, Field(ge=0)]], AfterValidator(_check_position_weights)]
 _TYPES: Final[Mapping[Any, Any]] = {
     str: Text,
     object: Annotated[Any, _block_schema("Judge", "SimulatedJudge", plain="string")],

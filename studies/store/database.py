@@ -159,7 +159,7 @@ def _create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version == SCHEMA_VERSION:
         _check_tables(connection, path)
-        _add_identity(connection)
+        _add_store_identity(connection)
         return
     if version:
         rolling_backups.backup_before_migration(path, version)
@@ -183,7 +183,7 @@ def _create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("COMMIT")
 
 
-def _add_identity(connection: sqlite3.Connection) -> None:
+def _add_store_identity(connection: sqlite3.Connection) -> None:
     """Add the identity (a random number in the file's header) to a store of an earlier release.
 
     A store that cannot be written stays as it is; the first write to it reports the reason.

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from studies.domain import QUESTION_META, Ask, Item, Judgement, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame_codes import NO_PICK, SEP, TIE
-from studies.frames.known_answers import right_levels, right_verdicts
+from studies.frames.known_answers import right_rubric_levels, right_verdicts
 from studies.spec.study import Study, dump_study
 from studies.texts.injection import list_suspect_places
 
@@ -123,7 +123,7 @@ def item_facts(item: Item) -> dict[str, Any]:
         "suspects": list_suspect_places(item),
         **({"question": item.meta[QUESTION_META]} if QUESTION_META in item.meta else {}),
         **({"labels": right_verdicts(item.labels)} if item.labels else {}),
-        **({"levels": levels} if (levels := right_levels(item.labels)) else {}),
+        **({"levels": levels} if (levels := right_rubric_levels(item.labels)) else {}),
     }
 
 

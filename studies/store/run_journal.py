@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from studies.domain import Judgement, Usage
 from studies.errors import StoreUnusable
-from studies.store.queries.adapted_requests import find_adapted_key, rekey_adapted_call
+from studies.store.queries.adapted_requests import find_key_as_sent, rekey_adapted_call
 from studies.store.rows import PromptText, RequestRecord, put_judgement
 from studies.store.run_owners import LeaseOwner, is_owner_alive_else_clean_up
 from studies.store.store import Store
@@ -234,7 +234,7 @@ class RunJournal:
         began, or one whose status the run does not retry."""
         rows = connection.execute(
             "SELECT seq, status FROM judgements WHERE key IN (?,?)",
-            (key, find_adapted_key(connection, key)),
+            (key, find_key_as_sent(connection, key)),
         )
         return any(seq > self.start_seq or one not in self.retry_statuses for seq, one in rows)
 

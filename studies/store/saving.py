@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study, dump_study
 from studies.store import ballot_queries, rows
-from studies.store.queries.adapted_requests import adapt_plan_keys
+from studies.store.queries.adapted_requests import use_adapted_keys_in_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def write_study_rows(
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
     rows.put_recorded_judgements(connection, study_id, others, start=len(after))
     ballot_queries.append_page_votes_to_plan(connection, study.name)
-    keys = set(adapt_plan_keys(connection, study_id))
+    keys = set(use_adapted_keys_in_plan(connection, study_id))
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
 
 

@@ -94,14 +94,14 @@ class InstructionOpenings:
     other: int
 
 
-def count_openings(instructions: Iterable[str], max_objects: int = 4) -> InstructionOpenings:
+def count_opening_verbs(instructions: Iterable[str], max_objects: int = 4) -> InstructionOpenings:
     """Count how instructions begin: by verb, the most frequent first, each with its most frequent
     objects (at most `max_objects`); and the numbers of questions and of other texts."""
     verbs: Counter[str] = Counter()
     objects: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
     for instruction in instructions:
-        verb, noun = parse_opening(instruction)
+        verb, noun = parse_verb_and_object(instruction)
         if verb in ("question", ""):
             kinds[verb] += 1
             continue
@@ -119,7 +119,7 @@ def sort_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def parse_opening(instruction: str) -> tuple[str, str]:
+def parse_verb_and_object(instruction: str) -> tuple[str, str]:
     """Return (verb, object) of the command with which an instruction begins, such as ("write",
     "poem"); the object is "" if none is found.
 

@@ -73,7 +73,7 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
         instructions=summarise_lengths("instruction", [item.instruction for item in items]),
         answers=tuple(sorted(lengths, key=lambda one: -one.median)),
         coverage=tuple(count_coverage(name, texts[name]) for name in names if name != REFERENCE),
-        openings=instruction_verbs.count_openings(item.instruction for item in items),
+        openings=instruction_verbs.count_opening_verbs(item.instruction for item in items),
         images=tuple(sorted(image_counts.items())) if set(image_counts) - {0} else (),
         described=sum(bool(item.images and any(item.context)) for item in items),
         judged=sum(bool(item.human) for item in items),

@@ -120,7 +120,7 @@ QUICK_ITEMS: Final = 20
 """Number of items of the preset `twins: quick`."""
 
 
-def add_floors_and_controls(families: tuple[str, ...], design: str) -> tuple[str, ...]:
+def add_floor_and_control_families(families: tuple[str, ...], design: str) -> tuple[str, ...]:
     """Return all families of twins to be asked about, in the order of `FAMILIES`: the chosen ones,
     the floors whose effects are subtracted, and the controls, which should lose.
 
@@ -137,7 +137,7 @@ def twin_name(answer: str, family: str) -> str:
     return f"{answer}{TWIN_SIGN}{family}"
 
 
-def split_twin(name: str) -> tuple[str, str]:
+def split_twin_name(name: str) -> tuple[str, str]:
     """Split the name of a twin into answer and family: "precise ≈ longer-3" -> ("precise",
     "longer-3"). Any other name is returned with the family ""."""
     answer, sign, family = name.rpartition(TWIN_SIGN)
@@ -146,4 +146,4 @@ def split_twin(name: str) -> tuple[str, str]:
 
 def is_twin(name: str) -> bool:
     """Whether a shown name is that of a twin."""
-    return TWIN_SIGN in name and bool(split_twin(name)[1])
+    return TWIN_SIGN in name and bool(split_twin_name(name)[1])

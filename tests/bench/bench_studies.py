@@ -67,7 +67,7 @@ def again() -> None:
         store = Store(Path(folder) / "bench.db")
         plan = make_plan(parse_study(STUDY))
         save_plan(plan, store)
-        n = store.counts("bench")["planned"]
+        n = store.status_counts("bench")["planned"]
         seconds = cpu(lambda: save_plan(replace(plan), store))
         print(f"re-plan    {n / seconds:9,.0f} asks/s   bar for a finished study: 20,000")
         store.close()

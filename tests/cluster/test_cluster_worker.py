@@ -179,7 +179,7 @@ def test_the_answers_of_a_dead_driver_s_workers_are_imported_by_the_next_run(
     monkeypatch.setattr("judges.bulk.ray_run.is_owner_alive_else_clean_up", lambda *_: False)
     assert _import_leftover_shards(store, plan, tmp_path / "shards", "mine").stored == 12
     assert _import_leftover_shards(store, plan, tmp_path / "shards", "mine").stored == 0
-    assert server.bill.totals.calls == 12 and store.counts("small").get("pending", 0) == 0
+    assert server.bill.totals.calls == 12 and store.status_counts("small").get("pending", 0) == 0
 
 
 def test_a_local_ray_listens_on_the_loopback_alone() -> None:
@@ -219,7 +219,7 @@ def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(
         assert server.bill.totals.calls == calls
     taken = import_shards(store, find_shards(tmp_path / "shards"))
     assert (taken.stored, taken.attempts) == (0, calls)
-    assert store.counts("small")["pending"] == 12
+    assert store.status_counts("small")["pending"] == 12
 
 
 def test_a_worker_without_the_variable_says_so_and_asks_nothing(

@@ -159,8 +159,8 @@ def test_own_weights_go_through_a_processor(
     cluster = RayCluster(weights={"judge": "/models/x"}, processor=processor)
     taken, stopped = run_on_ray(plan, store, cluster, max_asks=300)
     assert (taken.stored, stopped) == (ASKS, {})
-    assert store.counts("small")["ok"] == ASKS - 1
-    assert store.counts("small")["too_long"] == 1
+    assert store.status_counts("small")["ok"] == ASKS - 1
+    assert store.status_counts("small")["too_long"] == 1
     assert answered(server) == 0
     store.close()
 
@@ -184,6 +184,6 @@ def test_ray_that_runs_already_is_used_by_its_address(server: JudgeServer, study
     finally:
         end(head)
     store = Store(study.with_name("e.db"))
-    assert store.counts("small") == {"planned": ASKS, "ok": ASKS}
+    assert store.status_counts("small") == {"planned": ASKS, "ok": ASKS}
     assert answered(server) == ASKS
     store.close()

@@ -42,7 +42,7 @@ def run_twice(example: ExampleStudy, folder: Path) -> dict[str, int]:
         assert main(["run", str(example.path), "--store", str(path)]) == 0
         store = Store(path)
         calls.append(store.read("SELECT count(*) FROM attempts").fetchone()[0])
-        counts = store.counts(example.study.name)
+        counts = store.status_counts(example.study.name)
         store.close()
     assert calls[0] == calls[1] == counts["planned"]
     return counts

@@ -92,7 +92,7 @@ def ends(page, app, name: str, asks: int = ASKS) -> None:
 def evidence(app, name: str) -> dict[str, int]:
     """What somebody finds who opens the store's file anew."""
     store = Store(app.store)
-    counts = store.counts(name)
+    counts = store.status_counts(name)
     store.close()
     return counts
 

@@ -284,7 +284,7 @@ def walk_through_a_run(app, number: int) -> tuple[int, int]:
     save_plan(
         make_plan(parse_study(STUDY.format(name=name, count=6 + number, bias=number + 1))), store
     )
-    planned = store.counts(name)["planned"]
+    planned = store.status_counts(name)["planned"]
     store.close()
     visitor = Visitor(app.url)
     visitor.open()

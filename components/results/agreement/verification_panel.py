@@ -35,7 +35,7 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.people.verification import FAULTS, VerificationArrays, VerificationShares
 from studies.domain import REFERENCE, Estimate
 from studies.frames.frame import SEP, TIE
-from studies.people.verifications import ChecksByItem, current_checks
+from studies.people.verifications import ChecksByItem, checks_of_answers
 
 CONTESTANT_HEADS: Final = (
     "Verified",
@@ -67,7 +67,7 @@ class VerificationData:
 def load_answer_verifications(data: Agreement) -> VerificationData:
     """Load the verifications of the answers that pass the filters on category and models."""
     filtered = data.raters.filtered
-    checks = _filter_checks(filtered, current_checks(filtered.store, filtered.name))
+    checks = _filter_checks(filtered, checks_of_answers(filtered.store, filtered.name))
     return VerificationData(data, checks, VerificationArrays(checks))
 
 

@@ -17,7 +17,7 @@ from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Item
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.twin_rows import CHANGED_COLUMN, TWIN_COLUMN, add_twin_columns
-from studies.texts.twin_families import is_twin, split_twin
+from studies.texts.twin_families import is_twin, split_twin_name
 
 SHOWN_PAIRS: Final = 1
 SHOWN_WORDS: Final = 24
@@ -128,7 +128,7 @@ def _describe_verdicts(rows: list[_TwinVerdict]) -> str:
 def _mark_changed_words(item: Item, twin: str) -> tuple[tuple[str, Change], ...]:
     """The words of the original and its twin as a list of (text, change); change is "added" or
     "removed" by the twin, or "" for words that both have. Long texts are shortened."""
-    names = (split_twin(twin)[0], twin)
+    names = (split_twin_name(twin)[0], twin)
     original, changed = (re.findall(r"\S+", item.answer(name)) for name in names)
     matcher = difflib.SequenceMatcher(None, original, changed, autojunk=False)
     runs = list(_iterate_changed_runs(matcher, original, changed))

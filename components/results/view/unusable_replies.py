@@ -176,7 +176,7 @@ def repair_steps(
         unusable_link_label(filtered),
         {"data-select": json.dumps({"status": "failures"})},
     )
-    runs = failed and bool(store.counts(name).get("pending"))  # Run then repeats failed calls too
+    runs = failed and bool(store.status_counts(name).get("pending"))  # Run repeats failed calls too
     missing, retried = QuoteCache(store).quotes_for_run_and_retry(name)
     again = missing if runs else retried
     if not again.asks or not may_run:

@@ -93,7 +93,7 @@ def records_of_store(store: Store, name: str, by: str = "") -> StudyRecords:
     """Read the records of a study from a store; raise BoardError if the study is unfinished, has no
     verdict of a judge, or has judges that see images. `by` names the person or group who ran it."""
     study, judgements = store.study(name), list(store.judgements(name))
-    if pending := store.counts(name).get("pending", 0):
+    if pending := store.status_counts(name).get("pending", 0):
         raise BoardError(
             f"{name}: calls without a reply: {pending:,}; run the study to its end, or retry its "
             "failed calls"

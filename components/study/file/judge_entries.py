@@ -222,4 +222,4 @@ def parse_number(key: StudyKey, words: str) -> float:
     try:
         return int(words) if key.type is int else float(words)
     except ValueError:
-        raise ValueError(f"{key}: expected {key.expected}, found {words!r}") from None
+        raise ValueError(f"{key}: expected {key.expected_text}, found {words!r}") from None

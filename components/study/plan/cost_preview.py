@@ -147,7 +147,7 @@ def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None
     a store, or if the stored study has another plan. `asks`: number of all calls of the plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
-    counts = store.counts(plan.study.name)
+    counts = store.status_counts(plan.study.name)
     return asks - count_calls_left(counts)
 
 

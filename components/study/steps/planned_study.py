@@ -130,7 +130,7 @@ def _stored_precision_and_reply_count(store: Store, name: str) -> tuple[Precisio
     that all would be equal."""
     if not name or not any(line.name == name for line in store.studies()):
         return None, 0
-    stored = count_stored_replies(store.counts(name))
+    stored = count_stored_replies(store.status_counts(name))
     if not 0 < stored <= MAX_MEASURED:
         return None, 0
     found = plan_leader_precision(FilteredStudy(store, name))

@@ -76,7 +76,7 @@ def option_names_in_reply(call: JudgeCall) -> dict[str, str]:
     """Return option -> its name in a reply (its text, or its letter if the prompt offers letters),
     in the order offered."""
     offered = parse_arrangement(call.inputs.labels)
-    names = dict(zip(offered.options, offered.names, strict=True))
+    names = dict(zip(offered.options, offered.names_in_reply, strict=True))
     if call.prompt.verdict == PASS_FAIL_FORMAT:
         return {option: name.upper() for option, name in names.items()}
     return names

@@ -28,25 +28,25 @@ def count_values_within_limits(content: bytes, where: str, limits: ReadLimits) -
     SourceError is raised if there are too many values, if one list or object has more entries
     than a file may have rows, or if lists and objects are nested too deeply. `where` (file and
     line) begins every error message."""
-    openings = _count_openings(content)
+    openings = _count_opening_brackets(content)
     if openings <= limits.depth and (bound := content.count(b",") + openings) <= limits.columns:
         return bound
     parts, values = [], 0
     for part in _brackets_and_commas(content):
         parts.append(part)
-        values += part.count(b",") + _count_openings(part)
+        values += part.count(b",") + _count_opening_brackets(part)
         limits.check_values(values, where)
     structure = b"".join(parts)
     for _ in range(limits.depth):
         if b"," * limits.rows in structure:
             raise limits.too_many_entries_error(where)
         structure, removed = _INNERMOST.subn(b"", structure)
-        if not removed and _count_openings(structure) <= limits.depth:  # those never closed
+        if not removed and _count_opening_brackets(structure) <= limits.depth:  # those never closed
             return values
     raise limits.nesting_error(where)
 
 
-def _count_openings(content: bytes) -> int:
+def _count_opening_brackets(content: bytes) -> int:
     """Return the number of opening brackets, [ and {. Added to the number of commas, it is an
     upper bound of the number of values in lists and objects. The sum is exact if no list or
     object is empty and no string contains a bracket or comma."""

@@ -172,10 +172,10 @@ class SourceBuilder:
             self._drafts[item].labels.append(label)
 
     def items(self) -> list[Item]:
-        shared = self._shared_questions()
+        shared = self._first_item_with_same_question()
         return self._ready + [draft.finish(shared) for draft in self._drafts.values()]
 
-    def _shared_questions(self) -> dict[str, str]:
+    def _first_item_with_same_question(self) -> dict[str, str]:
         """Return item id -> id of the first item with the same question, for items that share one.
 
         Variants of an item (`q1`, `q1~2`) share a question if their instructions are equal."""
@@ -191,7 +191,7 @@ class SourceBuilder:
 
     # ---- verdicts ----------------------------------------------------------------------------
 
-    def note_self_comparison(self, names: Sequence[str], where: str) -> bool:
+    def note_if_self_comparison(self, names: Sequence[str], where: str) -> bool:
         """Return whether a row compares a model with itself; `names` are its two models. The caller
         then leaves the row out. A note of the import states how many such rows there are, and the
         place `where` of the first."""
@@ -340,7 +340,7 @@ class SourceBuilder:
             name, where = self._self_comparisons[0]
             rows = f"{count(len(self._self_comparisons), 'row')} left out"
             notes.insert(0, f"{rows}: a model compared with itself ({name!r}, first in {where})")
-        shared, drafts = self._shared_questions(), self._drafts.items()
+        shared, drafts = self._first_item_with_same_question(), self._drafts.items()
         questions = {
             draft.facts.get("meta", {}).get(QUESTION_META, shared.get(id, id))
             for id, draft in drafts

@@ -93,15 +93,15 @@ def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
     return f"This would read {describe_guess(guess, table.rows)}. "
 
 
-def replace_keys_by_options(message: str) -> str:
+def study_keys_to_command_options(message: str) -> str:
     """Return a message in which keys of a study file, such as `data.mapping`, are replaced by the
     options of the import command, such as `--mapping`."""
-    message = _EXAMPLE.sub(lambda found: f"options: {_mapping_as_options(found[1])}", message)
+    message = _EXAMPLE.sub(lambda found: f"options: {_mapping_as_command_line(found[1])}", message)
     message = message.replace("data.source: ", "").replace("data.join", "data.join of a study file")
     return _OPTION_KEY.sub(r"--\1", message)
 
 
-def _mapping_as_options(example: str) -> str:
+def _mapping_as_command_line(example: str) -> str:
     """Convert "column: field, …" to options of the import command: --mapping column=field …"""
     pairs = (pair.rpartition(": ") for pair in example.split(", "))
     return " ".join(f"--mapping {shlex.quote(f'{column}={field}')}" for column, _, field in pairs)

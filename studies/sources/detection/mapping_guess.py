@@ -63,15 +63,15 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
     guessed verdicts are never used without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
-    named = _correct_names_with_texts(_guess_by_name(columns), rows)
+    named = _correct_name_columns_with_long_texts(_guess_by_name(columns), rows)
     guess = _keep_fitting_guesses(named, rows)
     replies = [column for column in columns if _has_verdict_marks(column, rows)]
     if replies and "reply" not in guess.values():
         guess[replies[0]] = "reply"
     columns = [c for c in columns if c not in replies and (c in guess or c not in named)]
-    guess = _read_sides_as_answers(guess)
+    guess = _use_model_columns_as_answers(guess)
     fields = set(guess.values())
-    if both_orders := _guess_both_orders(guess, rows):
+    if both_orders := _adapt_guess_to_both_orders(guess, rows):
         return both_orders
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
         # without columns of model names, the name of a column of answers is the contestant's
@@ -97,14 +97,14 @@ def guess_mapping(columns: Sequence[str], rows: Rows) -> dict[str, str]:
         column: f"responses.{column}" if field == "response" else field
         for column, field in guess.items()
     }
-    made = _add_question_guess(made, columns, rows)
+    made = _add_question_column_to_guess(made, columns, rows)
     single = sum(field.startswith("responses.") for field in made.values()) == 1
     if single and "label" not in made.values():  # people choose between answers, and label one
         made = {c: "label" if field == "human" else field for c, field in made.items()}
     return {c: f for c, f in made.items() if f != "label" or (single and _has_labels(c, rows))}
 
 
-def _guess_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
+def _adapt_guess_to_both_orders(guess: Mapping[str, str], rows: Rows) -> dict[str, str]:
     """Return the guess (column -> field) for a table that shows pairs of answers in both orders:
     its two columns of answers then contain the answers shown first and second.
 
@@ -147,7 +147,7 @@ def _has_labels(column: str, rows: Rows) -> bool:
     return bool(words) and all(map(_LABEL_WORD.fullmatch, words))
 
 
-def _add_question_guess(
+def _add_question_column_to_guess(
     guess: dict[str, str], columns: Sequence[str], rows: Rows
 ) -> dict[str, str]:
     """Return the guess (column -> field), with a column for the question added if it has none:
@@ -184,7 +184,7 @@ def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
 _NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge", "person", "winner")
 
 
-def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, str]:
+def _correct_name_columns_with_long_texts(guess: dict[str, str], rows: Rows) -> dict[str, str]:
     """Return the guess (column -> field), corrected for columns that should contain names but
     contain long texts.
 
@@ -203,7 +203,7 @@ def _correct_names_with_texts(guess: dict[str, str], rows: Rows) -> dict[str, st
     return corrected
 
 
-def _read_sides_as_answers(guess: dict[str, str]) -> dict[str, str]:
+def _use_model_columns_as_answers(guess: dict[str, str]) -> dict[str, str]:
     """Return the guess (column -> field). If no column has answers or a verdict, columns taken
     for the names of two models, such as `a` and `b`, become their answers, because names
     alone contain no comparison."""

@@ -334,7 +334,7 @@ def _read_comparison_rows(
             pair = line.plain_text("id"), line.plain_text("instruction"), frozenset((one, two))
             names = models if first_shown.setdefault(pair, one) == one else models[::-1]
         words = models if unnamed else names
-        if builder.note_self_comparison(names, line.where):
+        if builder.note_if_self_comparison(names, line.where):
             continue
         texts = {
             name: line.text_in_paragraphs(f"response_{side}")
@@ -362,9 +362,9 @@ def _is_swapped(line: MappedCells, names: Sides) -> bool:
     text, places = line.plain_text("swap").strip(), {"a": 0, "b": 1}
     places |= {name.casefold(): place for place, name in enumerate(names)}
     word, column = text.casefold(), line.fields["swap"].casefold()
-    if (first := places.get(_model_named_in_order(word))) is not None:
+    if (first := places.get(_model_from_order_word(word))) is not None:
         return first == 1
-    if word in FLAGS and (first := places.get(_model_named_in_order(column))) is not None:
+    if word in FLAGS and (first := places.get(_model_from_order_word(column))) is not None:
         return FLAGS[word] == (first == 1)
     orders = FLAGS | _ORDER_WORDS
     if word in orders:
@@ -373,7 +373,7 @@ def _is_swapped(line: MappedCells, names: Sides) -> bool:
     raise line.error(f"swap is {text[:60]!r}; known: {known}; correct the cell")
 
 
-def _model_named_in_order(text: str) -> str:
+def _model_from_order_word(text: str) -> str:
     """Return the model that an order such as `plain_first` names; any other text is unchanged."""
     return re.sub(r"[ _-]first$", "", text, flags=re.IGNORECASE)
 
@@ -383,7 +383,7 @@ def _model_names_from_swap(rows: Sequence[MappedCells]) -> Sides:
     from the cells of `swap`, such as `plain_first` and `other_first`; UNNAMED if these do not name
     exactly two."""
     orders = (line.plain_text("swap").strip() for line in rows)
-    found = [*dict.fromkeys(m for text in orders if (m := _model_named_in_order(text)) != text)]
+    found = [*dict.fromkeys(m for text in orders if (m := _model_from_order_word(text)) != text)]
     return (found[0], found[1]) if len(found) == 2 else UNNAMED
 
 

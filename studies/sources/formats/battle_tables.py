@@ -87,7 +87,7 @@ def _read_battles(table: SourceTable, first: str, second: str) -> SourceBuilder:
         names = line.require_two_texts(first, second)
         question, answers = _question_and_answers(line)
         questions += bool(question)
-        same = builder.note_self_comparison(names, line.where)
+        same = builder.note_if_self_comparison(names, line.where)
         texts = {} if same else dict(zip(names, answers, strict=True))
         named = (line.row.get(name) for name in _CATEGORY_COLUMNS)
         category = next((text for text in named if isinstance(text, str) and text), "")
@@ -185,7 +185,7 @@ def read_autoarena(source: OpenedSource) -> SourceBuilder:
     votes = _find_column_of_votes(source.rows, words, "model_a", "model_b")
     for line in source.cells():
         names = line.require_two_texts("model_a", "model_b")
-        if builder.note_self_comparison(names, line.where):
+        if builder.note_if_self_comparison(names, line.where):
             continue
         question = line.text("prompt")
         texts = {
@@ -241,7 +241,7 @@ def read_kaggle(source: OpenedSource) -> SourceBuilder:
             cells.parse_texts(line.row.get(name)) for name in ("prompt", "response_a", "response_b")
         )
         (question, first), (_, second) = (cells.join_turns(prompts, reply) for reply in replies)
-        if builder.note_self_comparison(names, line.where):
+        if builder.note_if_self_comparison(names, line.where):
             continue
         id = line.text("id") or id_from_text("battle", question, first, second)
         item = builder.add_item(id, question, {names[0]: first, names[1]: second}, where=line.where)
@@ -286,7 +286,7 @@ def read_visit_battles(source: OpenedSource) -> SourceBuilder:
     votes: dict[tuple[str, ...], int] = defaultdict(int)
     for line in source.cells():
         names = line.require_two_texts("A_model", "B_model")
-        if builder.note_self_comparison(names, line.where):
+        if builder.note_if_self_comparison(names, line.where):
             continue
         question, image = line.require_text("instruction"), line.text("image_url", "image")
         item = builder.add_item(

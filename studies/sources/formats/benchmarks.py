@@ -173,7 +173,7 @@ def _judge_and_prompt(line: RowCells) -> tuple[str, str]:
 
 def _add_pair_judgement(builder: SourceBuilder, line: RowCells, item: str) -> None:
     by, names = _judge_and_prompt(line), line.require_two_texts("model_1", "model_2")
-    if builder.note_self_comparison(names, line.where):
+    if builder.note_if_self_comparison(names, line.where):
         return
     for game, shown in ((1, names), (2, names[::-1])):
         winner = line.pick(f"g{game}_winner", _WINNERS)
@@ -232,7 +232,7 @@ def read_arena_hard(source: OpenedSource) -> SourceBuilder:
         category = line.text("category") or category
         texts = answers.get(id, {})
         item = builder.add_item(id, question, texts, where=line.where, category=category)
-        unknown += [line.where] * _add_games(builder, line, item)
+        unknown += [line.where] * _add_games_and_count_unknown_scores(builder, line, item)
     if unknown:
         builder.notes.append(
             f"{len(unknown):,} scores are not one of the five levels (A>>B, A>B, A=B, B>A, B>>A), "
@@ -252,7 +252,7 @@ def read_arena_hard(source: OpenedSource) -> SourceBuilder:
     return builder
 
 
-def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
+def _add_games_and_count_unknown_scores(builder: SourceBuilder, line: RowCells, item: str) -> int:
     """Add a row's verdicts, none if the baseline is compared with itself; return the number of
     scores that are not one of the five levels. SourceError if the row has not one or two games."""
     games, unknown = line.row.get("games"), 0
@@ -264,7 +264,7 @@ def _add_games(builder: SourceBuilder, line: RowCells, item: str) -> int:
         )
     judge, model = line.text("judge") or "recorded", line.require_text("model")
     names = (line.text("baseline") or UNNAMED_BASELINE, model)
-    if builder.note_self_comparison(names, line.where):
+    if builder.note_if_self_comparison(names, line.where):
         return 0
     for game, shown in zip(games, (names, names[::-1]), strict=False):
         held = RowCells(game if isinstance(game, Mapping) else {})
@@ -370,7 +370,7 @@ def read_vicuna(source: OpenedSource) -> SourceBuilder:
                 f"no file of answers has the answer {unknown[0]!r}; name it in data.files"
             )
         names = tuple(answers[id].require_text("model_id") for id in ids)
-        if builder.note_self_comparison(names, line.where):
+        if builder.note_if_self_comparison(names, line.where):
             continue
         asked = questions.get(line.text("question_id"), RowCells({}))
         texts = {name: answers[id].text("text") for name, id in zip(names, ids, strict=True)}

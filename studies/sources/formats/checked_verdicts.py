@@ -162,7 +162,7 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
         for index, row in enumerate(table.rows):
             words.setdefault(_read_lower_case_word(RowCells(row), column), index)
         found = {word: index for word, index in words.items() if word not in skipped}
-        kinds[column] = _kind_of_words(found.keys())
+        kinds[column] = _kind_of_column_values(found.keys())
         if kinds[column] == "unclear":
             raise errors.SourceError(_unclear_words_message(table, column, found))
     if set(kinds.values()) == {"words", "numbers"}:
@@ -174,7 +174,7 @@ def _is_pass_fail(table: SourceTable, verdicts: str, labels: str) -> bool:
     return "numbers" not in kinds.values()
 
 
-def _kind_of_words(words: Set[str]) -> str:
+def _kind_of_column_values(words: Set[str]) -> str:
     """Return what the values of a column are: "binary" (nothing but 0 and 1), "words" (words for
     pass and fail), "numbers", or "unclear"."""
     if words <= {"0", "1"}:

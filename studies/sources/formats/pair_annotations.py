@@ -49,7 +49,7 @@ def read_alpaca_eval(source: OpenedSource) -> SourceBuilder:
     weighted = any(value is not None and value % 0.5 for value in preferences)
     for line, preference in zip(source.cells(), preferences, strict=True):
         names = (line.text("generator_1") or "output_1", line.text("generator_2") or "output_2")
-        if builder.note_self_comparison(names, line.where):
+        if builder.note_if_self_comparison(names, line.where):
             continue
         texts = dict(zip(names, (line.text("output_1"), line.text("output_2")), strict=True))
         item = _add_instruction_item(builder, line, texts)
@@ -238,7 +238,7 @@ def read_prd(source: OpenedSource) -> SourceBuilder:
             if "responses" in line.row:
                 _add_prd_item(builder, line)
             else:
-                empty += _add_prd_verdict(builder, line)
+                empty += _add_prd_verdict_and_check_no_reply(builder, line)
     if empty:
         builder.notes.append(f"{count(empty, 'verdict')} with an empty reply, counted as recorded")
     return builder
@@ -265,11 +265,11 @@ def _add_prd_item(builder: SourceBuilder, line: RowCells) -> None:
     builder.add_item(id, prompt, answers, where=line.where, **facts)
 
 
-def _add_prd_verdict(builder: SourceBuilder, line: RowCells) -> bool:
+def _add_prd_verdict_and_check_no_reply(builder: SourceBuilder, line: RowCells) -> bool:
     """Add the verdict or vote of a row; return whether it is a judge's verdict without a reply."""
     item = builder.add_item(line.require_text("prompt_id"), "", where=line.where)
     shown = line.require_two_texts("first", "second")
-    if builder.note_self_comparison(shown, line.where):
+    if builder.note_if_self_comparison(shown, line.where):
         return False
     pick = line.pick("verdict", _VERDICTS)
     if person := line.text("annotator"):

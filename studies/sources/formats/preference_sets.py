@@ -46,7 +46,9 @@ def read_oasst(source: OpenedSource) -> SourceBuilder:
         _read_messages(table, builder)
     else:
         for line in source.cells():
-            (_read_ranked_options if table.has_columns("options") else _read_tree)(line, builder)
+            (_read_ranked_options if table.has_columns("options") else _add_message_tree)(
+                line, builder
+            )
     builder.notes.append(
         "replies have no authors, so they are named by rank: rank-1 (the best), rank-2, …; "
         "meta.turns is the length of the conversation (1: the first reply level)"
@@ -107,7 +109,7 @@ def _join_conversation(turns: Sequence[Row], where: str) -> str:
     return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
 
 
-def _read_tree(line: RowCells, builder: SourceBuilder) -> None:
+def _add_message_tree(line: RowCells, builder: SourceBuilder) -> None:
     """Add an item for every prompt of a message tree that has two or more ranked replies;
     SourceError if the row has no tree."""
     prompt = line.row.get("prompt")

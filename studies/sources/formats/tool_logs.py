@@ -295,7 +295,7 @@ def read_phoenix(source: OpenedSource) -> SourceBuilder:
         elif "result" in line.row:
             _add_phoenix_annotation(log, line)
         else:
-            _add_span(log, line, spans)
+            _add_phoenix_span(log, line, spans)
     return log.finish()
 
 
@@ -341,7 +341,7 @@ def _add_phoenix_annotation(log: ScoreLog, line: RowCells) -> None:
     log.add_score(item, MODEL, judge, name, value, reply=reply, person=person)
 
 
-def _add_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
+def _add_phoenix_span(log: ScoreLog, line: RowCells, names: Sequence[str]) -> None:
     """Add a span of Phoenix (a recorded call of a model) as an item, with its scores in the
     evaluations `names`."""
     model = line.text("attributes.llm.model_name") or MODEL
@@ -381,7 +381,7 @@ def read_langsmith(source: OpenedSource) -> SourceBuilder:
     keys = [name for name in source.rows.columns if name.startswith(_FEEDBACK)]
     for line in source.cells():
         if not source.rows.has_columns("run_id", "key"):
-            _add_experiment_row(log, line, keys)
+            _add_langsmith_experiment_row(log, line, keys)
         elif line.text("comparative_experiment_id"):
             groups[line.text("feedback_group_id", "trace_id")].append(line)
         else:
@@ -397,7 +397,7 @@ def read_langsmith(source: OpenedSource) -> SourceBuilder:
     return log.finish()
 
 
-def _add_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> None:
+def _add_langsmith_experiment_row(log: ScoreLog, line: RowCells, keys: Sequence[str]) -> None:
     """Add a row of a LangSmith experiment as an item, with the scores in the columns `keys`."""
 
     def text_of_part(part: str) -> str:
@@ -422,7 +422,7 @@ def _add_langsmith_comparison(
     wins; without both scores it is unusable. Nothing is added for a group of another size, or if
     one model gave both answers."""
     names = [line.text("session_id", "run_id") for line in members]
-    if len(members) != 2 or builder.note_self_comparison(names, group):
+    if len(members) != 2 or builder.note_if_self_comparison(names, group):
         return
     first, second = (recorded_scores.parse_score(line.row.get("score")) for line in members)
     pick: Pick = None

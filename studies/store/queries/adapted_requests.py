@@ -37,7 +37,7 @@ def is_key_of_call(key: str, planned_key: str) -> bool:
     return any(key == key_without_parameters(planned_key, names) for names in REFUSABLE_SETS)
 
 
-def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
+def find_key_as_sent(connection: sqlite3.Connection, key: str) -> str | None:
     """Return the adapted key of a planned call, under which its reply is stored; None without
     such a key."""
     row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
@@ -89,7 +89,7 @@ def _store_adapted_request(
     )
 
 
-def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
+def use_adapted_keys_in_plan(connection: sqlite3.Connection, study_id: int) -> list[str]:
     """Prepare a plan that was just saved: if a call has no judgement under its planned key, but
     one under its adapted key, it gets the adapted key. Return the keys of all calls in the
     plan."""

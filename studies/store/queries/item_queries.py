@@ -70,7 +70,7 @@ def item_ids(store: StoreFile, study: str) -> set[str]:
     return {item for (item,) in rows}
 
 
-def checks_in_items(store: StoreFile, study: str) -> dict[str, tuple[AnswerCheck, ...]]:
+def answer_checks_in_study_data(store: StoreFile, study: str) -> dict[str, tuple[AnswerCheck, ...]]:
     """Return item -> people's verifications of its answers that came with the study's data; items
     without any are left out."""
     rows = store.read(

@@ -48,7 +48,7 @@ class JudgementQueries(StoreFile):
         ).fetchone()
         return judgement_from_row(row) if row else None
 
-    def unextracted_judgements(
+    def judgements_awaiting_extraction(
         self, study: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
         """Return the next unreadable replies from which another judge has still to extract the

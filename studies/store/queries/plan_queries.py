@@ -33,7 +33,7 @@ class PlanQueries(StoreFile):
         )
         return (ask_from_row(row) for row in rows)
 
-    def has_live_asks(self, study: str) -> bool:
+    def plans_calls(self, study: str) -> bool:
         """Whether there is a study of this name that plans calls (live asks)."""
         found = self.read(
             f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (study,)
@@ -97,7 +97,7 @@ class PlanQueries(StoreFile):
 
     # ---- counting ---------------------------------------------------------------------------
 
-    def counts(self, study: str, *, recorded: bool = False) -> dict[str, int]:
+    def status_counts(self, study: str, *, recorded: bool = False) -> dict[str, int]:
         """Return status -> number of the study's calls, and "planned" -> number of all of them,
         noise-floor repeats included.
 
@@ -112,7 +112,7 @@ class PlanQueries(StoreFile):
     def count_asks_without_twins(self, study: str) -> int:
         """Return the number of planned calls that do not show a twin (a changed copy of an answer).
         In a study that plans no calls, count recorded verdicts and votes instead."""
-        found = self.counts(study, recorded=True)
+        found = self.status_counts(study, recorded=True)
         twins = self.read(
             f"SELECT count(*) FROM plan WHERE study={STUDY_ID} AND instr(shown, ?) > 0 "
             "AND origin=?",
@@ -124,19 +124,19 @@ class PlanQueries(StoreFile):
         """Return status -> number of the asks in the plan that have this origin: "live" (a run
         makes their calls) or "recorded" (imported verdicts and votes)."""
         found: dict[str, int] = {}
-        for _, _, one, status, count in self.ask_counts(study):
+        for _, _, one, status, count in self.ask_counts_by_rater_and_status(study):
             if one == origin:
                 found[status] = found.get(status, 0) + count
         return dict(sorted(found.items()))
 
-    def ask_counts(self, study: str) -> list[tuple[str, str, str, str, int]]:
+    def ask_counts_by_rater_and_status(self, study: str) -> list[tuple[str, str, str, str, int]]:
         """Return (judge, prompt, origin, status, number of asks) for each such combination; the
         origin is "live" or "recorded". Asks without a judgement have the status `pending`."""
-        rows = self.cached_on_disk(study, "asks", lambda: self._count_asks(study))
+        rows = self.cached_on_disk(study, "asks", lambda: self._query_ask_counts(study))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
-    def _count_asks(self, study: str) -> list[list[Any]]:
-        """Return the rows of `ask_counts`, as lists."""
+    def _query_ask_counts(self, study: str) -> list[list[Any]]:
+        """Return the rows of `ask_counts_by_rater_and_status`, as lists."""
         found: Counter[str] = Counter()
         rows = self.read_blocks(
             study,  # GROUP BY would sort all rows, which takes twice as long
@@ -186,7 +186,7 @@ def count_asks_to_repeat(
     `again`. With `pending`, calls without a judgement count too."""
     wanted = {*again, "pending"} if pending else {*again}
     found: dict[str, int] = {}
-    for judge, _, origin, status, count in store.ask_counts(study):
+    for judge, _, origin, status, count in store.ask_counts_by_rater_and_status(study):
         if origin == "live" and status in wanted:
             found[judge] = found.get(judge, 0) + count
     return sorted(found.items())
@@ -212,7 +212,7 @@ def comparisons_not_by_people(store: StoreFile, study: str) -> Iterator[tuple[st
     )
 
 
-def count_measured_asks_by_item(store: StoreFile, study: str) -> dict[str, int]:
+def count_judge_asks_by_item(store: StoreFile, study: str) -> dict[str, int]:
     """Return item -> number of planned calls and recorded verdicts of judges other than people,
     without noise-floor repeats and calls that show a twin."""
     rows = store.read(
@@ -256,7 +256,7 @@ def count_items_judges_people_prompts(store: PlanQueries, study: str) -> list[in
     items = store.read(
         f"SELECT count(*) FROM study_items WHERE study={STUDY_ID}", (study,)
     ).fetchone()[0]
-    asked = {(judge, prompt) for judge, prompt, *_ in store.ask_counts(study)}
+    asked = {(judge, prompt) for judge, prompt, *_ in store.ask_counts_by_rater_and_status(study)}
     people = {judge for judge, _ in asked if judge.startswith(HUMAN_PREFIX)}
     machines = {(judge, prompt) for judge, prompt in asked if judge not in people}
     judges, prompts = ({pair[place] for pair in machines} for place in (0, 1))

@@ -22,7 +22,7 @@ class PromptQueries(StoreFile):
         ).fetchone()
         return row[0] if row else None
 
-    def only_version_of_prompt(self, study: str, name: str) -> str | None:
+    def yaml_of_only_version(self, study: str, name: str) -> str | None:
         """Return the YAML of the prompt `name` if the whole store has exactly one version of it,
         else None. It is for recorded verdicts, which do not state the version. `study` has
         no effect here; in `VisitorStore` it decides whether the visitor may read the prompt."""
@@ -42,11 +42,11 @@ class PromptQueries(StoreFile):
     def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
         """Return the options that a prompt declares, from the lowest to the highest; empty if it
         declares none or the store does not have its text."""
-        text = self.planned_prompt_yaml(study, prompt) or self.only_version_of_prompt(study, prompt)
-        return declared_scale(text) if text else ()
+        text = self.planned_prompt_yaml(study, prompt) or self.yaml_of_only_version(study, prompt)
+        return scale_in_prompt_yaml(text) if text else ()
 
 
-def declared_scale(text: str) -> tuple[str, ...]:
+def scale_in_prompt_yaml(text: str) -> tuple[str, ...]:
     """Return the options in the key `scale` of a prompt's YAML; empty for invalid YAML or without a
     list in this key."""
     import yaml  # not needed to measure a table

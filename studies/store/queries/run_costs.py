@@ -162,7 +162,7 @@ def spending_of_other_runs(
     return [OtherRunSpending(*row) for row in rows]
 
 
-def put_settled_attempt(
+def put_attempt_made_outside_store(
     connection: sqlite3.Connection,
     judgement: Judgement,
     owner: str,

@@ -59,7 +59,7 @@ class PageFile:
         )
         self._usable = self.page_size - (self.header.reserved if self.header else 0)
         in_file = -(-path.stat().st_size // self.page_size)
-        self.count = wal.database_pages if wal else in_file
+        self.count = wal.database_page_count if wal else in_file
 
     def _read_header_bytes(self) -> bytes:
         if self._log and 1 in self._logged:

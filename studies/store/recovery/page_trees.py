@@ -32,7 +32,8 @@ class TreeLosses:
 
 @dataclass(slots=True)
 class PageTrees:
-    """Page trees of the tables and indexes of a file; each page belongs to at most one tree."""
+    """Reads the rows of the tables and indexes in a damaged SQLite file. Each of them is stored in
+    pages that are linked as a tree, and each page belongs to at most one tree."""
 
     pages: PageFile
     shapes: dict[str, TableShape]

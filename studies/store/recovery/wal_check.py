@@ -35,7 +35,7 @@ class WalFrame:
     """One page in a write-ahead log; SQLite calls it a frame."""
 
     page: int
-    database_pages: int
+    database_page_count: int
     """Database size in pages after the transaction, if this is its last page; else 0."""
     offset: int
     """Offset in the log file of the page's first byte."""
@@ -50,8 +50,8 @@ class Wal:
     frames: tuple[WalFrame, ...]
 
     @property
-    def database_pages(self) -> int:
-        return self.frames[-1].database_pages
+    def database_page_count(self) -> int:
+        return self.frames[-1].database_page_count
 
     def latest_offsets_by_page(self) -> dict[int, int]:
         """Return page number -> offset in the log of the newest version of the page."""
@@ -80,7 +80,7 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
                 found = found[: _count_valid_frames(file, head, found, page_size, _MAGICS[magic])]
     except OSError:
         return None
-    last = max((n for n, frame in enumerate(found, 1) if frame.database_pages), default=0)
+    last = max((n for n, frame in enumerate(found, 1) if frame.database_page_count), default=0)
     return Wal(path, page_size, tuple(found[:last])) if last else None
 
 
@@ -174,7 +174,7 @@ def _compare_first_pages(header: FileHeader, found: list[FileHeader | None]) -> 
 
 
 def _compare_page_counts(header: FileHeader, wal: Wal) -> str:
-    sizes = {frame.database_pages for frame in wal.frames if frame.database_pages}
+    sizes = {frame.database_page_count for frame in wal.frames if frame.database_page_count}
     if header.pages and sizes != {header.pages}:
         return f"{max(sizes):,} pages, not {header.pages:,}"
     return ""

@@ -273,5 +273,5 @@ def test_the_demo_is_planned_started_and_chosen(clicks, monkeypatch) -> None:
         and timer.active is True
         and parts == ["finding", "squares"]
     )
-    assert clicks.store.counts(menu.value)["planned"] > 0
+    assert clicks.store.status_counts(menu.value)["planned"] > 0
     clicks.store.delete_study(menu.value)

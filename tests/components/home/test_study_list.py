@@ -102,7 +102,7 @@ def test_unusable_replies_stand_beside_done(store):
         "accuracy: 1", "unreadable_rate: 1")))  # fmt: skip
     save_plan(plan, store)
     run_study(store, Engine(), "Mumbling")
-    calls = store.counts("Mumbling")["unreadable"]
+    calls = store.status_counts("Mumbling")["unreadable"]
     assert f"Done, {calls} unusable" in studies_html(store, [])
 
 
@@ -132,7 +132,11 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
     plan_study(store, "Mine")
     assert "<td>fair</td>" in studies_html(store, [])
     six_items("Voted").save(store)
-    judges = {one for one, *_ in store.ask_counts("Voted") if not one.startswith("human:")}
+    judges = {
+        one
+        for one, *_ in store.ask_counts_by_rater_and_status("Voted")
+        if not one.startswith("human:")
+    }
     assert f"<td>{len(judges)} judges</td>" in studies_html(store, [])  # people are none
 
 
@@ -142,7 +146,7 @@ def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(demo
     assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 5
     assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
     for name, _, text, _ in EXAMPLES:
-        assert not store.counts(name).get("pending")
+        assert not store.status_counts(name).get("pending")
         assert text.startswith(f"{len(store.frame(name, 'with')):,} real calls")
 
 
@@ -160,13 +164,13 @@ def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):
     engine = Engine()
     plan_study(store, "Old")
     run_study(store, engine, "Old")
-    counts = store.counts("Old")
+    counts = store.status_counts("Old")
     assert rename_study(store, engine, "Old", "  New   name ") == "New name"
-    assert store.counts("New name") == counts and not counts.get("pending")
+    assert store.status_counts("New name") == counts and not counts.get("pending")
     assert store.study("New name").name == "New name"
     assert [run.study for run in store.runs("New name")] == ["New name"]
     plan_study(store, "New name")
-    assert not store.counts("New name").get("pending")
+    assert not store.status_counts("New name").get("pending")
     assert len(store.frame("New name")) == counts["planned"]
 
 

@@ -39,7 +39,7 @@ TWO_ATTEMPTS = RunSettings(first_backoff=0.01, deadline=5.0, attempts=2)
 def fail_all(store: Store, folder: Path, url: str, settings: RunSettings = TWO_ATTEMPTS) -> int:
     """Run 30 calls that all fail; return the number of failed ones. The others were not made."""
     run_through(study_plan(folder, [endpoint(url)], 15, orders="both"), store, settings=settings)
-    return store.counts("small").get("error", 0)
+    return store.status_counts("small").get("error", 0)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def test_after_a_click_on_pause_only_calls_under_way_arrive(store, tmp_path, mon
         late = [call for call in server.bill.calls if call.arrived > paused[0]]
         assert len(paused) == 1
         assert len(late) <= 16, "no more than were under way"
-        stored = store.counts("small")["ok"]
+        stored = store.status_counts("small")["ok"]
         time.sleep(0.2)  # for a call that should not come
         assert stored == server.bill.totals.calls, "what was in flight is stored"
         click(url, blocks, "eh-pause", "small", "All")

@@ -272,7 +272,7 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         again = engine.latest_run("small")
         assert again is not None and again.wait(120)
         assert server.bill.totals.calls == 12 + 7
-    assert store.counts("small") == {"planned": 12, "ok": 12}
+    assert store.status_counts("small") == {"planned": 12, "ok": 12}
 
 
 @pytest.mark.parametrize(
@@ -506,7 +506,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         RunActions(store, engine, LiveStudies(store)).perform_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest_run("small")
         assert run is not None and run.wait(120)
-    assert store.counts("small") == {"planned": 30, "ok": 30}
+    assert store.status_counts("small") == {"planned": 30, "ok": 30}
     assert store.study("small").budget_usd == 0.005, "the study itself is as it was"
 
 
@@ -540,15 +540,17 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
         assert known.judges_without_key == ("judge",)
         look = RunActions(store, engine, LiveStudies(store))
         look.start("small", "All")
-        assert says(warnings.pop(0), "key of judge") and store.counts("small")["pending"] == 5
+        assert (
+            says(warnings.pop(0), "key of judge") and store.status_counts("small")["pending"] == 5
+        )
         look.start("small", "All", "wrong-key-1234", known.key_origins[0])
         assert says(warnings[0], "refused", "API key") and "wrong-key" not in warnings[0]
-        assert store.counts("small")["pending"] == 5
+        assert store.status_counts("small")["pending"] == 5
         shown = look.start("small", "All", "right-key-1234", known.key_origins[0])
         assert shown[-1] == "", "the box is emptied"
         run = engine.latest_run("small")
         assert run is not None and run.wait(120)
-    assert store.counts("small") == {"planned": 5, "ok": 5}
+    assert store.status_counts("small") == {"planned": 5, "ok": 5}
 
 
 def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engine):
@@ -676,7 +678,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         look.start("small", "All")
         run = engine.latest_run("small")
         assert run is not None and run.wait(120)
-    assert store.counts("small") == {"planned": 2, "ok": 2}
+    assert store.status_counts("small") == {"planned": 2, "ok": 2}
 
 
 def test_a_broken_run_counts_its_calls_in_one_way():

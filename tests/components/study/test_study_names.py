@@ -21,7 +21,7 @@ prompts: [brief-letters]
 
 def run_to_end(store, name: str) -> int:
     Engine().start(load_stored_plan(store, name), store).finished.wait(60)
-    return store.counts(name)["planned"]
+    return store.status_counts(name)["planned"]
 
 
 def study_text(name: str, count: int, seed: int = 1) -> str:
@@ -33,14 +33,14 @@ def test_another_design_under_the_same_name_is_refused_with_a_free_name(store):
     asked = run_to_end(store, name)
     with pytest.raises(StudyError, match=rf"{asked} replies of.*'Mine 2'"):
         save_plan_for_run(study_text("Mine", 2, seed=9).replace("precise", "padded"), store)
-    assert store.counts("Mine")["planned"] == asked
+    assert store.status_counts("Mine")["planned"] == asked
 
 
 def test_a_larger_design_extends_the_study(store):
     save_plan_for_run(study_text("Mine", 2), store)
     asked = run_to_end(store, "Mine")
     assert save_plan_for_run(study_text("Mine", 64), store).study.name == "Mine"
-    counts = store.counts("Mine")
+    counts = store.status_counts("Mine")
     assert counts["planned"] - counts["pending"] == asked
 
 
@@ -50,7 +50,7 @@ def test_a_new_form_gets_the_next_number(store):
     other = study_text(NEW_STUDY_NAME, 4).replace("flawed", "padded")
     assert save_plan_for_run(other, store).study.name == f"{NEW_STUDY_NAME} 2"
     assert save_plan_for_run(study_text(NEW_STUDY_NAME, 4), store).study.name == NEW_STUDY_NAME
-    assert store.counts(NEW_STUDY_NAME)["planned"] == asked
+    assert store.status_counts(NEW_STUDY_NAME)["planned"] == asked
 
 
 def test_a_study_without_replies_may_be_redesigned(store):

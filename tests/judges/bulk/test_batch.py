@@ -58,13 +58,13 @@ def test_a_batch_gives_the_store_that_a_live_run_gives(
     batches.shuffle, batches.repeat_share = True, 0.1
     batches.expire_share, batches.lose_share = 0.1, 0.05
     through_the_batch_api(plan, batched, tmp_path / "first", batches, most_lines=ASKS * 7 // 20)
-    pending = batched.counts("small")["pending"]
+    pending = batched.status_counts("small")["pending"]
     assert 0.05 * ASKS < pending < 0.3 * ASKS  # expired and lost lines stay pending
     batches.expire_share = batches.lose_share = 0.0
     through_the_batch_api(plan, batched, tmp_path / "second", batches)
-    assert batched.counts("small").get("pending", 0) == 0
+    assert batched.status_counts("small").get("pending", 0) == 0
     assert rows(batched) == rows(live)
-    assert live.counts("small")["too_long"] == 1
+    assert live.status_counts("small")["too_long"] == 1
     live.close()
     batched.close()
 

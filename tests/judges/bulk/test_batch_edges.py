@@ -100,10 +100,10 @@ def test_a_crash_in_each_step_and_all_kinds_of_loss_give_the_live_store(
     batches.expire_share, batches.lose_share = 0.2, 0.1
     assert main(["collect-batch", *rest, "--wait", "1"]) == 1
     store = Store(tmp_path / "e.db")
-    pending = store.counts("small")["pending"]
+    pending = store.status_counts("small")["pending"]
     assert 10 < pending < 80
     assert main(["collect-batch", *rest]) == 1  # again: nothing new, nothing twice
-    assert store.counts("small")["pending"] == pending
+    assert store.status_counts("small")["pending"] == pending
     batches.expire_share = batches.lose_share = 0.0
     batches.looks_until_done = 1
     rest[1] = str(tmp_path / "second")
@@ -132,7 +132,7 @@ def test_a_batch_that_failed_whole_leaves_all_pending(
     (batch,) = batches.batches.values()
     batch["status"], batch["looks"] = "failed", 99
     assert collect_batches(client(batches), tmp_path / "out", names) == []
-    assert store.counts("small")["pending"] == 4
+    assert store.status_counts("small")["pending"] == 4
 
 
 @pytest.mark.parametrize("status", ["expired", "completed", "cancelled"])
@@ -186,7 +186,7 @@ def test_refusals_for_good_are_outcomes_and_rate_limits_are_not(
     done = import_batch(plan, store, found)
     assert done.by_status == {"ok": 2, "too_long": 1, "filtered": 1}
     assert sum(done.pending.values()) == 2
-    assert store.counts("small")["pending"] == 2
+    assert store.status_counts("small")["pending"] == 2
 
 
 def test_a_budget_counts_what_batches_have_cost(

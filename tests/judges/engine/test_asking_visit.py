@@ -146,7 +146,7 @@ def test_two_nil_wins_and_anything_else_ties_and_majority_is_the_option(
         frame = asked(plan, store)
         assert server.bill.totals.calls == 7, "six asks, and one extraction that finds nothing"
     study = plan.study
-    assert store.counts("s") == {"planned": 6, "ok": 5, "unreadable": 1}
+    assert store.status_counts("s") == {"planned": 6, "ok": 5, "unreadable": 1}
     strict = head_to_head(frame, study.combine, study.unreadable)["x"]["y"]
     # won 1, half (a win and, unreadable, a tie) 1/2, flipped 1/2: 2 of 3
     assert (strict.value, strict.n) == (pytest.approx(2 / 3), 3)

@@ -117,7 +117,7 @@ def test_a_store_that_cannot_be_written_pauses_the_run_and_loses_nothing(trouble
         assert server.bill.totals.calls == 300
     remedy = {"full": "free some space", "read-only": "allow writing", "busy": "close it"}
     assert f"{remedy[trouble]}, then resume" in told
-    assert store.counts("small") == {"planned": 300, "ok": 300}
+    assert store.status_counts("small") == {"planned": 300, "ok": 300}
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -135,7 +135,7 @@ def test_a_run_on_a_full_disk_can_be_stopped_and_says_why(store, tmp_path):
         assert run.state == "failed"
         assert says(run.reason, "disk", "full")
         disk.repair()
-        stored = store.counts("small")["ok"]
+        stored = store.status_counts("small")["ok"]
         again = made.start(plan, store, settings=QUICK)
         assert again.wait(60)
         lost = server.bill.totals.calls - 300
@@ -158,7 +158,7 @@ def test_at_a_terminal_a_full_disk_is_told_and_the_run_goes_on_once_there_is_roo
         snapshot = supervise_run(run, told)
     assert snapshot.state == "done"
     assert len(re.findall(pattern("paused", "disk is full"), told.getvalue())) == 1
-    assert store.counts("small") == {"planned": 200, "ok": 200}
+    assert store.status_counts("small") == {"planned": 200, "ok": 200}
 
 
 def test_a_store_that_is_read_only_from_the_start_is_refused_before_anything_is_asked(
@@ -259,7 +259,7 @@ def check_kills(
     for point, stored in done["stored"]:
         assert stored >= point, "what was committed is there"
     store = Store(folder / "store.db")
-    assert store.counts("small") == {"planned": asks, "ok": asks}
+    assert store.status_counts("small") == {"planned": asks, "ok": asks}
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
     again = done["bill"]["totals"]["billed"] - asks
     assert 0 <= again <= in_flight * kills, "re-paid at most what was in flight at each kill"
@@ -350,5 +350,5 @@ def test_ctrl_c_or_a_scheduler_stops_cleanly_and_the_next_run_goes_on(sent, tmp_
         assert server.books()["totals"]["billed"] == 60
     assert list_possibly_paid_calls(store) == []
     assert [run.state for run in store.runs()] == ["done", "stopped"]
-    assert json.dumps(store.counts("small"))
+    assert json.dumps(store.status_counts("small"))
     store.close()

@@ -87,12 +87,12 @@ def test_an_extraction_that_failed_is_made_up_for_by_the_next_run(store, tmp_pat
         server.schedule(down)
         plan = with_extraction(tmp_path, server.base_url, items=3)
         run_through(plan, store, settings=RunSettings(attempts=2, first_backoff=0.01))
-        assert store.counts("small") == {"planned": 3, "unreadable": 3}
+        assert store.status_counts("small") == {"planned": 3, "unreadable": 3}
         server.schedule()
         before = server.bill.totals.calls
         run_through(plan, store)
         assert server.bill.totals.calls == before + 3, "the judge itself is not asked again"
-    assert store.counts("small") == {"planned": 3, "extracted": 3}
+    assert store.status_counts("small") == {"planned": 3, "extracted": 3}
 
 
 def test_a_readable_reply_is_never_extracted(store, tmp_path):
@@ -135,7 +135,7 @@ def test_reading_again_finds_what_an_older_parser_missed_and_drops_what_it_made_
     assert done.changed == {
         "unreadable -> ok": 1, "ok -> unreadable": 1, "ok, another verdict": 1,
     }  # fmt: skip
-    assert store.counts("small") == {"planned": 4, "ok": 3, "unreadable": 1}
+    assert store.status_counts("small") == {"planned": 4, "ok": 3, "unreadable": 1}
     assert reread_and_store_verdicts(store, "small").changed == {}
 
 
@@ -178,7 +178,7 @@ def test_retry_asks_again_only_what_failed(store, tmp_path, capsys):
         server.schedule(*rules)
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=8)
         run_through(plan, store)
-        before = store.counts("small")
+        before = store.status_counts("small")
         assert before == {
             "planned": 8, "ok": 4, "empty": 1, "too_long": 1, "refusal": 1, "truncated": 1,
         }  # fmt: skip
@@ -190,7 +190,7 @@ def test_retry_asks_again_only_what_failed(store, tmp_path, capsys):
         code = main(["retry", str(tmp_path / "study.yaml"), "--store", str(store.path)])
         assert server.bill.totals.calls == calls + 3, "a refusal is an answer"
     assert code == 0
-    assert store.counts("small") == {"planned": 8, "ok": 7, "refusal": 1}
+    assert store.status_counts("small") == {"planned": 8, "ok": 7, "refusal": 1}
     assert "planned 8, done 8" in capsys.readouterr().out
 
 
@@ -213,11 +213,11 @@ def test_a_retry_by_name_needs_no_file(store, tmp_path, capsys):
     with JudgeServer(rules=[always(Fault("empty_content"))]) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=3)
         run_through(plan, store)
-        assert store.counts("small") == {"planned": 3, "empty": 3}
+        assert store.status_counts("small") == {"planned": 3, "empty": 3}
         server.schedule()
         (tmp_path / "items.jsonl").unlink()
         assert main(["retry", "--study", "small", "--store", str(store.path)]) == 0
-    assert store.counts("small") == {"planned": 3, "ok": 3}
+    assert store.status_counts("small") == {"planned": 3, "ok": 3}
 
 
 # --- the other commands -------------------------------------------------------------------------

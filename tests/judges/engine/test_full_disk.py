@@ -131,6 +131,6 @@ def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_complete
 def check(path: Path, stored: int) -> Store:
     assert stored >= 20
     store = Store(path)
-    assert store.counts("small") == {"planned": ASKS, "ok": ASKS}
+    assert store.status_counts("small") == {"planned": ASKS, "ok": ASKS}
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
     return store

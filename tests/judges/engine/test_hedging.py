@@ -33,7 +33,7 @@ def test_a_hung_call_is_made_a_second_time_and_its_ask_stored_once(store, tmp_pa
         calls = server.bill.totals.calls
         assert sorted(server.bill.paid_twice.values()) == [2, 2]
     assert calls == CALLS + 2
-    assert store.counts("small") == {"planned": CALLS, "ok": CALLS}
+    assert store.status_counts("small") == {"planned": CALLS, "ok": CALLS}
     totals = {t.outcome: t for t in attempt_totals(store, "small")}
     assert (totals["ok"].calls, totals["hedged"].calls) == (CALLS, 2)
     assert totals["hedged"].unknown == 2, "given up at the end of the run: billed, cost unknown"

@@ -30,7 +30,7 @@ def test_a_reply_without_a_parameter_has_another_key_than_one_with_it(store, tmp
         key_without_parameters(k, ["temperature"]) for k in keys
     }
     assert not {j.ask.key for j in judgements(store)} & set(keys)
-    assert store.counts("small") == {"planned": 4, "ok": 4}
+    assert store.status_counts("small") == {"planned": 4, "ok": 4}
     assert all("asked without temperature" in j.detail for j in judgements(store))
     assert run.snapshot().dropped_reply_parameters == (("judge", "temperature"),)
     request = store.request(judgements(store)[0].ask.key)
@@ -49,7 +49,7 @@ def test_the_calls_are_not_paid_again_by_another_run_or_a_plan_made_again(store,
         run_through(more, store)
         assert (paid, server.bill.totals.billed) == (4, 6)
         assert server.bill.paid_twice == {}
-    assert store.counts("small") == {"planned": 6, "ok": 6}
+    assert store.status_counts("small") == {"planned": 6, "ok": 6}
 
 
 def test_a_plan_made_again_loses_no_answer_and_forecasts_no_call(store, tmp_path):
@@ -71,7 +71,7 @@ def test_a_second_study_with_the_same_calls_uses_the_replies(store, tmp_path):
         for plan in both:
             run_through(plan, store)
         assert server.bill.totals.billed == 3
-    assert store.counts("one") == store.counts("two") == {"planned": 3, "ok": 3}
+    assert store.status_counts("one") == store.status_counts("two") == {"planned": 3, "ok": 3}
 
 
 def test_the_bill_of_a_study_contains_its_adapted_calls(store, tmp_path):

@@ -48,11 +48,11 @@ def test_a_pause_holds_at_once_and_keeps_what_is_in_flight(store, tmp_path, made
         time.sleep(0.2)  # for a call that should not come
         assert server.bill.totals.calls == arrived
         assert run.snapshot().state == "paused"
-        assert store.counts("small")["ok"] == arrived, "what was in flight is stored"
+        assert store.status_counts("small")["ok"] == arrived, "what was in flight is stored"
         run.resume()
         assert run.wait(60)
     assert run.snapshot().state == "done"
-    assert store.counts("small") == {"planned": 200, "ok": 200}
+    assert store.status_counts("small") == {"planned": 200, "ok": 200}
     assert server.bill.paid_twice == {}
 
 
@@ -87,7 +87,7 @@ def test_a_stop_does_not_wait_for_a_cool_down_or_a_backoff(kind, store, tmp_path
     else:
         assert says(told, "retry 1", "5: HTTP 500")
     assert run.state == "stopped"
-    assert store.counts("small") == {"planned": 20, "pending": 20}
+    assert store.status_counts("small") == {"planned": 20, "pending": 20}
 
 
 def test_a_stop_is_final_and_the_next_run_goes_on_where_it_stopped(store, tmp_path, made):
@@ -130,7 +130,7 @@ def test_an_error_never_satisfies_a_resume(store, tmp_path):
     with JudgeServer(rules=[always(Fault("server_error"))]) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=3)
         run_through(plan, store, settings=RunSettings(attempts=2, first_backoff=0.01))
-        assert store.counts("small") == {"planned": 3, "error": 3}
+        assert store.status_counts("small") == {"planned": 3, "error": 3}
         server.schedule()
         run = run_through(plan, store)
     assert run.snapshot().counts == {"planned": 3, "pending": 0, "ok": 3}
@@ -356,7 +356,7 @@ def test_a_clock_that_jumps_an_hour_neither_frees_a_lease_nor_stops_a_run(store,
         assert first.wait(120)
         assert second.wait(120)
         assert server.bill.totals.calls == 40, "a live lease was freed"
-    assert store.counts("small") == {"planned": 40, "ok": 40}
+    assert store.status_counts("small") == {"planned": 40, "ok": 40}
 
 
 def test_what_came_in_while_thinking_is_kept_apart_from_the_reply(store, tmp_path):

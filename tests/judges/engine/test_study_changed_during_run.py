@@ -37,7 +37,7 @@ def test_an_answer_is_never_kept_under_the_key_of_other_words(tmp_path, store):
         assert again.wait(120)
         assert again.state == "done"
     assert {j.reply for j in judgements(store)} == {f"new words. {VERDICT}"}
-    assert store.counts("small") == {"planned": 80, "ok": 80}
+    assert store.status_counts("small") == {"planned": 80, "ok": 80}
 
 
 def test_a_change_that_asks_the_same_does_not_end_the_run(tmp_path, store):

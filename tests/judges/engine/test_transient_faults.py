@@ -155,7 +155,7 @@ def test_a_run_with_15_percent_transient_faults_stays_wide_and_pays_once(store, 
         failed = sum(server.bill.by_fault.values())
         assert server.bill.paid_twice == {}
     assert run.state == "done"
-    assert store.counts("small") == {"planned": 300, "ok": 300}
+    assert store.status_counts("small") == {"planned": 300, "ok": 300}
     assert failed >= 20
     assert peak > 8, "calls are made side by side"
 

@@ -48,7 +48,7 @@ def test_a_run_on_the_page_and_one_of_the_command_share_the_calls(tmp_path: Path
         _, told = command.communicate(timeout=120)
         assert command.returncode == 0, told
         assert server.bill.totals.calls == CALLS, "no call is paid twice"
-    assert page.counts("small") == {"planned": CALLS, "ok": CALLS}
+    assert page.status_counts("small") == {"planned": CALLS, "ok": CALLS}
     assert len(page.frame("small")) == CALLS
     assert page.read("PRAGMA integrity_check").fetchone() == ("ok",)
     page.close()
@@ -70,5 +70,7 @@ def test_a_study_that_the_command_deletes_is_missing_on_the_page_and_others_stay
     with pytest.raises(EvenhandError, match="small"):
         load_stored_plan(page, "small")
     save_plan(plan, page)
-    assert page.counts("small") == {"planned": CALLS, "pending": CALLS}, "nothing is left of before"
+    assert page.status_counts("small") == {"planned": CALLS, "pending": CALLS}, (
+        "nothing is left of before"
+    )
     page.close()

@@ -218,7 +218,7 @@ def test_a_quota_that_is_gone_stops_the_judge_also_inside_a_200(tmp_path, store)
     assert run.state == "failed"
     assert "has no quota" in run.reason
     assert len(calls) <= 2
-    assert store.counts("small") == {"planned": 40, "pending": 40}
+    assert store.status_counts("small") == {"planned": 40, "pending": 40}
 
 
 @pytest.mark.parametrize("tokens", [["{key}"], ["{half}", "{rest}"]], ids=["whole", "in two"])

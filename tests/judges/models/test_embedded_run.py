@@ -42,5 +42,5 @@ def test_a_child_that_dies_in_the_middle_of_a_run_is_started_again(store, child)
         os.kill(child._process.pid, signal.SIGKILL)
         assert run.wait(120)
     assert run.state == "done"
-    assert store.counts("embedded")["ok"] == run.snapshot().counts["planned"]
+    assert store.status_counts("embedded")["ok"] == run.snapshot().counts["planned"]
     assert sum(failure.times for failure in run.snapshot().failures) <= 2

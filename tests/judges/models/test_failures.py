@@ -117,7 +117,7 @@ def test_a_hopeless_refusal_stops_its_judge_and_lets_the_others_go_on(
     assert run.state == "failed"
     assert run.reason.startswith("bad: ")
     assert STOPS[kind] in run.reason
-    assert store.counts("small") == {"planned": 16, "ok": 8, "pending": 8}
+    assert store.status_counts("small") == {"planned": 16, "ok": 8, "pending": 8}
     assert len(made) <= 8, "asked no more than was in flight when the first refusal came"
 
 
@@ -181,7 +181,7 @@ def test_five_identical_400s_without_a_success_stop_the_judge(store, tmp_path):
         assert server.bill.totals.calls <= 8
     assert run.state == "failed"
     assert "no attempt succeeded" in run.reason
-    assert store.counts("small")["pending"] >= 22
+    assert store.status_counts("small")["pending"] >= 22
 
 
 def test_five_400s_after_a_success_stop_nobody(store, tmp_path):
@@ -190,7 +190,7 @@ def test_five_400s_after_a_success_stop_nobody(store, tmp_path):
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=8, concurrency=1)
         run = run_through(plan, store, settings=IMPATIENT)
     assert run.state == "done"
-    assert store.counts("small") == {"planned": 8, "ok": 1, "error": 7}
+    assert store.status_counts("small") == {"planned": 8, "ok": 1, "error": 7}
 
 
 @pytest.mark.parametrize("parameter", ["max_tokens", "temperature"])
@@ -210,7 +210,7 @@ def test_two_refused_parameters_are_both_left_out(store, tmp_path):
     with JudgeServer(refuses=["max_tokens", "temperature"]) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=3, concurrency=1)
         run_through(plan, store, settings=IMPATIENT)
-    assert store.counts("small") == {"planned": 3, "ok": 3}
+    assert store.status_counts("small") == {"planned": 3, "ok": 3}
 
 
 def test_a_judge_without_log_probabilities_is_unsupported_with_a_hint(store, tmp_path):
@@ -273,7 +273,7 @@ def test_an_endpoint_that_is_not_there_stops_its_judge_with_its_address(store, t
     assert (
         says(run.reason, "http://127.0.0.1:9/v1", "refused", "server") and "Errno" not in run.reason
     )
-    assert store.counts("small")["pending"] >= 16
+    assert store.status_counts("small")["pending"] >= 16
 
 
 def test_an_endpoint_that_dies_for_good_stops_its_judge_and_leaves_the_rest_pending(
@@ -285,7 +285,7 @@ def test_an_endpoint_that_dies_for_good_stops_its_judge_and_leaves_the_rest_pend
         run = run_through(plan, store, settings=IMPATIENT)
     assert run.state == "failed"
     assert says(run.reason, "5", "failed, 2 attempts")
-    counts = store.counts("small")
+    counts = store.status_counts("small")
     assert counts["ok"] == 10
     assert counts["error"] == 4
     assert counts["pending"] == 46

@@ -92,7 +92,7 @@ def test_metrics_recover_the_implied_marginals_of_two_thousand_asks(store: Store
         assert run.wait(120)
     finally:
         engine.close()
-    assert store.counts("sim") == {"planned": 2000, "ok": 2000}
+    assert store.status_counts("sim") == {"planned": 2000, "ok": 2000}
     frame = store.frame("sim")
     share, right = first_share(frame), accuracy(frame)
     assert (share.n, right.n) == (2000, 2000)

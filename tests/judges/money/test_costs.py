@@ -167,7 +167,7 @@ def test_a_budget_is_never_exceeded_and_the_run_says_so(store, tmp_path):
     assert run.state == "stopped"
     assert run.reason.startswith("budget reached")
     assert 0.012 < dollars <= 0.02
-    counts = store.counts("small")
+    counts = store.status_counts("small")
     assert counts["pending"] + counts["ok"] == 100
 
 

@@ -332,7 +332,7 @@ def test_what_one_visitor_paid_for_answers_nobody_else(
                     make_plan(study_from_mapping(values, folder=tmp_path)), guarded
                 )
                 save_plan(plan, guarded)
-                assert guarded.counts(plan.study.name) == {"planned": 3, "pending": 3}
+                assert guarded.status_counts(plan.study.name) == {"planned": 3, "pending": 3}
                 with shared(guarded, None) as engine:
                     assert engine.start(plan, guarded, **key).wait(120)
                 asked = next(guarded.judgements(plan.study.name))

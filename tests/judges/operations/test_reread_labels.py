@@ -108,7 +108,7 @@ def test_a_narrow_read_never_touches_what_was_said(store, tmp_path, monkeypatch)
     """But for measures of the texts, none of which is registered here."""
     monkeypatch.setattr(reply_facts, "REPLY_FACTS", {})
     asked(store, tmp_path / "one", "ties", "mt-bench")
-    store.counts("ties")  # this thread's connection is open
+    store.status_counts("ties")  # this thread's connection is open
     touched: set[str] = set()
 
     def note(action: int, table: str | None, *_: object) -> int:
@@ -117,7 +117,7 @@ def test_a_narrow_read_never_touches_what_was_said(store, tmp_path, monkeypatch)
 
     store._local.connection.set_authorizer(note)
     assert len(store.frame("ties")) == 4
-    store.counts("ties")
+    store.status_counts("ties")
     assert "judgements" in touched
     assert "replies" not in touched
 

@@ -37,8 +37,8 @@ from studies.texts.twin_families import (
     FAMILIES,
     PRESET_FAMILIES,
     QUICK,
-    add_floors_and_controls,
-    split_twin,
+    add_floor_and_control_families,
+    split_twin_name,
     twin_name,
 )
 from tests.page_words import says
@@ -222,13 +222,18 @@ def test_twins_of_a_study_are_counted_with_the_skipped_ones():
     assert "repeat" not in got.made
     assert add_twins(study, items) == got
     for item in got.items:
-        assert {split_twin(name)[0] for name in item.twins} <= {"x", "y", "z"}
+        assert {split_twin_name(name)[0] for name in item.twins} <= {"x", "y", "z"}
         assert item.answer(twin_name("x", "crowd")).endswith(item.responses["x"])
 
 
 def test_floors_and_controls_are_added_by_themselves():
-    assert add_floors_and_controls(("crowd",), "duel") == ("sham", "prefix", "crowd", *CONTROLS)
-    assert add_floors_and_controls(("twice",), "substitution")[:2] == ("repeat", "sham")
+    assert add_floor_and_control_families(("crowd",), "duel") == (
+        "sham",
+        "prefix",
+        "crowd",
+        *CONTROLS,
+    )
+    assert add_floor_and_control_families(("twice",), "substitution")[:2] == ("repeat", "sham")
     assert len(QUICK) == 6 and set(PRESET_FAMILIES["full"]) | set(CONTROLS) | {
         "repeat", "sham", "prefix",
     } == set(FAMILIES)  # fmt: skip
@@ -238,7 +243,7 @@ def test_the_number_of_items_and_of_answers_per_item_is_kept():
     study, items = study_of(TwinSpec(("twice",), answers=("x", "y"), items=4))
     found = [item for item in add_twins(study, items).items if item.twins]
     assert len(found) == 4
-    assert all(len({split_twin(name)[0] for name in item.twins}) == 1 for item in found)
+    assert all(len({split_twin_name(name)[0] for name in item.twins}) == 1 for item in found)
 
 
 def test_a_study_file_names_presets_and_corrects_names():

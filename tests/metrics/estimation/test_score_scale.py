@@ -50,15 +50,15 @@ def test_a_scale_grows_to_contain_what_was_seen():
 )
 def test_one_step_is_the_smallest_distance_of_two_options(options, step, near, levels):
     scale = scale_of([Arrangement(options)]) if options else UNKNOWN_SCALE
-    assert scale.step == step and Arrangement(options).step == step
+    assert scale.step == step and Arrangement(options).score_step == step
     assert scale.within_one_step(np.array([-0.3, 1.0, 1.1])).tolist() == near
     assert scale.extended_to(np.array([-9.0, 200.0])).step == step
     assert scale.nearest_level(np.array([1.2, 2.1, 3.2])).tolist() == levels
 
 
 def test_named_options_are_their_ranks_apart():
-    assert Arrangement(("good", "bad"), ranks=(3.0, 1.0)).step == 2
-    assert Arrangement(("pass", "fail")).step == 1
+    assert Arrangement(("good", "bad"), ranks=(3.0, 1.0)).score_step == 2
+    assert Arrangement(("pass", "fail")).score_step == 1
     tenths = Arrangement(tuple(f"{k / 10:g}" for k in range(11)))
     gaps = np.diff([float(one) for one in tenths.options])
     assert scale_of([tenths]).within_one_step(gaps).all()

@@ -91,13 +91,13 @@ def test_level_of_a_criterion_by_its_place() -> None:
 def test_crossed_letters_tell_a_taste_for_a_letter_from_one_for_a_place() -> None:
     offered = [Arrangement(options, letters) for options in (("1", "2"), ("2", "1"))
                for letters in (("A", "B"), ("B", "A"))]  # fmt: skip
-    rows = [(f"q{k}", "m", one, [one.scores[one.letters.index("A")]], False)
+    rows = [(f"q{k}", "m", one, [one.option_scores[one.letters.index("A")]], False)
             for k in range(10) for one in offered]  # fmt: skip
     found = option_order_effects(frame_of(rows))["j", "p"]
     assert found.letter is not None
     assert (found.letter.share.value, found.letter.expected.value) == (1.0, 0.5)
     assert found.first_place.value == 0.5 and found.place_entropy == pytest.approx(1.0)
-    placed = [(item, who, one, [one.scores[0]], noise) for item, who, one, _, noise in rows]
+    placed = [(item, who, one, [one.option_scores[0]], noise) for item, who, one, _, noise in rows]
     found = option_order_effects(frame_of(placed))["j", "p"]
     assert found.letter is not None
     assert found.letter.share.value == 0.5 and found.first_place.value == 1.0

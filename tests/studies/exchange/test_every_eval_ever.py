@@ -15,7 +15,7 @@ from studies.errors import StudyError
 from studies.exchange.every_eval_ever import (
     _build_evaluation_result,
     _build_source_data,
-    _list_results_by_model,
+    _list_model_kind_and_value,
     _make_archive_path,
     _Scores,
     find_schema_faults,
@@ -102,7 +102,7 @@ def test_a_study_without_usable_verdicts_is_refused(store: Store, tmp_path: Path
 def test_the_reference_is_no_model_in_comparisons_or_alone() -> None:
     def points(pick: Any, *shown: str, scores: tuple[float, ...] = ()) -> list[tuple]:
         asked = Ask("k", "q", "j", "p", shown, ("A", "B")[: len(shown)])
-        return _list_results_by_model(Judgement(asked, "ok", Verdict(pick, 1, scores)))
+        return _list_model_kind_and_value(Judgement(asked, "ok", Verdict(pick, 1, scores)))
 
     assert points(0, "x", "@reference") == [("x", "win rate", 1.0)]
     assert points("tie", "x", "y") == [("x", "win rate", 0.5), ("y", "win rate", 0.5)]
@@ -153,4 +153,4 @@ def test_a_hub_dataset_is_named_without_config_and_revision() -> None:
 
 def test_a_judgement_without_a_verdict_has_no_points() -> None:
     asked = Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"))
-    assert _list_results_by_model(Judgement(asked, "unreadable")) == []
+    assert _list_model_kind_and_value(Judgement(asked, "unreadable")) == []

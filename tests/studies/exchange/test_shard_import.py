@@ -15,10 +15,10 @@ from studies.errors import SourceError
 from studies.exchange.shard_import import (
     ImportTally,
     RecordedKeyMaker,
-    _batch_rows,
     _fill_nulls,
     _number_lists_as_json,
     _picks_to_codes,
+    _to_store_rows,
 )
 from studies.files.shards import AskOutcome, read_batches, write_shard
 from studies.frames.frame_codes import SEP, TIE
@@ -79,7 +79,7 @@ def test_a_row_has_the_values_of_its_judgement(tmp_path):
         reasoning="hm",
     )  # fmt: skip
     batch = batch_of(tmp_path / "a.parquet", judgement, position=4)
-    (row,) = _batch_rows(batch, tmp_path / "a.parquet")
+    (row,) = _to_store_rows(batch, tmp_path / "a.parquet")
     assert row == (
         "k", "q", "j", "p", f"x{SEP}y", f"A{SEP}B", 2, 1, 2, None, "ok", TIE, 0, "[7.0, 7.0]",
         None, None, "r", "stop", 10, 2, 3, 1, 0.5, 1.5, "m", 9.0, "t", "hm", "d", None, 4, True,
@@ -93,12 +93,12 @@ def test_a_row_of_an_older_shard_is_settled_and_has_no_place(tmp_path):
     settled = names.index("settled")
     old = batch.set_column(settled, "settled", pa.nulls(1, pa.bool_()))
     old = old.drop_columns(["position"])
-    (row,) = _batch_rows(old, path)
+    (row,) = _to_store_rows(old, path)
     assert row[-2:] == (None, True) and row[10:12] == ("unreadable", None)
     status = names.index("status")
     for wrong in (pa.array(["fine"]), pa.nulls(1, pa.string())):
         with pytest.raises(SourceError, match=r"a\.parquet"):
-            _batch_rows(batch.set_column(status, "status", wrong), path)
+            _to_store_rows(batch.set_column(status, "status", wrong), path)
     unsettled = batch_of(path, Judgement(ASK, "error"), settled=False)
-    (row,) = _batch_rows(unsettled, path)
+    (row,) = _to_store_rows(unsettled, path)
     assert row[-1] is False

@@ -51,7 +51,7 @@ def asked(folder: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> str
     assert message.startswith("error: ") and message.count("\n") == 1, message
     if before:
         assert list(store.judgements("mine")) == before
-        assert store.counts("mine") == {"planned": 1, "ok": 1}
+        assert store.status_counts("mine") == {"planned": 1, "ok": 1}
     return message
 
 
@@ -132,5 +132,5 @@ def test_an_answer_that_is_hostile_is_asked_like_any_other(folder, store, capsys
     bad = line("q1", responses={"x": hostile, "y": "fine"})
     write_lines(folder / "items.jsonl", [json.dumps(bad)])
     assert judges(["run", str(folder / "study.yaml"), "--store", str(store.path)]) == 0
-    assert store.counts("mine") == {"planned": 2, "ok": 2}
+    assert store.status_counts("mine") == {"planned": 2, "ok": 2}
     assert store.items("mine")["q1"].responses["x"] == hostile

@@ -90,7 +90,7 @@ def test_shards_in_any_order_and_twice_give_the_same_store(
     first = import_shards(planned, find_shards(tmp_path / "s"))
     assert rows(planned) == rows(done)
     assert (first.files, first.stored, first.already_answered) == (2, len(whole), 3)
-    assert first.by_status["unreadable"] == done.counts("small")["unreadable"] > 0
+    assert first.by_status["unreadable"] == done.status_counts("small")["unreadable"] > 0
     again = import_shards(planned, find_shards(tmp_path / "s")[::-1])
     assert (again.stored, again.already_answered) == (0, len(whole) + 3)
     assert rows(planned) == rows(done)

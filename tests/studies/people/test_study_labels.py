@@ -10,7 +10,7 @@ from studies.domain import AnswerLabel, Ask, Item, Judgement, Preference, Verdic
 from studies.frames.arrangement import Arrangement
 from studies.people.study_labels import (
     PASS_FAIL,
-    case_key,
+    item_and_contestants_key,
     keep_only_labelled_answers,
     label_answers,
     label_comparisons,
@@ -64,7 +64,7 @@ def test_the_design_of_the_data_comes_before_votes():
 
 def test_a_case_is_one_answer_or_two_different_ones():
     def key(*shown: str) -> Any:
-        return case_key(Ask("k", "q", "j", "p", shown, ()))
+        return item_and_contestants_key(Ask("k", "q", "j", "p", shown, ()))
 
     assert key("y", "x") == ("q", "x", "y") and key("x") == ("q", "x")
     assert key("x", "x") is None and key() is None and key("x", "y", "z") is None

@@ -9,7 +9,7 @@ import pytest
 
 from metrics.__main__ import main
 from studies.domain import AnswerCheck, Item
-from studies.people.verifications import current_checks
+from studies.people.verifications import checks_of_answers
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
@@ -36,18 +36,18 @@ def verify_all(store: Store, who: str, *, follows: bool) -> None:
 
 
 def test_words_of_the_data_and_of_the_page_are_together(verified: Store) -> None:
-    assert current_checks(verified, "s") == {
+    assert checks_of_answers(verified, "s") == {
         "q0": (AnswerCheck("ann", "x", False, "caption"), AnswerCheck("bob", "x", True))
     }
     verify_all(verified, "cat", follows=True)
-    found = current_checks(verified, "s")
+    found = checks_of_answers(verified, "s")
     assert {item: len(words) for item, words in found.items()} == {"q0": 4, "q1": 2, "q2": 2}
     assert {check.judge for words in found.values() for check in words} == {"ann", "bob", "cat"}
 
 
 def test_who_verifies_again_has_changed_their_mind(verified: Store) -> None:
     verify_all(verified, "ann", follows=True)
-    about_x = [c for c in current_checks(verified, "s")["q0"] if c.contestant == "x"]
+    about_x = [c for c in checks_of_answers(verified, "s")["q0"] if c.contestant == "x"]
     assert sorted((c.judge, c.follows) for c in about_x) == [("ann", True), ("bob", True)]
 
 
@@ -55,7 +55,7 @@ def test_words_about_an_item_that_is_gone_are_not_counted(verified: Store) -> No
     verify_all(verified, "cat", follows=True)
     kept = [item for item in verified.items("s").values() if item.id != "q2"]
     verified.save_study(Study("s"), kept, (), (), only_recorded=True)
-    assert set(current_checks(verified, "s")) == {"q0", "q1"}
+    assert set(checks_of_answers(verified, "s")) == {"q0", "q1"}
 
 
 def test_the_command_prints_them(verified: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_without_verifications_nothing_is_said_of_them(
 ) -> None:
     store = Store(tmp_path / "none.db")
     store.save_study(Study("s"), [Item("q", "why?", {"x": "a", "y": "b"})], (), ())
-    assert current_checks(store, "s") == {}
+    assert checks_of_answers(store, "s") == {}
     store.close()
     assert main([str(tmp_path / "none.db"), "--json", "--study", "s"]) == 0
     assert "verification" not in json.loads(capsys.readouterr().out)

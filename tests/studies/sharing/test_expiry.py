@@ -69,7 +69,7 @@ def test_only_visitors_old_studies_go_and_their_runs_with_them(guarded: VisitorS
     alive.close()
     assert delete_unused_studies_and_uploads(store, 7, later + 8 * DAY_SECONDS).studies == 2
     assert names(store) == {"house"}
-    assert store.counts("house")["planned"] == 2
+    assert store.status_counts("house")["planned"] == 2
 
 
 def test_uploads_stay_as_long_as_a_study_of_theirs_or_their_age_keeps_them(

@@ -81,7 +81,7 @@ def test_the_longest_unused_go_first_and_what_is_in_use_stays(guarded: VisitorSt
         assert not delete_unused_until_room(store, 1)
         assert names(store) == {"house", "running", "recent"}
     alive.close()
-    assert store.counts("house")["planned"] == 2
+    assert store.status_counts("house")["planned"] == 2
 
 
 def test_files_count_and_go_with_the_last_study_of_their_visitor(guarded: VisitorStore) -> None:

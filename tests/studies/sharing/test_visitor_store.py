@@ -116,7 +116,7 @@ READS = {
     "item_facts": lambda s, n: s.item_facts(n),
     "asks": lambda s, n: list(s.asks(n)),
     "pending_asks": lambda s, n: s.pending_asks(n, "fair", -1, 10, again=("ok",)),
-    "planned": lambda s, n: s.counts(n)["planned"],
+    "planned": lambda s, n: s.status_counts(n)["planned"],
     "count_asks_without_twins": lambda s, n: s.count_asks_without_twins(n),
     "judgements": lambda s, n: list(s.judgements(n)),
     "latest_judgements": lambda s, n: s.latest_judgements(n, 5),
@@ -124,7 +124,7 @@ READS = {
     "frame": lambda s, n: len(s.frame(n)),
     "planned_prompt_yaml": lambda s, n: s.planned_prompt_yaml(n, "brief-letters"),
     "runs": lambda s, n: s.runs(n),
-    "has_live_asks": lambda s, n: s.has_live_asks(n),
+    "plans_calls": lambda s, n: s.plans_calls(n),
     "token_totals": lambda s, n: sum(s.token_totals(n)),
     "search_judgements": lambda s, n: s.search_judgements(n, "a"),
     "cached_on_disk": lambda s, n: s.cached_on_disk(n, "how many", lambda: len(s.frame_rows(n))),
@@ -136,7 +136,7 @@ READS = {
     "planned_prompt_texts": lambda s, n: s.planned_prompt_texts(n),
     "answered_keys": lambda s, n: s.answered_keys(n),
     "ask_counts_by_status": lambda s, n: s.ask_counts_by_status(n, "live"),
-    "ask_counts": lambda s, n: s.ask_counts(n),
+    "ask_counts_by_rater_and_status": lambda s, n: s.ask_counts_by_rater_and_status(n),
     "read_blocks": lambda s, n: list(
         s.read_blocks(
             n,
@@ -151,7 +151,7 @@ QUERIES = {
     ),
     "attempt_totals": lambda s, n: run_costs.attempt_totals(s, n),
     "call_cost_table": lambda s, n: len(cost_queries.call_cost_table(s, n)),
-    "checks_in_items": lambda s, n: item_queries.checks_in_items(s, n),
+    "answer_checks_in_study_data": lambda s, n: item_queries.answer_checks_in_study_data(s, n),
     "count_links": lambda s, n: visitor_queries.count_links(s, n),
     "count_items_judges_people_prompts": lambda s, n: any(
         plan_queries.count_items_judges_people_prompts(s, n)
@@ -165,7 +165,7 @@ QUERIES = {
     "item_ids": lambda s, n: item_queries.item_ids(s, n),
     "judge_costs": lambda s, n: cost_queries.judge_costs(s, n),
     "judge_spending": lambda s, n: judge_spending.judge_spending(s, n, "fair").replies,
-    "count_measured_asks_by_item": lambda s, n: plan_queries.count_measured_asks_by_item(s, n),
+    "count_judge_asks_by_item": lambda s, n: plan_queries.count_judge_asks_by_item(s, n),
     "comparisons_not_by_people": lambda s, n: list(plan_queries.comparisons_not_by_people(s, n)),
     "stamp_of_verdicts_not_by_people": lambda s, n: any(
         plan_queries.stamp_of_verdicts_not_by_people(s, n)
@@ -192,7 +192,7 @@ QUERIES = {
 EMPTY_HERE = {
     "tokens",
     "call_cost_table",
-    "checks_in_items",
+    "answer_checks_in_study_data",
     "count_links",
     "derived_studies",
     "extraction_costs",
@@ -225,7 +225,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         if not name.startswith("_")
         and {"name", "study"} & set(list(inspect.signature(method).parameters)[1:2])
     }
-    tried = {*READS, "counts"} - {"planned"}
+    tried = {*READS, "status_counts"} - {"planned"}
     elsewhere = {
         "save_study",
         "delete_study",
@@ -235,11 +235,11 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "owns",
         "item",
         "judgement",
-        "unextracted_judgements",
+        "judgements_awaiting_extraction",
         "questions",
         "recorded_judgements",
-        "only_version_of_prompt",
-        "scale_of_prompt",  # reads `planned_prompt_yaml` and `only_version_of_prompt`
+        "yaml_of_only_version",
+        "scale_of_prompt",  # reads `planned_prompt_yaml` and `yaml_of_only_version`
         "version",
         "folder_of",
         "salt_of",
@@ -285,7 +285,7 @@ def test_what_is_read_by_key_needs_a_study_that_one_may_see(guarded: VisitorStor
         assert guarded.item("a's", item) is None
         assert guarded.questions("a's", [item]) == {}
         assert list(guarded.recorded_judgements("a's")) == []
-        assert guarded.unextracted_judgements("a's", ["brief-letters"], 0, 9) == []
+        assert guarded.judgements_awaiting_extraction("a's", ["brief-letters"], 0, 9) == []
         assert guarded.read("SELECT count(*) FROM replies WHERE key=?", (key,)).fetchone() == (0,)
         assert guarded.runs() == []
     with as_visitor(A):
@@ -323,13 +323,13 @@ def test_a_link_reads_one_study_and_changes_nothing(guarded: VisitorStore) -> No
 
 @pytest.mark.parametrize("name", ["house", "a's"])
 def test_nobody_overwrites_or_deletes_what_is_not_theirs(guarded: VisitorStore, name: str) -> None:
-    before = guarded.unrestricted.study(name), guarded.unrestricted.counts(name)
+    before = guarded.unrestricted.study(name), guarded.unrestricted.status_counts(name)
     with as_visitor(B):
         with pytest.raises(AccessDenied, match=pattern("not yours", "change")):
             save(guarded, name, seed=9)
         with pytest.raises((AccessDenied, StudyError)):
             guarded.delete_study(name)
-    assert (guarded.unrestricted.study(name), guarded.unrestricted.counts(name)) == before
+    assert (guarded.unrestricted.study(name), guarded.unrestricted.status_counts(name)) == before
 
 
 CHANGES = (
@@ -545,10 +545,10 @@ def test_prompts_of_a_visitor_s_study_and_writes_of_runs_are_not_given(
         raise sqlite3.IntegrityError("another")
 
     with as_visitor(A):
-        assert guarded.unrestricted.only_version_of_prompt("a's", "brief-letters") is not None
-        assert guarded.only_version_of_prompt("a's", "brief-letters") is None
-        text = guarded.unrestricted.only_version_of_prompt("house", "brief-letters")
-        assert text is not None and guarded.only_version_of_prompt("house", "brief-letters") == text
+        assert guarded.unrestricted.yaml_of_only_version("a's", "brief-letters") is not None
+        assert guarded.yaml_of_only_version("a's", "brief-letters") is None
+        text = guarded.unrestricted.yaml_of_only_version("house", "brief-letters")
+        assert text is not None and guarded.yaml_of_only_version("house", "brief-letters") == text
         with pytest.raises(AccessDenied, match="without visitor limits"):
             guarded.writer.submit_from_loop(None, None)
         with pytest.raises(sqlite3.IntegrityError, match="another"):

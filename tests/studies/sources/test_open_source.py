@@ -43,7 +43,7 @@ def prd(folder: Path) -> Path:
 def test_a_folder_of_verdicts_is_a_study_at_once(store: Store, tmp_path: Path) -> None:
     found = import_verdicts(store, prd(tmp_path / "prd"), "mine")
     assert len(found.judgements) == 5
-    assert store.counts("mine", recorded=True) == {"planned": 5, "recorded": 5, "ok": 5}
+    assert store.status_counts("mine", recorded=True) == {"planned": 5, "recorded": 5, "ok": 5}
     frame = store.frame("mine")
     machine = frame[frame["judge"] == "gpt"]
     # p1: x, then y won: flipped toward the first. p2: y both times. So 1 of 2, and 3 of 4 first.
@@ -95,7 +95,7 @@ def test_failures_are_kept_and_counted_and_never_ties(store: Store, tmp_path: Pa
     rows = [{**row, "question_id": k, "g1_winner": a, "g2_winner": b, "g1_judgment": "?",
              "g2_judgment": "?"} for k, (a, b) in enumerate(games)]  # fmt: skip
     import_verdicts(store, jsonl(tmp_path / "g_pair.jsonl", rows), "mine")
-    assert store.counts("mine", recorded=True)["unreadable"] == 3
+    assert store.status_counts("mine", recorded=True)["unreadable"] == 3
     frame = store.frame("mine")
     # Complete is only question 2: tie, then y; what could not be read lowers n, never the value.
     assert position_measures.consistency(frame).n == 1
@@ -120,7 +120,7 @@ def test_live_judges_are_added_beside_recorded_ones(store: Store, tmp_path: Path
         "gpt": 4, "human:ann": 1, "sim": 4,
     }  # fmt: skip
     # Two items in two orders; what is recorded was not asked.
-    assert store.counts("mine") == {"planned": 4, "ok": 4}
+    assert store.status_counts("mine") == {"planned": 4, "ok": 4}
     assert store.studies()[0].planned == 4 and not store.studies()[0].recorded
 
 
@@ -140,7 +140,7 @@ def test_a_study_that_asks_is_not_overwritten_by_a_file(store: Store, tmp_path: 
     save_plan(make_plan(parse_study(STUDY, folder=tmp_path)), store)
     with pytest.raises(StudyError, match=pattern("'mine' exists", "live")):
         import_verdicts(store, "prd", "mine", folder=tmp_path)
-    assert store.counts("mine")["planned"] == 4
+    assert store.status_counts("mine")["planned"] == 4
 
 
 def test_a_bad_file_leaves_what_was_there(store: Store, tmp_path: Path) -> None:

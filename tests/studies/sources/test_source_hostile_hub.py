@@ -15,7 +15,7 @@ import pytest
 from test_source_hub import LINES, read
 
 from studies.errors import SourceError
-from studies.sources.hub_files import card_data_files, check_data_files
+from studies.sources.hub_files import check_data_files, data_paths_in_card
 from tests.attacks.attack_list import MODES, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
 from tests.page_words import says
@@ -134,9 +134,9 @@ def test_only_tables_of_the_dataset_itself_are_read(file, each_mode):
 
 
 def test_every_path_that_a_card_names_is_seen():
-    assert list(card_data_files(card("data/*.jsonl").decode())) == ["data/*.jsonl"]
+    assert list(data_paths_in_card(card("data/*.jsonl").decode())) == ["data/*.jsonl"]
     dashes = card("/y").decode().replace("configs", "license: x  # --- not the end\nconfigs", 1)
-    assert list(card_data_files(dashes)) == ["/y"]
+    assert list(data_paths_in_card(dashes)) == ["/y"]
     split = "configs:\n- data_dir: d\n  data_files:\n  - {split: a, path: [x, /y]}\n"
-    assert list(card_data_files(split)) == ["a", "x", "/y", "d"]
-    assert list(card_data_files("---\n[[[\n---\n")) == list(card_data_files("no card")) == []
+    assert list(data_paths_in_card(split)) == ["a", "x", "/y", "d"]
+    assert list(data_paths_in_card("---\n[[[\n---\n")) == list(data_paths_in_card("no card")) == []

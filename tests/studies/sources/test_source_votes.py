@@ -145,7 +145,7 @@ def test_a_live_study_holds_the_votes_of_its_items(store: Store, tmp_path: Path)
     assert [(j.ask.item, j.ask.judge) for j in people] == [
         ("q1", "human:ann"), ("q1", "human:bob"), ("q2", "human:ann"),
     ]  # fmt: skip
-    assert store.counts("mine") == {"planned": 4, "pending": 4}  # votes are no asks
+    assert store.status_counts("mine") == {"planned": 4, "pending": 4}  # votes are no asks
     assert store.studies()[0].planned == 4
     save_plan(plan, store)
     assert sum(1 for _ in store.judgements("mine")) == 3  # saved again: still once each

@@ -10,7 +10,7 @@ import pytest
 
 from judges.rendering.prompt import parse_prompt
 from studies.errors import SourceError
-from studies.sources.hub_files import card_data_files
+from studies.sources.hub_files import data_paths_in_card
 from studies.spec import yaml_text
 from studies.spec.field_reader import load_yaml
 from studies.spec.study import parse_study
@@ -108,7 +108,7 @@ def test_no_prompt_and_no_card_of_a_dataset_holds_one():
     with pytest.raises(Exception, match="aliases expanded"):
         parse_prompt(f"name: x\nmessages:\n{laughs(indent='  ')}", "x")
     with pytest.raises(SourceError, match=pattern("card", "dataset", "cannot be read")):
-        list(card_data_files(f"---\nconfigs:\n- data_files:\n{laughs(indent='    ')}---\n"))
+        list(data_paths_in_card(f"---\nconfigs:\n- data_files:\n{laughs(indent='    ')}---\n"))
 
 
 def test_aliases_that_say_a_thing_once_are_read():

@@ -14,11 +14,11 @@ from studies.store import database
 from studies.store.queries.adapted_requests import (
     REFUSABLE_SETS,
     _store_adapted_request,
-    adapt_plan_keys,
-    find_adapted_key,
+    find_key_as_sent,
     is_key_of_call,
     key_without_parameters,
     rekey_adapted_call,
+    use_adapted_keys_in_plan,
 )
 from studies.store.run_journal import RunJournal
 
@@ -67,19 +67,19 @@ def test_a_plan_and_its_attempts_move_to_the_new_key_and_back(connection):
     new = rekey_adapted_call(connection, "key", ["temperature"])
     assert new == key_without_parameters("key", ["temperature"])
     assert keys(connection, "attempts") == [new, "other"]
-    assert find_adapted_key(connection, "key") == new
-    assert find_adapted_key(connection, "other") is None
+    assert find_key_as_sent(connection, "key") == new
+    assert find_key_as_sent(connection, "other") is None
     sent = connection.execute("SELECT endpoint, parameters FROM requests WHERE key=?", (new,))
     endpoint, parameters = sent.fetchone()
     assert endpoint == "e" and json.loads(parameters) == {"seed": 1, "max_tokens": 9}
     assert rekey_adapted_call(connection, new, ["temperature"]) == new, "nothing changes"
     both = rekey_adapted_call(connection, new, ["temperature", "seed"])
     assert both == key_without_parameters("key", ["seed", "temperature"])
-    assert find_adapted_key(connection, "key") == both
+    assert find_key_as_sent(connection, "key") == both
     planned = connection.execute("SELECT key FROM plan ORDER BY position").fetchall()
     assert planned == [(both,), ("other",)]
     assert rekey_adapted_call(connection, both, []) == "key"
-    assert find_adapted_key(connection, "key") is None
+    assert find_key_as_sent(connection, "key") is None
     assert keys(connection, "attempts") == ["key", "other"]
 
 
@@ -97,13 +97,15 @@ def test_a_stored_error_gives_way_and_a_reply_stays(connection, status):
 def test_a_new_plan_finds_the_reply_under_its_adapted_key(connection):
     new = rekey_adapted_call(connection, "key", ["seed"])
     connection.execute("UPDATE plan SET key='key' WHERE key=?", (new,))
-    assert adapt_plan_keys(connection, 1) == ["key", "other"], "no reply is stored"
+    assert use_adapted_keys_in_plan(connection, 1) == ["key", "other"], "no reply is stored"
     judge(connection, new, "ok")
-    assert adapt_plan_keys(connection, 2) == []
-    assert adapt_plan_keys(connection, 1) == [new, "other"]
+    assert use_adapted_keys_in_plan(connection, 2) == []
+    assert use_adapted_keys_in_plan(connection, 1) == [new, "other"]
     connection.execute("UPDATE plan SET key='key' WHERE key=?", (new,))
     judge(connection, "key", "ok")
-    assert adapt_plan_keys(connection, 1) == ["key", "other"], "the planned call has a reply"
+    assert use_adapted_keys_in_plan(connection, 1) == ["key", "other"], (
+        "the planned call has a reply"
+    )
 
 
 def test_a_call_without_a_stored_request_gets_its_key_alone(connection: sqlite3.Connection) -> None:

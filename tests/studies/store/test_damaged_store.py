@@ -184,7 +184,9 @@ def test_a_log_left_by_a_crash_is_applied(tmp_path: Path) -> None:
     copy = crashed_copy(store, tmp_path / "copy.db")
     assert read_wal(wal_path(copy)) is not None
     opened = Store(copy)
-    assert opened.counts("mine") == store.counts("mine") == {"planned": 300, "ok": 300}
+    assert (
+        opened.status_counts("mine") == store.status_counts("mine") == {"planned": 300, "ok": 300}
+    )
     opened.close()
     store.close()
 
@@ -291,7 +293,9 @@ def test_a_store_whose_last_pages_are_in_its_log_alone_is_whole(place: Path) -> 
     assert log is not None and header is not None
     offsets, size = log.latest_offsets_by_page(), header.page_size
     have = copy.stat().st_size // size
-    assert have not in offsets and set(range(have + 1, log.database_pages + 1)) <= offsets.keys()
+    assert (
+        have not in offsets and set(range(have + 1, log.database_page_count + 1)) <= offsets.keys()
+    )
     page = wal_path(copy).read_bytes()[offsets[1] :][:size]
     with copy.open("r+b") as file:
         file.write(page)
@@ -305,7 +309,7 @@ def test_the_shared_memory_of_another_store_does_no_harm(place: Path) -> None:
     add_foreign_log(place / "evenhand.db")
     wal_path(place / "evenhand.db").unlink()
     opened = Store(place / "evenhand.db")
-    assert opened.counts("mine")["ok"] == opened.counts("mine")["planned"]
+    assert opened.status_counts("mine")["ok"] == opened.status_counts("mine")["planned"]
     opened.close()
 
 

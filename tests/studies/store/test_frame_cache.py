@@ -132,34 +132,38 @@ def other_study(store: Store) -> None:
 def test_a_run_of_another_study_makes_nothing_old(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, version, counts = store.frame("small"), store.version("small"), store.counts("small")
+    made, version, counts = (
+        store.frame("small"),
+        store.version("small"),
+        store.status_counts("small"),
+    )
     other_study(store)
     assert store.version("other")[1] > version[1]
     # Judge a has the same seed in both studies: its asks are answered once, so nothing is new.
     assert store.version("small") == version
     monkeypatch.setattr(Store, "_build_frame", lambda *_: pytest.fail("made again"))
-    monkeypatch.setattr(Store, "_count_asks", lambda *_: pytest.fail("counted again"))
-    assert store.counts("small") == counts
+    monkeypatch.setattr(Store, "_query_ask_counts", lambda *_: pytest.fail("counted again"))
+    assert store.status_counts("small") == counts
     pd.testing.assert_frame_equal(store.frame("small"), made)
     pd.testing.assert_frame_equal(Store(store.path).frame("small"), made)  # after a restart, too
 
 
 def test_a_judgement_replaced_by_whoever_makes_it_old(store: Store) -> None:
-    before, counts = store.version("small"), store.counts("small")
+    before, counts = store.version("small"), store.status_counts("small")
     elsewhere = Store(store.path)  # another process
     judgement = next(store.judgements("small"))
     changed = replace(judgement, status="error", verdict=None)
     elsewhere.writer.run(lambda connection: put_judgement(connection, changed))
     assert store.version("small") != before
-    assert store.counts("small")["error"] == 1
-    assert store.counts("small") != counts
+    assert store.status_counts("small")["error"] == 1
+    assert store.status_counts("small") != counts
     assert store.version("small") == store.version("small")
     elsewhere.close()
 
 
 def test_the_list_of_studies_counts_what_is_asked(store: Store) -> None:
     (line,) = store.studies()
-    whole = store.counts("small")["planned"]
+    whole = store.status_counts("small")["planned"]
     assert (line.planned, line.judged, line.recorded) == (whole, whole, False)
     store.writer.run(lambda c: c.execute("DELETE FROM judgements WHERE status='unreadable'"))
     (line,) = Store(store.path).studies()
@@ -184,20 +188,20 @@ def test_panels_that_want_a_frame_at_once_wait_for_one(
     with ThreadPoolExecutor(4) as panels:
         frames = list(panels.map(store.frame, ["small"] * 4))
     assert made == [1]
-    assert {len(frame) for frame in frames} == {store.counts("small")["planned"]}
+    assert {len(frame) for frame in frames} == {store.status_counts("small")["planned"]}
 
 
 def test_a_count_that_took_long_is_kept_over_a_restart(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("studies.store.store_file.MIN_CACHED_SECONDS", 3600.0)
-    counts = store.counts("small")
+    counts = store.status_counts("small")
     assert files(store.path) == []
     monkeypatch.setattr("studies.store.store_file.MIN_CACHED_SECONDS", -1.0)
-    assert Store(store.path).counts("small") == counts
+    assert Store(store.path).status_counts("small") == counts
     assert [path.suffix for path in files(store.path)] == [".json"]
-    monkeypatch.setattr(Store, "_count_asks", lambda *_: pytest.fail("counted again"))
-    assert Store(store.path).counts("small") == counts
+    monkeypatch.setattr(Store, "_query_ask_counts", lambda *_: pytest.fail("counted again"))
+    assert Store(store.path).status_counts("small") == counts
     files(store.path)[0].write_text("[1, 2", encoding="utf-8")
     monkeypatch.undo()
-    assert Store(store.path).counts("small") == counts  # a broken file is no trouble
+    assert Store(store.path).status_counts("small") == counts  # a broken file is no trouble

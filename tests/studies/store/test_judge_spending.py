@@ -7,7 +7,7 @@ from dataclasses import replace
 from studies.domain import Ask, Item, Judgement, Usage, Verdict
 from studies.spec.study import Study
 from studies.store.queries.judge_spending import judge_spending, mean_call_dollars, mean_call_tokens
-from studies.store.queries.run_costs import failures_of_run, put_settled_attempt
+from studies.store.queries.run_costs import failures_of_run, put_attempt_made_outside_store
 from studies.store.rows import put_judgement
 
 
@@ -67,7 +67,7 @@ def test_a_failure_that_a_later_run_replaced_by_another_is_of_the_later_run(stor
 
             def settle(connection, failed=failed, owner=owner):
                 put_judgement(connection, failed)
-                put_settled_attempt(connection, failed, owner, Usage(), None)
+                put_attempt_made_outside_store(connection, failed, owner, Usage(), None)
 
             store.writer.run(settle)
     assert failures_of_run(store, "one") == [("unreadable", 1, "key of q2")]

@@ -161,7 +161,7 @@ def test_pages_in_the_log_replace_those_in_the_file(tmp_path):
         count = connection.execute("PRAGMA page_count").fetchone()[0]
     for verify in (False, True):
         wal = read_wal(wal_path(copy), verify=verify)
-        assert wal is not None and wal.database_pages == count and wal.page_size == 512
+        assert wal is not None and wal.database_page_count == count and wal.page_size == 512
         _, found = read_trees(copy, wal)
         assert [(row.rowid, *row.values[1:]) for row in found["notes"]] == rows
 

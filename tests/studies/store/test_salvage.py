@@ -90,7 +90,7 @@ def test_all_rows_of_undamaged_pages_are_copied_unchanged(whole: Path, damaged: 
         found = rows_of(report.target, table)
         assert found <= rows_of(whole, table), f"{table}: only rows that were there"
     opened = Store(report.target)
-    assert opened.counts("mine")["ok"] > 0.8 * ASKS
+    assert opened.status_counts("mine")["ok"] > 0.8 * ASKS
     assert len(opened.frame("mine")) > 0.8 * ASKS
     opened.close()
 
@@ -192,7 +192,7 @@ def test_items_that_are_lost_take_their_asks_along(damaged: Path) -> None:
         file.write(b"\xff" * (PAGE - 100))
     report = repaired(damaged)
     opened = Store(report.target)
-    counts = opened.counts("mine")
+    counts = opened.status_counts("mine")
     assert 0 < counts["planned"] < ASKS and len(opened.frame("mine")) == counts["planned"]
     assert len(opened.items("mine")) == len(rows_of(report.target, "items"))
     opened.close()

@@ -62,10 +62,10 @@ def test_saving_again_keeps_judgements_and_says_what_changed(store: Store) -> No
     write(store, judged(ask("k1")), judged(ask("k2")))
     # k1 stays, k2 and k3 are no longer asked for, k4 is new.
     assert save(store, "s", "k1", "k4") == PlanChange(kept=1, dropped=2, added=1)
-    assert store.counts("s") == {"planned": 2, "ok": 1, "pending": 1}
+    assert store.status_counts("s") == {"planned": 2, "ok": 1, "pending": 1}
     assert rows(store, "judgements") == rows(store, "replies") == 2
     assert save(store, "s", "k2") == PlanChange(kept=0, dropped=2, added=1)
-    assert store.counts("s") == {"planned": 1, "ok": 1}
+    assert store.status_counts("s") == {"planned": 1, "ok": 1}
 
 
 def test_a_plan_that_fails_half_way_leaves_the_old_one(store: Store) -> None:
@@ -246,7 +246,7 @@ def test_a_judgement_written_again_replaces_and_moves_to_the_end(store: Store) -
     write(store, judged(ask("k1"), 1))
     (again,) = store.frame_rows("s", since=cursor)
     assert (again[0], again[10]) == (0, 1)
-    assert store.counts("s") == {"planned": 2, "ok": 2}
+    assert store.status_counts("s") == {"planned": 2, "ok": 2}
 
 
 def test_narrow_rows_are_in_plan_order_whatever_came_first(store: Store) -> None:
@@ -278,8 +278,8 @@ def test_the_frame_is_that_of_its_rows(
     assert list(rows["judge"]) == ["j", odd, "j"]
     assert odd in set(rows["item"])
     assert rows["score_0"].tolist()[0] == 1.5
-    assert (odd, "p", "live", "ok", 1) in store.ask_counts("s")
-    assert sum(count for *_, count in store.ask_counts("s")) == 4
+    assert (odd, "p", "live", "ok", 1) in store.ask_counts_by_rater_and_status("s")
+    assert sum(count for *_, count in store.ask_counts_by_rater_and_status("s")) == 4
 
 
 @pytest.mark.parametrize("parallel_from", [1, 100])
@@ -383,7 +383,7 @@ def test_recorded_judgements_follow_the_plan_and_satisfy_no_ask(store: Store) ->
     store.save_study(
         Study(name="s"), [item()], planned(ask("k1")), recorded=recorded, only_recorded=False
     )
-    assert store.counts("s") == {"planned": 1, "pending": 1}
+    assert store.status_counts("s") == {"planned": 1, "pending": 1}
     assert [made.ask.key for made in store.judgements("s")] == ["r1", "r2"]
     assert list(store.frame("s")["pick"]) == [0, -1]
 
@@ -433,14 +433,14 @@ def test_a_store_that_is_opened_again_holds_what_was_written(tmp_path: Path) -> 
     write(first, judged(ask("k")))
     first.close()
     second = Store(tmp_path / "s.db")
-    assert second.counts("s") == {"planned": 1, "ok": 1}
+    assert second.status_counts("s") == {"planned": 1, "ok": 1}
     second.close()
 
 
 def test_a_closed_store_can_be_used_again(store: Store) -> None:
     save(store, "s", "k")
     store.close()
-    assert store.counts("s") == {"planned": 1, "pending": 1}
+    assert store.status_counts("s") == {"planned": 1, "pending": 1}
     save(store, "t", "k")
 
 
@@ -519,7 +519,7 @@ def test_a_store_that_is_spoilt_while_open_is_a_message(tmp_path: Path) -> None:
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
     with pytest.raises(StoreUnusable, match=r"s\.db cannot be read"):
-        made.counts("s")
+        made.status_counts("s")
     made.close()
 
 
@@ -571,7 +571,7 @@ def test_the_scale_of_a_prompt_is_a_list() -> None:
     for text, scale in (
         ("scale: [1, two]", ("1", "two")), ("scale: 12", ()), ("scale: [", ()), ("- scale", ()),
     ):  # fmt: skip
-        assert prompt_queries.declared_scale(text) == scale
+        assert prompt_queries.scale_in_prompt_yaml(text) == scale
 
 
 def test_a_failed_query_of_a_reader_is_a_fault_of_the_store(

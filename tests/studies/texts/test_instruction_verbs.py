@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from studies.texts.instruction_verbs import OpeningVerb, count_openings, parse_opening
+from studies.texts.instruction_verbs import OpeningVerb, count_opening_verbs, parse_verb_and_object
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ from studies.texts.instruction_verbs import OpeningVerb, count_openings, parse_o
     ],
 )
 def test_an_opening_is_a_verb_with_its_object_or_a_question_or_neither(instruction, read):
-    assert parse_opening(instruction) == read
+    assert parse_verb_and_object(instruction) == read
 
 
 def test_verbs_are_counted_and_the_rest_is_not_forgotten():
     # write poem, write story, write poem; list names; one question; one that is neither
-    found = count_openings(
+    found = count_opening_verbs(
         ["Write a poem.", "Write a story.", "Write a poem.", "List names.", "Why?", "Hm."]
     )
     assert found.verbs == (
@@ -52,7 +52,7 @@ def test_verbs_are_counted_and_the_rest_is_not_forgotten():
 @pytest.mark.records
 def test_visit_bench_opens_as_its_drawing_says(records):
     with (records / "visit" / "single_image.csv").open(encoding="utf-8") as file:
-        found = count_openings(row["instruction"] for row in csv.DictReader(file))
+        found = count_opening_verbs(row["instruction"] for row in csv.DictReader(file))
     verbs = {one.verb: one for one in found.verbs}
     assert {verb: verbs[verb].count for verb in ("write", "describe", "generate", "tell")} == {
         "write": 16, "describe": 11, "generate": 10, "tell": 7,

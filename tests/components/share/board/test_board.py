@@ -654,7 +654,7 @@ def test_a_folder_without_records_is_no_board(tmp_path: Path) -> None:
 def test_an_unfinished_study_and_one_without_a_judge_make_no_records(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "evenhand.db")) as store:
         save_plan(plan_from_text(STUDY, tmp_path), store)
-        calls = store.counts("Two judges")["pending"]
+        calls = store.status_counts("Two judges")["pending"]
         with pytest.raises(BoardError, match=f"reply: {calls};"):
             record_tree.records_of_store(store, "Two judges")
     people = imported()

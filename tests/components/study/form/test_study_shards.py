@@ -46,7 +46,7 @@ def typed(folder: Path, text: str = SIMULATED) -> tuple[str, StudyPreview]:
 
 def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     text, look = typed(shards)
-    held = judged.counts(NAME)["planned"]
+    held = judged.status_counts(NAME)["planned"]
     html = records_html(look, FormState())
     assert f"and {held:,} recorded verdicts" in html and OFFERED in html
     assert says(html, "run", "calls the judges")
@@ -55,7 +55,7 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     _, strip, run, *_ = plan_updates(look, FormState(), store, forecast_by_judge(look.plan), {})
     assert "Nothing to run yet" not in strip and run.visible
     asked = save_plan_for_run(text, store)
-    assert store.counts(asked.study.name)["pending"] > 0 and not asked.recorded
+    assert store.status_counts(asked.study.name)["pending"] > 0 and not asked.recorded
     store.close()
 
 
@@ -65,7 +65,10 @@ def test_its_verdicts_open_whole_and_give_the_numbers_of_the_study_they_come_fro
     store = Store(shards.parent / "evenhand.db")
     name = import_recorded_verdicts(text, store)
     assert name == "from-the-cluster" and store.studies()[0].recorded
-    assert store.counts(name, recorded=True)["recorded"] == judged.counts(NAME)["planned"]
+    assert (
+        store.status_counts(name, recorded=True)["recorded"]
+        == judged.status_counts(NAME)["planned"]
+    )
     left, right = (
         made.frame(of)[["item", "judge", "status", "pick", "first", "second"]].astype(str)
         for made, of in ((store, name), (judged, NAME))
@@ -87,7 +90,9 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     opened = FormState(panel="prompts")
     assert says(study_draw.render_prompt_body(look, opened), "item", "no answers")
     assert says(study_draw.render_slice_profile(look, FormState()), "These records contain", "no")
-    assert store.counts(import_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
+    assert (
+        store.status_counts(import_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
+    )
     store.close()
 
 

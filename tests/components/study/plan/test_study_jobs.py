@@ -195,7 +195,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     )
     name = import_recorded_verdicts(text, store)
     assert name == "battles"
-    assert store.counts(name, recorded=True)["planned"] == 3
+    assert store.status_counts(name, recorded=True)["planned"] == 3
     html = render_records(build_preview(text, tmp_path), FormState())
     assert says(html, "Open these verdicts") and "3 recorded verdicts" in html
     again = stored_study_yaml(store, name)
@@ -245,7 +245,7 @@ def test_a_tryout_is_a_study_of_its_own(store):
     text = START_YAML.replace("model: embedded", "model: simulated")
     plan = save_plan_for_run(text, store, one_item=True)
     assert [line.name for line in store.studies()] == ["My study, one item"]
-    assert store.counts(plan.study.name)["planned"] == 2
+    assert store.status_counts(plan.study.name)["planned"] == 2
 
 
 # ---------------------------------------------------------------------------- descriptions

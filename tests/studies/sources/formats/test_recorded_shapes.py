@@ -269,7 +269,7 @@ def test_ranked_answers_and_conversations_of_openassistant():
     with pytest.raises(SourceError, match="has no rank"):
         preference_sets._add_ranking(builder, "q", turns, [*replies, ({"text": "w"}, None)], "f:6")
     with pytest.raises(SourceError, match="first message"):
-        preference_sets._read_tree(RowCells({"prompt": "x"}, "f:7"), builder)
+        preference_sets._add_message_tree(RowCells({"prompt": "x"}, "f:7"), builder)
 
 
 def test_several_chosen_answers_are_ranked_above_the_rejected(tmp_path):
