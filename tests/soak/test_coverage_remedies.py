@@ -151,7 +151,7 @@ def told_no(name: str, items: int, seeds: int) -> float:
     for seed in range(seeds):
         rng = np.random.default_rng([items, seed, 6])
         study = build_remedy_study(simulate(NO_SIGNAL[name], items, rng, pairs=3))
-        refused += study.advice(0, study.estimate_rules_of_rater(0)).chosen is None
+        refused += study.advice(0).chosen is None
     return refused / seeds
 
 
