@@ -42,7 +42,8 @@ from components.run import actions_tab as run_actions
 from components.run.live_figures import LiveStudies
 from components.share.drawer_html import export_buttons_html, methods_html
 from components.share.paper_text import latex_table, paper_tables
-from components.share.report import ReportFigures, report_metrics, report_sections
+from components.share.report import report_metrics, report_sections
+from components.share.report_sections import ReportFigures
 from components.study import form_html
 from components.study.file.lenient_study import FormState
 from components.study.plan.cost_preview import forecast_by_judge

@@ -27,7 +27,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from components.server.fair_turns import IDLE_SECONDS
 from components.study.plan.demo_studies import LARGER_STUDY
 from tests.bench import big_store
-from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port, open_fold
+from tests.ui.conftest import BROWSERS, QUIET, ROOT, open_fold
+from tests.waiting import free_port
 
 SHORT = os.environ.get("EVENHAND_BENCH_QUICK") == "1"
 WATCH = 12 if SHORT else 30

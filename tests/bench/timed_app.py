@@ -12,13 +12,13 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 from components.layout.theme import appearance_launch_arguments
 from components.page.page_tab import create_page
-from components.results import results_tab
+from components.results import results_tab, view_drawing
 from judges.engine.engine import Engine
 from studies.store.store import Store
 
 
 def main() -> None:
-    plain = results_tab.render_view
+    plain = view_drawing.render_view
 
     def timed(*arguments: Any) -> dict[str, Any]:
         began = time.perf_counter()
@@ -26,7 +26,7 @@ def main() -> None:
         print(f"python {1000 * (time.perf_counter() - began):.1f}", flush=True)
         return made
 
-    results_tab.render_view = timed
+    vars(results_tab)["render_view"] = timed
     port, store = sys.argv[1:]
     page = create_page(Store(Path(store)), Engine())
     page.queue(default_concurrency_limit=16)

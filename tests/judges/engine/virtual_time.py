@@ -129,7 +129,7 @@ class Unlimited(EndpointLimiter):
     def __init__(self) -> None:
         super().__init__(1)
 
-    async def acquire(self, closed: Callable[[], bool]) -> float | None:
+    async def acquire(self, closed: Callable[[], bool], run: object = None) -> float | None:
         return 0.0
 
     def release(self, started: float, **outcome: Any) -> None: ...
