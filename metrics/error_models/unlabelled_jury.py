@@ -149,7 +149,8 @@ class _Cases:
         self.groups = int(often.sum())
 
     def weights(self, item_weights: Floats) -> Floats:
-        """Weight of each case, [round, case], from the weight of each item, [round, item]."""
+        """Weight of each case (comparisons with equal replies) in each bootstrap round, as [round,
+        case]: the summed weights of its comparisons' items, given as [round, item]."""
         rounds, patterns = len(item_weights), self.patterns
         place = np.arange(rounds)[:, None] * patterns + self.case
         flat = np.bincount(place.ravel(), item_weights[:, self.item].ravel(), rounds * patterns)
@@ -215,7 +216,7 @@ def _estimate_jury(
         cases.replies, weights, fit.posterior, smoothing=SMOOTHING, steps=200, tolerance=1e-4
     )
     n, items = grid.size, cases.item_count
-    rates, rate_rounds = _reply_rates(fit), _reply_rates(again)
+    rates, rate_rounds = _reply_probabilities(fit), _reply_probabilities(again)
     judges: dict[str, dict[str, Estimate]] = {}
     for judge, rater in enumerate(raters):
         judges[grid.raters[rater][0]] = {
@@ -255,7 +256,7 @@ def _estimate_jury(
     )
 
 
-def _reply_rates(fit: LatentFit) -> Floats:
+def _reply_probabilities(fit: LatentFit) -> Floats:
     """Probability of each reply, [round, judge, position of the better answer, reply], over all
     kinds of comparisons."""
     joint = np.einsum("rk,rkjc->rjc", fit.kinds, fit.rates)

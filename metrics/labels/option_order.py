@@ -18,9 +18,9 @@ from metrics.estimation.intervals import Floats, mean_estimate, proportion, unkn
 from metrics.estimation.score_scale import ScoreScale
 from metrics.labels.point_table import (
     ANSWER,
+    answer_verdicts,
     arrangements_by_code,
     chosen_options,
-    point_table,
     table_scale,
 )
 from studies.domain import Estimate, Rater
@@ -94,7 +94,7 @@ def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
     empty without such judges."""
     if not (frame["options"] == 1).any():
         return {}
-    table, chosen = point_table(frame), chosen_options(frame)
+    table, chosen = answer_verdicts(frame), chosen_options(frame)
     offered = arrangements_by_code(frame)
     found: dict[Rater, OptionOrder] = {}
     for rater, own in rows_by_rater(table):
@@ -139,7 +139,7 @@ def _select_rows_of_rater(table: pd.DataFrame, rater: Rater) -> pd.DataFrame:
 def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
     """Estimate the effect of the order in the column `order` ("options" or "criteria") on the
     scores of the same answers. Only rows with the same order in the column `fixed` are compared.
-    `rows` are the rows of `point_table` of one judge and prompt."""
+    `rows` are the rows of `answer_verdicts` of one judge and prompt."""
     case = [*ANSWER, fixed]
     main = rows[~rows["noise"]]
     means = main.groupby([*case, order])["score"].mean().reset_index()

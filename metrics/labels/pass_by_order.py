@@ -11,7 +11,7 @@ import pandas as pd
 
 from metrics.estimation import intervals, row_selection
 from metrics.labels.option_order import ONE_ORDER_NOTE
-from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from metrics.labels.point_table import ANSWER, answer_verdicts, arrangements_by_code
 from studies.domain import PASS, Estimate, Rater
 from studies.frames.point_columns import pass_fail_mask
 
@@ -54,7 +54,7 @@ def _answers_in_both_orders(frame: pd.DataFrame, rater: Rater) -> pd.DataFrame:
     criteria): item, contestant, category, and the columns `pass_first` and `fail_first` with the
     mean score."""
     rows = row_selection.select_rows(frame, pass_fail_mask(frame))
-    table = point_table(rows)
+    table = answer_verdicts(rows)
     table = table.assign(category=rows["category"].astype(str).to_numpy()[table["row"]])
     own = table[
         (table["judge"] == rater[0]) & (table["prompt"] == rater[1]) & ~table["noise"].astype(bool)

@@ -17,7 +17,7 @@ from metrics.estimation.intervals import NO_COMMON_NOTE, join_notes, unknown_est
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels import label_sections, option_order
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
-from metrics.labels.point_table import point_table, table_scale
+from metrics.labels.point_table import answer_verdicts, table_scale
 from metrics.labels.true_pass_rate import (
     corrected_pass_rate,
     is_by_labels,
@@ -71,7 +71,7 @@ def model_rankings_by_rater(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
     rate or by mean score. Empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
-    table = point_table(frame)
+    table = answer_verdicts(frame)
     table = table[~table["noise"]]
     passing = label_sections.pass_fail_results(frame) if pass_fail_mask(frame).any() else {}
     found: dict[Rater, PointRanking] = {}
@@ -98,8 +98,8 @@ def _rank_models_by_pass_rate(
     table: pd.DataFrame, rows: Mapping[str, PassFailRows], overall: label_sections.PassFailResult
 ) -> PointRanking:
     """Rank the models of one judge and prompt by true pass rate, or by observed pass rate if a true
-    rate is unknown. `table` has its rows of `point_table`, `rows` its verdicts by model, `overall`
-    the results for all models together."""
+    rate is unknown. `table` has its rows of `answer_verdicts`, `rows` its verdicts by model,
+    `overall` the results for all models together."""
     rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
     observed = {who: one.observed_pass_rate for who, one in rates.items()}
     if overall.may_reverse_ranking:

@@ -18,7 +18,7 @@ import pandas as pd
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, rare_proportion, sum_by_item
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.option_order import rows_by_rater
-from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
+from metrics.labels.point_table import ANSWER, answer_verdicts, arrangements_by_code, table_scale
 from metrics.labels.scores.score_agreement import score_agreement
 from metrics.remedies.recommendation import gains_by_price, random_halves
 from studies.domain import Estimate, Rater
@@ -92,7 +92,7 @@ def compare_single_answer_rules_with_one_call(frame: pd.DataFrame) -> dict[Rater
     answers; empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
-    table = point_table(frame)
+    table = answer_verdicts(frame)
     table = table[table["label"].notna()]
     passes = np.asarray([one.is_pass_fail for one in arrangements_by_code(frame)], bool)
     found: dict[Rater, PointRemedies] = {}

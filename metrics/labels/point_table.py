@@ -20,7 +20,7 @@ several items share); `entry`, the item; `who`, the contestant."""
 NO_CRITERION: Final = ""
 
 
-def point_table(frame: pd.DataFrame) -> pd.DataFrame:
+def answer_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per usable verdict on one answer. Calls repeated only to measure noise are
     included, with `noise` true.
 
@@ -59,14 +59,14 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per chosen option, with the columns of `point_table`, the name of the
+    """Return one row per chosen option, with the columns of `answer_verdicts`, the name of the
     criterion, and the criterion's place in the prompt's list of criteria.
 
     A verdict by a rubric has a row for each criterion, in which `score` is the criterion's level
     and `label` people's mean level. Any other verdict has one row, with an empty criterion.
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
-    table = point_table(frame)
+    table = answer_verdicts(frame)
     parsed = _parse_arrangements(rows)
     many = np.asarray([bool(one.criteria) for one in parsed], bool)
     rubric = many[table["labels"].to_numpy()] if len(parsed) else np.zeros(len(table), bool)
@@ -89,7 +89,8 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
-    """Return the scale of the scores and labels in rows of `point_table` or `chosen_options`."""
+    """Return the scale of the scores and labels in rows of `answer_verdicts` or
+    `chosen_options`."""
     low, high = float(table["lowest"].min()), float(table["highest"].max())
     scale = score_scale.ScoreScale(low, high, step=float(table["step"].min()))
     return scale.extended_to(*(table[name].to_numpy(np.float64) for name in ("score", "label")))
@@ -97,7 +98,7 @@ def table_scale(table: pd.DataFrame) -> score_scale.ScoreScale:
 
 def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
     """Return the arrangements (orders in which a prompt lists options and criteria) that occur in
-    the frame; the code in the column `labels` of `point_table` is the index in this list."""
+    the frame; the code in the column `labels` of `answer_verdicts` is the index in this list."""
     return _parse_arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from metrics.estimation.intervals import Floats, proportion
 from metrics.labels.option_order import rows_by_rater
-from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table, table_scale
+from metrics.labels.point_table import ANSWER, answer_verdicts, arrangements_by_code, table_scale
 from studies.domain import Estimate, Rater
 
 BINS: Final = 5
@@ -39,7 +39,7 @@ def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoin
     """
     if not (frame["options"] == 1).any():
         return {}
-    table = point_table(frame)
+    table = answer_verdicts(frame)
     table = table[table["label"].notna() & ~table["noise"]]
     passes = np.asarray([one.is_pass_fail for one in arrangements_by_code(frame)], bool)
     found: dict[Rater, tuple[ReliabilityPoint, ...]] = {}

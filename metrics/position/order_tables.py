@@ -1,5 +1,6 @@
-"""3 × 3 tables of the verdicts on pairs in both orders, by cell: flips, their direction, and
-tests."""
+"""3 × 3 tables (win, tie, loss in one order by the same in the other) of pairs judged in both
+orders, for each judge and prompt or other group: flips (verdicts that change with the order), their
+direction, and tests."""
 
 from __future__ import annotations
 

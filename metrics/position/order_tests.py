@@ -327,8 +327,9 @@ def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Float
 
 
 def _exceed_exact_limit(histograms: Sequence[Ints]) -> bool:
-    """Whether adding up one row of each table can give more than MAX_EXACT_STATES different sums;
-    False if finding this out would need too much memory. The sums are marked as the bits of one
+    """Whether the slot counts of all order sets together can take more than MAX_EXACT_STATES
+    values; False if finding this out would need too much memory. Each array of `histograms` has the
+    slot counts that one order set can give, one row each. The sums are marked as the bits of one
     large integer, which is much faster than computing their probabilities."""
     least = np.array([one.min(axis=0) for one in histograms])
     spans = sum(int((one - low).max()) for one, low in zip(histograms, least, strict=True)) + 1

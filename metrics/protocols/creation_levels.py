@@ -60,12 +60,14 @@ def five_level_counts(
     """
     pairs = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
     names = row_selection.contestants(pairs)
-    return {name: _level_counts(pairs, name, names) for name in names if name != baseline}
+    return {
+        name: _count_levels_of_contestant(pairs, name, names) for name in names if name != baseline
+    }
 
 
-def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
-    """Return level, or "fail" for unreadable replies -> number of verdicts on the contestant
-    `name`; `names` are all contestants, sorted."""
+def _count_levels_of_contestant(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
+    """Return level ("much better" to "much worse" than the other answer), or "fail" for unreadable
+    replies -> number of verdicts on the contestant `name`; `names` are all contestants, sorted."""
     mine = row_selection.select_rows(pairs, (pairs["first"] == name) | (pairs["second"] == name))
     rows = row_selection.select_picks(mine)
     _, who, score = signed_scores(rows, names)

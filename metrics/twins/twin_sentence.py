@@ -48,10 +48,10 @@ def twin_headline(effects: Sequence[TwinEffect]) -> str:
     """Headline on how much one judge, with one prompt, is moved by changes to an answer that should
     not matter (its twins): the change with the largest effect that is more than chance.
 
-    The effect stands beyond its floor, the effect of a change that cannot matter; its interval is
+    The effect is given less its floor, the effect of a change that cannot matter; its interval is
     adjusted for all changes tested. If no effect is more than chance, the headline gives the size
     below which effects may have been missed, or says that there are no verdicts yet. If the judge
-    is not shown to react to answers with a real fault (controls), nothing is claimed.
+    is not shown to react to answers with a real fault (controls), the headline says only that.
     """
     if any(one.finding == INDIFFERENT for one in effects):
         return BLIND

@@ -67,10 +67,10 @@ def _outcomes_by_rater(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.Da
         grid = build_order_grid(cell)
         if not grid.raters:  # votes of people: no judge to correct
             continue
-        yield from _outcomes_of_scores(cell, _scores_of_remedy(grid, remedy.id))
+        yield from _outcomes_of_scores(cell, _decision_scores_of_rule(grid, remedy.id))
 
 
-def _scores_of_remedy(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
+def _decision_scores_of_rule(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
     """Return the scores by which a remedy of one judge decides, as arrays by comparison: one array,
     or one for each order if the order is chosen at random."""
     verdicts = grid.verdicts[0]

@@ -202,7 +202,7 @@ def _to_store_columns(batch: pa.RecordBatch) -> list[list[Any]]:
         _fill_nulls(pc.struct_field(ask, "orders"), 1),
         _to_list(pc.struct_field(ask, "unrelated_item")),
         _to_list(status),
-        _picks_to_codes(pc.struct_field(verdict, "pick"), shown),
+        _parse_picks(pc.struct_field(verdict, "pick"), shown),
         _to_list(pc.struct_field(verdict, "margin")),
         *(
             _number_lists_as_json(pc.struct_field(verdict, name))
@@ -231,7 +231,7 @@ def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
     return _to_list(pc.fill_null(column, default))
 
 
-def _picks_to_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
+def _parse_picks(column: pa.Array, shown: pa.Array) -> list[Any]:
     """Convert picks given as texts to numbers: "0", "1", … to the position of the answer chosen,
     "tie" to the code TIE; None without a pick. `shown` has the number of answers shown in
     each row; ValueError for a position that the row does not have."""

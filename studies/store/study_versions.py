@@ -56,7 +56,11 @@ class StudyVersions:
         before = self._records.get(study)
         own = last
         if before is not None and before.stamp == stamp and last >= before.last:
-            own = before.own if last == before.last else _last_seq_of_study(read, study_id, before)
+            own = (
+                before.own
+                if last == before.last
+                else _newest_seq_since_check(read, study_id, before)
+            )
         self._records[study] = _VersionRecord(stamp, last, own)
         return stamp, own
 
@@ -71,10 +75,10 @@ class StudyVersions:
             return True
         row = read("SELECT id FROM studies WHERE name=?", (study,)).fetchone()
         since = _VersionRecord(stamp, last, last)
-        return row is not None and _last_seq_of_study(read, row[0], since) == last
+        return row is not None and _newest_seq_since_check(read, row[0], since) == last
 
 
-def _last_seq_of_study(read: ReadQuery, study_id: int, before: _VersionRecord) -> int:
+def _newest_seq_since_check(read: ReadQuery, study_id: int, before: _VersionRecord) -> int:
     """Return the highest sequence number (seq) of the judgements that a study got since the check
     `before`; if it got none, the number in `before.own`."""
     row = read(

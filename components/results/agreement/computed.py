@@ -168,7 +168,7 @@ class Agreement:
         return len(self.people_rows)
 
     @cached_property
-    def disputed_pair_vote_count(self) -> int:
+    def not_random_pair_vote_count(self) -> int:
         """Number of votes on pairs chosen because judges flip or disagree, not at random."""
         return int(row_selection.disputed_case_vote_mask(self.people_rows).sum())
 

@@ -259,7 +259,7 @@ def show_corrected_win_rates(data: Agreement) -> Markup:
         for name, one in data.win_rates_corrected_by_votes.items()
         if one.people.value is not None
     }
-    if not table_of and data.disputed_pair_vote_count:
+    if not table_of and data.not_random_pair_vote_count:
         return empty_state(
             "No vote is on a randomly chosen pair.",
             "All votes are on pairs selected because judges' verdicts on them flip or differ. To "

@@ -118,7 +118,7 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         flagged = data.flagged_voters
         who = flagged[0] if len(flagged) == 1 else f"the {len(flagged)} flagged people"
         columns[f"Without {who}, %"] = data.agreement_without_flagged_voters
-    if data.disputed_pair_vote_count:
+    if data.not_random_pair_vote_count:
         columns["Pairs chosen at random, %"] = data.agreement_on_random_pairs
     if len(columns) == 1:
         return EMPTY
@@ -146,10 +146,10 @@ def _render_subset_agreement(head: str, estimate: Estimate | None) -> Markup:
 def show_disputed_pair_votes_notice(data: Agreement) -> Markup:
     """HTML notice that some votes are on pairs chosen because judges flip or disagree; empty if
     none are."""
-    if not data.disputed_pair_vote_count:
+    if not data.not_random_pair_vote_count:
         return EMPTY
     text = (
-        f"{count(data.disputed_pair_vote_count)} of {count(data.vote_count)} votes are on pairs "
+        f"{count(data.not_random_pair_vote_count)} of {count(data.vote_count)} votes are on pairs "
         "selected because judges' verdicts on them flip or differ. Agreement below includes "
         "these harder pairs; corrected win rates do not."
     )
@@ -159,9 +159,9 @@ def show_disputed_pair_votes_notice(data: Agreement) -> Markup:
 def disputed_pair_vote_share_line(data: Agreement) -> Markup:
     """HTML line on the share of votes on pairs not chosen at random, for panels with estimates;
     empty if all were chosen at random."""
-    if not data.disputed_pair_vote_count:
+    if not data.not_random_pair_vote_count:
         return EMPTY
-    part = share(data.disputed_pair_vote_count / max(data.vote_count, 1), 0)
+    part = share(data.not_random_pair_vote_count / max(data.vote_count, 1), 0)
     return paragraph(
         f"{part} of the votes are on pairs **not chosen at random**. The numbers above therefore "
         "do not describe all pairs.",

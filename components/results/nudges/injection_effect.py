@@ -115,8 +115,9 @@ def _largest_win_rate_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_sort_key(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: the absolute change of the win rate; of two equal changes, a win rate that is
-    higher with the suspects has the larger key."""
+    """Sort key: the absolute change of the win rate when suspects (answers that seem to instruct
+    the judge) are included; of two equal changes, the one that raises the win rate has the larger
+    key."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 

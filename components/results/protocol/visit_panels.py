@@ -43,7 +43,7 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []
-    kinds = item_image_kinds(filtered)
+    kinds = image_count_class_by_item(filtered)
     by = "images" if len(set(kinds.values())) > 1 else None
     frame = row_selection.add_column_by_item(rows, "images", kinds, IMAGE_KINDS[0])
     combine, unreadable = filtered.rule
@@ -51,7 +51,7 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
     return visit_leaderboard_rows(frame, rng=rng, combine=combine, unreadable=unreadable, by=by)
 
 
-def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
+def image_count_class_by_item(filtered: FilteredStudy) -> dict[str, str]:
     """Item -> image kind ("text only", "single image" or "multi image"), for the items that pass
     the filters."""
     wanted = {str(item) for item in filtered.measured_judge_rows["item"].unique()}
@@ -69,7 +69,7 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 def common_image_kind(filtered: FilteredStudy) -> str:
     """Image kind ("text only", "single image" or "multi image") that all items which pass the
     filters have in common; "" if their kinds differ, or if no item passes."""
-    kinds = set(item_image_kinds(filtered).values())
+    kinds = set(image_count_class_by_item(filtered).values())
     return kinds.pop() if len(kinds) == 1 else ""
 
 

@@ -201,7 +201,7 @@ def elo_convergence_badge(ranking: Ranking) -> Markup:
     away = {
         name: limit - (rated.estimate.value or 0.0)
         for name, limit in limits.items()
-        if (rated := curve.table.get(name)) is not None and _is_outside_band(rated, limit)
+        if (rated := curve.table.get(name)) is not None and _is_outside_elo_range(rated, limit)
     }
     if not away:
         return pieces.wrap(macros(TEMPLATE).converged(_outside_band_text(curve)))
@@ -213,7 +213,7 @@ def elo_convergence_badge(ranking: Ranking) -> Markup:
     return pieces.wrap(macros(TEMPLATE).not_converged(text, ", ".join(away)))
 
 
-def _is_outside_band(rated: EloRating, rating: float) -> bool:
+def _is_outside_elo_range(rated: EloRating, rating: float) -> bool:
     """Whether `rating` is outside the range of the model's final Elo over shuffled orders of the
     items; all are rounded to whole points, as shown. False if the range is unknown."""
     low, high = rated.order_low, rated.order_high
@@ -226,7 +226,7 @@ def _outside_band_text(curve: EloResult) -> str:
     """Text on the models whose Elo curve, drawn in plan order, ends outside the Elo band; "" if
     there are none."""
     rated = sorted(curve.table.items())
-    names = [name for name, one in rated if _is_outside_band(one, one.estimate.value or 0.0)]
+    names = [name for name, one in rated if _is_outside_elo_range(one, one.estimate.value or 0.0)]
     if not names:
         return ""
     curves, ends = ("curve", "ends") if len(names) == 1 else ("curves", "end")

@@ -120,7 +120,8 @@ def single_answer_rules_html(filtered: FilteredStudy) -> Markup | None:
 
 
 def single_answer_rules_report(filtered: FilteredStudy) -> Markup | None:
-    """HTML of the rules for the report; None without labelled answers."""
+    """HTML for the report on rules that combine several verdicts on a single answer, such as the
+    mean of its repeats; None without labelled answers."""
     return single_answer_rules_html(filtered) if load_single_answer_rules(filtered) else None
 
 

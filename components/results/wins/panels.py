@@ -111,9 +111,9 @@ def _possible_range(bound: Estimate | None) -> tuple[float, float] | None:
 def _missing_verdicts_notice(
     filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
 ) -> Markup:
-    """HTML notice with the number of missing verdicts and their possible effect on the win rate
-    of the first model in `rates`: its win rate if they counted as ties (if they do now, if left
-    out), and if all were lost or all won (`span`). Empty if none is missing."""
+    """HTML notice with the number of missing verdicts and the win rate that the first model in
+    `rates` would have if they were counted the other way (as ties, or left out), and if all were
+    lost or all won (`span`). Empty if none is missing."""
     rows = filtered.measured_judge_rows
     rows = row_selection.select_rows(rows, rows["options"] > 1)
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]

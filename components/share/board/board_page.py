@@ -17,7 +17,8 @@ Json = dict[str, Any]
 
 
 def board_page(board: Json, manifest: str) -> Markup:
-    """HTML of a board; `manifest` is the SHA-256 of its manifest."""
+    """HTML of a board, a static page that compares judges; `manifest` is the SHA-256 of the file
+    that lists its parts."""
     files = {
         "tokens": read_program_file(ASSETS / "style.css").split(_TOKENS_END)[0],
         "style": read_program_file(ASSETS / "board" / "board.css"),

@@ -9,7 +9,7 @@ import pandas as pd
 
 from metrics.estimation.intervals import unknown_estimate
 from metrics.labels.option_order import ONE_ORDER_NOTE, OrderEffect, order_effect, rows_by_rater
-from metrics.labels.point_table import ANSWER, chosen_options, point_table, table_scale
+from metrics.labels.point_table import ANSWER, answer_verdicts, chosen_options, table_scale
 from studies.domain import Estimate, Rater
 
 
@@ -37,7 +37,7 @@ def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
     orders; rubrics without stored levels of the criteria are left out."""
     if not (frame["options"] == 1).any():
         return {}
-    table = point_table(frame)
+    table = answer_verdicts(frame)
     varied = {rater: own for rater, own in rows_by_rater(table) if own["criteria"].nunique() > 1}
     if not varied:
         return {}

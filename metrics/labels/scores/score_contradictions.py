@@ -9,7 +9,7 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
-from metrics.labels.point_table import point_table
+from metrics.labels.point_table import answer_verdicts
 from metrics.labels.scores.intransitive_triples import (
     IntransitiveTriples,
     intransitive_triples,
@@ -46,7 +46,7 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
     pairs = row_selection.select_picks(row_selection.select_pairs(frame))
     if not len(pairs) or not (frame["options"] == 1).any():
         return {}
-    table = point_table(frame)
+    table = answer_verdicts(frame)
     table = table[~table["noise"]].assign(item=_item_names(frame, table))
     # Prompts may have different scales: their scores are averaged only within a prompt.
     scores = table.groupby(["judge", "prompt", "item", "who"])["score"].mean().reset_index()
@@ -67,7 +67,7 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
 
 
 def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Return the item id of each row of `table`, the `point_table` of the frame."""
+    """Return the item id of each row of `table`, the `answer_verdicts` of the frame."""
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     names: np.ndarray = np.asarray(rows["item"].astype(str))
     found: np.ndarray = names[table["row"].to_numpy()]

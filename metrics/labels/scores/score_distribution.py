@@ -15,8 +15,8 @@ from metrics.labels.option_order import rows_by_rater
 from metrics.labels.point_table import (
     ANSWER,
     NO_CRITERION,
+    answer_verdicts,
     chosen_options,
-    point_table,
     table_scale,
 )
 from studies.domain import Estimate, Rater
@@ -86,7 +86,7 @@ def score_distributions(frame: pd.DataFrame) -> dict[Rater, ScoreDistribution]:
     noise are left out."""
     if not (frame["options"] == 1).any():
         return {}
-    table, chosen = point_table(frame), chosen_options(frame)
+    table, chosen = answer_verdicts(frame), chosen_options(frame)
     means = dict(rows_by_rater(table[~table["noise"]]))
     return {
         rater: _build_score_distribution(own, means[rater])
@@ -97,7 +97,7 @@ def score_distributions(frame: pd.DataFrame) -> dict[Rater, ScoreDistribution]:
 def _build_score_distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistribution:
     """Build the distribution of one judge and prompt. `chosen` has a row per chosen option (in a
     rubric, the level of each criterion; see `chosen_options`) and gives the values and their
-    shares; `table` has a row per verdict (see `point_table`) and gives the mean scores."""
+    shares; `table` has a row per verdict (see `answer_verdicts`) and gives the mean scores."""
     values = tuple(float(value) for value in np.unique(chosen["score"].to_numpy(np.float64)))
     if len(values) > MAX_VALUES:
         values = ()
@@ -186,7 +186,7 @@ def repeat_variation(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
     if not (frame["options"] == 1).any():
         return {}
     found = {}
-    for rater, own in rows_by_rater(point_table(frame)):
+    for rater, own in rows_by_rater(answer_verdicts(frame)):
         groups = own.groupby([*ANSWER, *_ARRANGEMENT])["score"]
         several = groups.size() > 1
         if several.any():

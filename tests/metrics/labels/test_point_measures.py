@@ -13,7 +13,7 @@ from metrics.labels.compared_points import MEAN_LEVEL, NEAR_LABEL, PASS_RATE, RI
 from metrics.labels.label_sections import scores_section
 from metrics.labels.labelled_rows import confusion_cell_mask
 from metrics.labels.option_order import option_order_effects
-from metrics.labels.point_table import chosen_options, point_table, table_scale
+from metrics.labels.point_table import answer_verdicts, chosen_options, table_scale
 from metrics.labels.reliability import reliability_curves
 from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import _level_gap_at_place, criteria_order_effects
@@ -204,7 +204,7 @@ def test_spread_of_the_expected_score() -> None:
 def test_the_scale_of_a_table_has_the_step_of_its_options() -> None:
     wide = Arrangement(("0", "5", "10"), (), ("a", "b"))
     frame = frame_of([("q", "m", wide, [5.0, 5.0, 5.0], False)], {"q": 10.0})
-    for table in (point_table(frame), chosen_options(frame)):
+    for table in (answer_verdicts(frame), chosen_options(frame)):
         scale = table_scale(table)
         assert (scale.low, scale.high, scale.step) == (0, 10, 5)
         assert scale.within_one_step(np.array([5.0, -5.0, 10.0])).tolist() == [True, True, False]

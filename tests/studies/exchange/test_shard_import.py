@@ -17,7 +17,7 @@ from studies.exchange.shard_import import (
     RecordedKeyMaker,
     _fill_nulls,
     _number_lists_as_json,
-    _picks_to_codes,
+    _parse_picks,
     _to_store_rows,
 )
 from studies.files.shards import AskOutcome, read_batches, write_shard
@@ -35,10 +35,10 @@ def test_imports_add_up():
 
 def test_picks_become_codes_and_a_missing_one_stays_missing():
     shown = pa.array([2, 2, 3, 2])
-    assert _picks_to_codes(pa.array(["0", "tie", "2", None]), shown) == [0, TIE, 2, None]
+    assert _parse_picks(pa.array(["0", "tie", "2", None]), shown) == [0, TIE, 2, None]
     for wrong in ("2", "-1"):
         with pytest.raises(ValueError, match=wrong):
-            _picks_to_codes(pa.array([wrong]), pa.array([2]))
+            _parse_picks(pa.array([wrong]), pa.array([2]))
 
 
 def test_nulls_get_their_default_and_values_stay():

@@ -174,7 +174,7 @@ def sought(tmp_path_factory):
 
 def test_estimates_say_that_some_votes_were_sought(sought):
     data = agreement(sought, "s")
-    assert (data.disputed_pair_vote_count, data.vote_count) == (8, 18)
+    assert (data.not_random_pair_vote_count, data.vote_count) == (8, 18)
     assert "8 of 18 votes" in text(show_disputed_pair_votes_notice(data)) and says(
         disputed_pair_vote_share_line(data), "not chosen", "random"
     )
@@ -220,7 +220,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     six_items().save(store)
     data = agreement(store, "voted")
     assert (
-        data.disputed_pair_vote_count == 0
+        data.not_random_pair_vote_count == 0
         and show_disputed_pair_votes_notice(data) == ""
         and disputed_pair_vote_share_line(data) == ""
     )

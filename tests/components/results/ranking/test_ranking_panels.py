@@ -184,7 +184,7 @@ def test_a_gap_without_a_finite_value_has_no_limit(judged):
 @pytest.mark.parametrize(("rating", "outside"), [(1000.4, False), (1001.2, False), (1001.6, True)])
 def test_a_rating_is_outside_the_band_only_by_points_that_are_shown(rating, outside):
     rated = EloRating(Estimate(1000.0), 999.6, 1000.9, 20)
-    assert panels._is_outside_band(rated, rating) == outside
+    assert panels._is_outside_elo_range(rated, rating) == outside
 
 
 def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):
