@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from metrics.estimation.intervals import decimals_that_show_sign_of_interval
+from metrics.estimation.planning.power import items_with_verdicts
 from studies.domain import Estimate
 from studies.texts.counts import plural
 
@@ -200,12 +201,13 @@ def approximate_count(value: int, noun: str = "") -> str:
 def more_items_text(battles: int, gap: Estimate) -> str:
     """Text on about how much more data would make the gap between two ratings significant, such as
     "1,000 more items, 2,400 battles of either model". `battles`: the further battles needed. `gap`:
-    the estimate of the gap, whose items per battle turn battles into items; if it counts no items
-    or no battles, the text is only "2,400 more battles"."""
-    if not gap.items or not gap.n:
+    the estimate of the gap; if it counts no items or no battles, the text is only "2,400 more
+    battles"."""
+    items = items_with_verdicts(battles, gap)
+    if items is None:
         return approximate_count(battles, "more battle")
-    items = approximate_count(max(1, round(battles * gap.items / gap.n)), "more item")
-    return f"{items}, {approximate_count(battles, 'battle')} of either model"
+    more = approximate_count(items, "more item")
+    return f"{more}, {approximate_count(battles, 'battle')} of either model"
 
 
 def truncate(text: str, max_chars: int) -> str:

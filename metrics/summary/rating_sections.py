@@ -54,10 +54,11 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
     """Return "A − B" -> planning values, for each two contestants next to each other in the
     ranking.
 
-    The values are: battles needed to detect the observed difference with 80 % power, given tie rate
-    and design effect; half-width of the interval of the rating gap, now and with twice the
-    verdicts; e-value against "no difference", with one vote per item. The e-value may be checked at
-    any time; from 20 on the difference is significant.
+    The values are: battles of either so far; further battles and further items after which the
+    interval of the rating gap, adjusted for all pairs, probably (80 % power) excludes 0, if the
+    present gap is right: 0 if it does now, null if unknown; half-width of the interval of the gap,
+    now and with twice the verdicts; e-value against "no difference", with one vote per item. The
+    e-value may be checked at any time; from 20 on the difference is significant.
     """
     pairs = row_selection.select_pairs(frame)
     return {
@@ -101,36 +102,19 @@ def _planning_values_of_neighbours(
     pairs: pd.DataFrame, board: Leaderboard, above: str, below: str
 ) -> Json:
     """Return the planning values (see `planning_table`) of two neighbours in a ranking."""
-    gap, share = board.gap(above, below), board.predicted_share(above, below).value or 0.5
-    both = [above, below]
+    gap, both = board.gap(above, below), [above, below]
+    more = power.further_verdicts_to_separate(board.adjusted_gap(above, below))
     met = row_selection.select_rows(pairs, pairs["first"].isin(both) & pairs["second"].isin(both))
-    rows = row_selection.select_picks(met)
-    tied = float((rows["pick"] == TIE).mean()) if len(rows) else 0.0
-    points = _points_of_contestant(rows, above)
-    decisive = points != 0.5
-    items = row_selection.item_codes(rows)
-    correlation = power.item_correlation(points[decisive], items[decisive]) or 0.0
-    per_item = decisive.sum() / max(len(set(items[decisive].tolist())), 1)
-    deff = max(power.design_effect(per_item, correlation), 1.0)
     won, votes = _count_items_won(met, above)
     return {
-        "battles_needed": power.battles_needed(
-            _decisive_share(share, tied), deff=deff, tie_rate=tied
-        ),
-        "battles_so_far": len(rows),
-        "design_effect": deff,
-        "tie_rate": tied,
+        "battles_so_far": gap.n,
+        "further_battles": more,
+        "further_items": power.items_with_verdicts(more, gap) if more else more,
         "half_width": power.half_width_after_more_verdicts(gap, 0),
         "half_width_after_as_many": power.half_width_after_more_verdicts(gap, gap.n),
         "e_value": power.e_value(won, votes),
         "votes": votes,
     }
-
-
-def _decisive_share(score: float, tie_rate: float) -> float:
-    """Convert a score that counts ties as half a win to the win share among decisive verdicts."""
-    decisive = max(1 - tie_rate, 1e-9)
-    return min(max(0.5 + (score - 0.5) / decisive, 0.0), 1.0)
 
 
 def _points_of_contestant(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -15,12 +15,20 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import rater_names
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, number, share
+from components.html.format import (
+    MIN_COLOURED_ITEMS,
+    NARROW_SPACE,
+    count,
+    join_names,
+    number,
+    share,
+)
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.typed_columns import TypedColumn, ValueRow, paper_head, paper_rows
 from components.html.tables.value_table import STYLES
 from components.results.bias.computed import CELL_COLUMNS, ROW_COLUMNS, Bias, choice_rows, load_bias
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import LEAST_STRENGTH, Evenness
 from components.results.bias.sentences import NO_PREFERENCES, consistency_by_chance
 from components.results.view.paper_table import PaperTable, describe_items_and_filters
@@ -359,10 +367,15 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     columns.append(TypedColumn("", lambda cell: cell["consistency"].n, paper="n", interval=False))
     names = load_bias(filtered).names
     rows = [ValueRow(names[key[0], key[1]], found[key]) for key in rater_names(frame)]
+    leans = [row for row in flip_leans(load_bias(filtered)) if row.pairs]
+    leaning = [row.name for row in leans if row.is_significant]
+    named = join_names(leaning, len(leans)) or "no row"
+    test = f" The sign test of flips, adjusted for all rows, is significant for {named}."
     definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "
-        "95 % intervals over items; n: comparisons with a verdict in every order."
+        "95 % intervals over items, not adjusted for several rows; n: comparisons with a verdict "
+        f"in every order.{test if leans else ''}"
     )
     head = paper_head("Judge", columns)
     return PaperTable("Position bias", caption, head, paper_rows(columns, rows))

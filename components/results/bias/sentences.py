@@ -184,10 +184,12 @@ def _flips_clause(bias: Bias) -> str:
     rate = share(1 - (same.value or 0.0), 0)
     if noise.value is not None and effect.value is not None:
         added = f"{points(number(100 * effect.value, 0))}{spaced_ci(effect, 0, scale=100)}"
+        unsure = effect.low is None or effect.high is None or effect.low <= 0 <= effect.high
+        adds = f"adds {added}, provided that repeats are independent"
+        adds = f"is not shown to add anything ({added})" if unsure else adds
         return (
             f"Swapping the answers flips {rate} of comparisons, a mere repeat changes "
-            f"{share(noise.value, 0)}; where calls were repeated, the order adds {added}, provided "
-            "that repeats are independent"
+            f"{share(noise.value, 0)}; where calls were repeated, the order {adds}"
         )
     if same.low is None or same.high is None:
         return f"Swapping the answers flips {rate} of comparisons"

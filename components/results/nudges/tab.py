@@ -25,7 +25,7 @@ HOW_STYLE: Final = (
     "`logit P(first wins) = β_first − β_second + Σ γ · (a − b)/(a + b)/sd` over words, headings, "
     "list items and bold passages, without a ridge; sandwich by items. People: the same fit on the "
     "same comparisons. γ alone is correlation: read it beside the twin of the same feature. "
-    "Intervals in sentences are widened for all judges and prompts (Bonferroni), those in the "
+    "Intervals called adjusted are widened for all judges and prompts (Bonferroni), those in the "
     "table are not."
 )
 

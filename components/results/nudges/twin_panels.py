@@ -32,7 +32,7 @@ from studies.texts.twin_families import CONTROLS, FAMILIES, SHAM
 html: Final = macros("results/nudges/twins.html")
 STYLE_TITLE: Final = "Style: judge against people"
 STYLE_SUBTITLE: Final = (
-    "weight in the ranking, log-odds per standard deviation; correlation, not an effect"
+    "log-odds per standard deviation, between equally strong models; correlation, not an effect"
 )
 MAX_RATERS: Final = 4
 """Maximum number of combinations of judge and prompt that are drawn; all are in the table of all
@@ -234,7 +234,8 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     axis = fit_axis(drawn, tick_steps_from(0.1), lambda t: number(t, 1), holds=holds)
     shown = [line for line in lines if line[1] == "length"] if several else lines
     folded = [line for line in lines if line not in shown]
-    tests = load_bias(filtered).bonferroni_factor
+    bias = load_bias(filtered)
+    tests = bias.bonferroni_factor if bias.order_test_count > 1 else 1
     sentences = [_length_weight_text(judge, part, several, tests) for judge, part in found.items()]
     unknown = set(STYLE_FEATURES) - {name for _, name, _, _ in rows}
     without: dict[tuple[str, str], list[str]] = {}
@@ -266,22 +267,28 @@ def _length_weight_text(
 ) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
     empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge;
-    `tests`: number of sentences for which the intervals are widened."""
+    `tests`: number of sentences for which the intervals are widened; above 1 they are called
+    adjusted."""
     who, whose = (judge, f" for {judge}") if named else ("It", "")
     unknown = Estimate(None)
     minus, own = (
         simultaneous_interval(weights.get(key, {}).get("length", unknown), tests)
         for key in ("minus_people", "coefficients")
     )
+    adjusted = ", adjusted CI" if tests > 1 else ""
     if minus.value is not None and minus.low is not None:
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)
-            return f"{who} weighs length {size} {more} than people do{spaced_ci(minus, 2)}."
-        told = f"shown{whose}{spaced_ci(minus, 2)}"
+            return (
+                f"{who} weighs length {size} {more} than people do{adjusted}{spaced_ci(minus, 2)}."
+            )
+        told = f"shown{whose}{adjusted}{spaced_ci(minus, 2)}"
         return f"No difference to people in the weight of length is {told}."
     if own.value is None or own.low is None or own.high is None:
         return ""
     if own.low <= 0 <= own.high:
-        return f"No weight of length is shown{whose}{spaced_ci(own, 2)}."
-    return f"{who} weighs length {number(own.value, 2, signed=True)}{spaced_ci(own, 2)}."
+        equal = "between equally strong models"
+        return f"No weight of length is shown {equal}{whose}{adjusted}{spaced_ci(own, 2)}."
+    size = number(own.value, 2, signed=True)
+    return f"{who} weighs length {size}{adjusted}{spaced_ci(own, 2)}."

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from components.html.format import (
+    count,
     join_names,
     more_items_text,
     number,
@@ -111,6 +112,10 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
+    votes = int(people.counts.verdicts.sum())
+    told = f"; people's {count(votes, 'vote')} put{'s' * (votes == 1)}"
+    if _is_in_rating_order(people, people.names[1::-1]):  # the first two have the same rating
+        return f"{told} no model first"
     if _is_in_rating_order(board, people.names):
         return f"; people's votes give the same order, {_unsettled_places_clause(board)}"
     first, other = board.names[0], people.names[0]
@@ -121,7 +126,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
         )
     if _is_significantly_ahead(people, other, first):
         return f"; people put {other} first"
-    return f"; people's votes put {other} first, but not significantly above {first}"
+    return f"{told} {other} first, but not significantly above {first}"
 
 
 def _is_in_rating_order(board: Leaderboard, names: Sequence[str]) -> bool:

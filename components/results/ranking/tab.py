@@ -284,5 +284,5 @@ VIEW: Final = View(
     headline,
     kpis=lambda _: EMPTY,
     report=report_headline,
-    json_keys=("gaps.*.*", "planning.*.battles_needed", "position_pooled.consistency"),
+    json_keys=("gaps.*.*", "planning.*.further_items", "position_pooled.consistency"),
 )

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln
 
-from metrics.estimation.intervals import student_t_quantile, sum_by_item
+from metrics.estimation.intervals import student_t_quantile
 from studies.domain import Estimate
 
 ELO_PER_LOGIT: Final = 400 / math.log(10)
@@ -32,55 +30,21 @@ def design_effect(per_item: float, correlation: float) -> float:
     return max(1 + (per_item - 1) * correlation, 0.0)
 
 
-def item_correlation(successes: ArrayLike, items: ArrayLike) -> float | None:
-    """Estimate the correlation ρ = (deff − 1)/(m − 1) of verdicts on the same item, for planning.
-
-    deff is the design effect, m the mean number of verdicts per item. None with fewer than two
-    items, if no item has two verdicts, or if all verdicts are equal.
-    """
-    y, codes = np.asarray(successes, np.float64), np.asarray(items)
-    if len(y) == 0:
-        return None
-    _, sums = sum_by_item(np.stack([y, np.ones_like(y)], axis=1), codes)
-    groups, n, p = len(sums), len(y), float(y.mean())
-    if groups < 2 or n == groups or p * (1 - p) <= 0:
-        return None
-    spread = float(((sums[:, 0] - p * sums[:, 1]) ** 2).sum())
-    deff = groups / (groups - 1) * spread / (n * p * (1 - p))
-    return (deff - 1) / (n / groups - 1)
-
-
-def battles_needed(
-    share: float, power: float = 0.8, alpha: float = 0.05, deff: float = 1.0, tie_rate: float = 0.0
-) -> int | None:
-    """Number of battles (verdicts on two answers) needed to distinguish the win share `share` (of
-    the battles that are no tie) from ½ with probability `power` at the significance level `alpha`.
-    None for a share of exactly ½, or if all battles are ties.
-
-    Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. This
-    is multiplied by the design effect `deff` and divided by the share of decisive battles, 1 −
-    `tie_rate`."""
-    if share == 0.5 or tie_rate >= 1:
-        return None
-    half = _normal_quantile(1 - alpha / 2) / 2 + _normal_quantile(power) * math.sqrt(
-        share * (1 - share)
-    )
-    return math.ceil((half / (share - 0.5)) ** 2 * deff / (1 - tie_rate) - 1e-9)
-
-
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
     """Smallest win share above ½ that n independent verdicts without a tie distinguish from ½ with
-    probability `power` at the significance level `alpha`. The inverse of `battles_needed`; None if
-    even a share of 1 needs more verdicts."""
+    probability `power` at the significance level `alpha`. None if even a share of 1 needs more
+    verdicts.
 
-    def battles_needed_minus_n(share: float) -> float:
+    A win share p needs ((z_{α/2}/2 + z_β·√(pq))/(p − ½))² verdicts, with q = 1 − p."""
+
+    def verdicts_needed_minus_n(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2
         half += _normal_quantile(power) * math.sqrt(share * (1 - share))
         return (half / (share - 0.5)) ** 2 - n
 
     return (
-        float(brentq(battles_needed_minus_n, 0.5 + 1e-6, 1.0))
-        if battles_needed_minus_n(1.0) <= 0
+        float(brentq(verdicts_needed_minus_n, 0.5 + 1e-6, 1.0))
+        if verdicts_needed_minus_n(1.0) <= 0
         else None
     )
 
@@ -143,3 +107,9 @@ def further_verdicts_to_separate(gap: Estimate, power: float = 0.8) -> int | Non
     needed = gap.n * (half * (1 + z_beta / z) / abs(gap.value)) ** 2
     more = math.ceil(needed - gap.n)
     return more if more <= MAX_BATTLES else None
+
+
+def items_with_verdicts(verdicts: int, gap: Estimate) -> int | None:
+    """Number of items on which `verdicts` further verdicts are given, at as many verdicts an item
+    as `gap` has now; None if it counts no items or no verdicts."""
+    return max(1, round(verdicts * gap.items / gap.n)) if gap.items and gap.n else None

@@ -83,7 +83,7 @@ def test_the_card_gives_an_order_effect_the_interval_of_the_headline(study):
     one = FilteredStudy(study.store, awkward_study.NAME, Filter(judge="keen", prompt="brief"))
     title, _ = VIEWS["Position"].headline(one)
     (told,) = [text for text in cards_of(one) if says(text, "calls were repeated")]
-    size = re.search(r"order adds (\d+ points \[[^]]+\])", title)[1]
+    size = re.search(r"the order .*?(\d+ points \[[^]]+\])", title)[1]
     assert says(told, f"difference is +{size}")
 
 

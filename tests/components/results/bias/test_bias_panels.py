@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -449,6 +450,25 @@ def test_the_headline_of_one_judge_says_each_fact_once():
     title, lead = bias_headline(bias_from_frame(build(rows)))
     assert says(title, "10 of 12 flips", "shown first")
     assert lead.count("flip") == 1 and says(lead, "Without repeats", "part of the")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"), [(0.1, 1.0, True), (-0.32, 1.0, False), (None, None, False)]
+)
+def test_the_order_adds_flips_only_if_the_interval_excludes_zero(low, high, shown):
+    effects = {"noise_floor": Estimate(0.0), "order_effect": Estimate(1.0, low, high)}
+    bias = SimpleNamespace(overall=lambda key: effects.get(key, Estimate(0.5)))
+    told = sentences._flips_clause(bias)
+    assert says(told, "adds 100 points") is shown and says(told, "100 points")
+    assert says(told, "not shown", "add anything") is not shown
+
+
+def test_the_paper_table_says_which_intervals_are_adjusted(judged):
+    study = FilteredStudy(judged, NAME)
+    caption = position_paper_table(study).caption
+    assert says(caption, "not adjusted for", "adjusted for all")
+    sure = [row.name for row in flip_leans(load_bias(study)) if row.is_significant]
+    assert sure and caption.endswith(f"significant for {join_names(sure)}.")
 
 
 def test_up_to_two_rows_that_the_order_decides_are_named_and_more_are_counted():

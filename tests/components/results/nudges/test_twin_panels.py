@@ -139,6 +139,29 @@ def test_a_weight_of_length_is_named_if_it_is_shown_among_all_judges(
     assert says(twin_panels._length_weight_text("j", alone, True, 5), "No weight") is (has == "No")
 
 
+@pytest.mark.parametrize("tests", [1, 5])
+def test_an_interval_of_a_weight_is_called_adjusted_if_it_is_widened(tests: float) -> None:
+    own, none = Estimate(0.5, 0.2, 0.8, 1600, 80), Estimate(0.1, -0.2, 0.4, 1600, 80)
+    for part in (weights(own), weights(none), weights(KNOWN, own), weights(KNOWN, none)):
+        said = twin_panels._length_weight_text("j", part, True, tests)
+        assert says(said, "adjusted CI") is (tests > 1)
+    assert says(twin_panels._length_weight_text("j", weights(none), True, 1), "equally strong")
+
+
+def test_one_judge_with_one_prompt_has_one_interval_in_row_and_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The error rate is spent on one test, so the sentence is not widened; with two it is."""
+    found = {"j": weights(Estimate(0.14, -0.4, 0.68, 100, 50))}
+    for tests, same in ((1, True), (2, False)):
+        bias = SimpleNamespace(order_test_count=tests, bonferroni_factor=tests / 0.79)
+        monkeypatch.setattr(twin_panels, "load_bias", lambda _, bias=bias: bias)
+        filtered: Any = SimpleNamespace(filter="", memoise=lambda *_: found)
+        made = twin_panels.render_style_weights(filtered)
+        drawn = str(made.bodies["style"]) if made else ""
+        assert (drawn.count("[−0.40, 0.68]") == 2) is same and "95\u202f% CI" in drawn
+
+
 def test_an_unknown_weight_has_no_sentence() -> None:
     for own in (Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
         assert twin_panels._length_weight_text("j", weights(own), True, 1) == ""
@@ -160,7 +183,8 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     found["j"]["coefficients"]["lists"] = Estimate(None, note="few items")
     shown = SimpleNamespace(store=None, name="", filter=Filter(), memoise=lambda *_: found)
     monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
-    monkeypatch.setattr(twin_panels, "load_bias", lambda _: SimpleNamespace(bonferroni_factor=5))
+    five = SimpleNamespace(order_test_count=5, bonferroni_factor=5)
+    monkeypatch.setattr(twin_panels, "load_bias", lambda _: five)
     made = twin_panels.render_style_weights(shown)  # type: ignore[arg-type]
     assert made is not None
     html = made.bodies["style"]

@@ -13,6 +13,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.html.format import approximate_count
 from components.results.ranking import analysis_places, panels, point_ranking_panel, sentences
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking, load_ranking
@@ -24,6 +25,7 @@ from components.results.ranking.sentences import ranking_headline, win_rate_head
 from components.results.view_drawing import VIEWS, render_view_uncached
 from metrics.estimation.planning.power import further_verdicts_to_separate
 from metrics.ratings.online_elo import EloRating
+from metrics.summary.rating_sections import rating_sections
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts
@@ -299,6 +301,16 @@ def test_the_items_needed_are_those_for_the_adjusted_interval():
     assert "0.84/z)/gap" in how and says(how, "half-width", "adjusted for all", "z its quantile")
 
 
+def test_the_json_has_the_further_items_of_the_page():
+    """Of 40 items x wins 23 in both orders: two battles are one item."""
+    rows = build(battles({("x", "y"): (23, 17)}))
+    plan = rating_sections(rows)["planning"]["x − y"]
+    assert plan["battles_so_far"] == 80 and plan["further_battles"] > 100
+    assert plan["further_items"] == pytest.approx(plan["further_battles"] / 2, abs=0.5)
+    told = approximate_count(plan["further_items"], "more item")
+    assert says(ranking_headline(compute_ranking(rows))[1], told)
+
+
 def test_models_with_equal_ratings_are_in_no_different_order_by_people():
     """a beats b and c 36 to 4 by the judge, b and c draw; people put c before b."""
     judged = build(battles({("a", "b"): (36, 4), ("a", "c"): (36, 4), ("b", "c"): (20, 20)}))
@@ -306,6 +318,15 @@ def test_models_with_equal_ratings_are_in_no_different_order_by_people():
                           judge="human:ann", orders=1))  # fmt: skip
     title = ranking_headline(compute_ranking(judged, judged, votes))[0]
     assert says(title, "same order", "2 to 3")
+
+
+def test_models_with_equal_votes_are_not_put_first_by_people():
+    judged = build(battles(dict.fromkeys(itertools.combinations("bca", 2), SURE)))
+    even = dict.fromkeys(itertools.combinations("abc", 2), (1, 1))
+    votes = build(battles(even, judge="human:ann", orders=1))
+    title = ranking_headline(compute_ranking(judged, judged, votes))[0]
+    assert says(title, "12 votes put", "no model first")
+    assert not says(title, "a first")
 
 
 def test_without_pairs_the_head_to_head_says_so():
