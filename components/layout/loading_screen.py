@@ -30,7 +30,7 @@ LOADING: Final = "Loading the page…"
 
 @dataclass(frozen=True)
 class FirstContent:
-    """What a page shows before its first event has been answered."""
+    """Contents of a page before its first event has been answered."""
 
     loading: Markup
     """Content of the loading screen."""
