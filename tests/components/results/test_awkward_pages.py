@@ -63,7 +63,7 @@ def test_names_at_the_ends_of_elo_curves_stay_in_the_plot_and_apart(study):
 def test_position_of_pass_or_fail_verdicts_is_about_the_order_of_the_options(study):
     single = FilteredStudy(study.store, awkward_study.SINGLE)
     found = load_pass_fail(single)
-    changed, shift = found.order[found.rater].changed, found.shift.shift
+    changed, shift = found.order[found.shown_rater].changed, found.shift.shift
     title, lead = VIEWS["Position"].headline(single)
     assert says(title, "verdict by flat", "change places")
     assert percent(changed, 0, n=False) in title
