@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import rater_names
+from components.filtering.filters import rater_column_head, rater_names
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, number, share
@@ -364,5 +364,5 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         f"Position bias on {filtered.name}. {definitions} {describe_items_and_filters(filtered)} "
         "95 % intervals over items; n: comparisons with a verdict in every order."
     )
-    head = paper_head("Judge", columns)
+    head = paper_head(rater_column_head(names), columns)
     return PaperTable("Position bias", caption, head, paper_rows(columns, rows))
