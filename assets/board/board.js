@@ -59,7 +59,7 @@
       if (sorted) cells.push(element('th', { class: 'plot', scope: 'col' }, element('span', {}, 'Interval')));
       cells.push(element('th', { scope: 'col', class: sorted ? 'num' : 'num other', 'aria-sort': sorted ? (rises ? 'ascending' : 'descending') : null }, button));
     }
-    cells.push(element('th', { scope: 'col', class: 'num other' }, costHead), element('th', { scope: 'col', class: 'num other' }, 'Verdicts'));
+    cells.push(element('th', { scope: 'col', class: 'num other' }, costHead), element('th', { scope: 'col', class: 'num other' }, 'Judgements'));
     return element('tr', {}, ...cells);
   }
   const visible = () => board.columns.filter((one) => state.shown.has(one.key) || one.key === state.sort);
@@ -85,7 +85,7 @@
   function number(row, key) {
     const one = row.numbers[key];
     if (one.value === null) return element('span', { class: 'mute', title: one.note }, '\u2013');
-    const label = `${columns.get(key).name} of ${row.judge}, ${row.prompt}: open its verdicts`;
+    const label = `${columns.get(key).name} of ${row.judge}, ${row.prompt}: open its judgements`;
     return element('span', {}, element('button', { type: 'button', class: 'value', 'aria-label': `${format(key, one.value)}, ${label}`, onclick: () => open(row, key) }, format(key, one.value)), element('span', { class: 'ci' }, bounds(key, one)), one.note ? element('span', { class: 'small mute note' }, one.note) : null);
   }
 
@@ -97,7 +97,7 @@
       if (sorted) cells.push(element('td', { class: 'plot' }, interval(row.numbers[column.key], x)));
       cells.push(element('td', { class: sorted ? 'num' : 'num other' }, number(row, column.key)));
     }
-    const all = element('button', { type: 'button', class: 'value', 'aria-label': `${row.asked} verdicts of ${row.judge}, ${row.prompt}`, onclick: () => open(row, '') }, row.asked.toLocaleString('en'));
+    const all = element('button', { type: 'button', class: 'value', 'aria-label': `${row.asked} judgements of ${row.judge}, ${row.prompt}`, onclick: () => open(row, '') }, row.asked.toLocaleString('en'));
     cells.push(element('td', { class: 'num other' }, costText(row)), element('td', { class: 'num other' }, all));
     return element('tr', {}, ...cells);
   }
@@ -211,7 +211,7 @@
     const keep = { all: () => true, flips: (one) => one[5], wrong: (one) => one[4] === 0, unusable: (one) => one[3] === null }[opened.kind];
     const kept = found.rows.filter(keep);
     const most = 200;
-    $('verdicts-count').textContent = `${kept.length.toLocaleString('en')} of ${found.rows.length.toLocaleString('en')} verdicts${kept.length > most ? `; the first ${most} are listed` : ''}`;
+    $('verdicts-count').textContent = `${kept.length.toLocaleString('en')} of ${found.rows.length.toLocaleString('en')} judgements${kept.length > most ? `; the first ${most} are listed` : ''}`;
     const cell = (text) => element('td', {}, text);
     $('verdicts-table').replaceChildren(element('thead', {}, element('tr', {}, ...['Line', 'Item', 'Shown', 'Chosen', 'Right', 'Flip'].map((one) => element('th', { scope: 'col' }, one)))),
       element('tbody', {}, ...kept.slice(0, most).map(([at, item, shown, pick, right, flip, noise]) => element('tr', {}, cell(String(at)), cell(item), cell(shown.map((one) => found.models[one]).join(', ') + (noise ? ' (repeat)' : '')),

@@ -1,6 +1,6 @@
 """Filters of the results: judge, prompt, category, models, counting rule, suspected injections."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -148,6 +148,11 @@ def short_rater_names(raters: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...]
         else:
             named[judge, prompt] = str(judge) if len(prompts) == 1 else f"{judge}, {prompt}"
     return named
+
+
+def rater_column_head(raters: Collection[tuple[str, ...]]) -> str:
+    """Head of a column with the names that `short_rater_names` gives these (judge, prompt)."""
+    return "Prompt" if len({judge for judge, _ in raters}) == 1 < len(raters) else "Judge"
 
 
 def filter_choices(frame: pd.DataFrame, column: str) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, Filter, rater_names
+from components.filtering.filters import ALL_CHOICE, Filter, rater_column_head, rater_names
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.remedies import remedy_study
@@ -36,6 +36,10 @@ class Raters:
             name: (judge, prompt)
             for (judge, prompt), name in rater_names(self._unfiltered_model_judge_rows).items()
         }
+
+    @property
+    def column_head(self) -> str:
+        return rater_column_head(self.names.values())
 
     @cached_property
     def _unfiltered_model_judge_rows(self) -> pd.DataFrame:

@@ -143,8 +143,8 @@ def fit_scale(scale: ColourScale, values: Iterable[float], chance: float | None)
     else:
         middle, low = chance, min(low, chance - 1e-6)
         marks.append((MIDDLE_STRENGTH, f"chance {scale.text(chance)}{unit}"))
-    if known[0] < low + 1e-6 or middle is None:
-        marks.append((1.0, f"lowest {scale.text(known[0])}{unit}"))
+    lowest = known[0] < low + 1e-6 or middle is None
+    marks.append((1.0, f"lowest {scale.text(known[0])}{unit}" if lowest else "below chance"))
     return replace(scale, blank=best, full=low, middle=middle, marks=tuple(marks))
 
 

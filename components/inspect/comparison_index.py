@@ -190,6 +190,8 @@ def count_by_filter(
         FAILURES: base & _status_mask(index, FAILURES),
     }
     found |= {status: base & _status_mask(index, status) for status in STATUSES}
+    if (index.frame["options"] == 1).all():  # single answers have no flips
+        del found["flipped"]
     return {name: int(mask.sum()) for name, mask in found.items()}
 
 

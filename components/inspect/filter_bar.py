@@ -48,7 +48,8 @@ CHECKED_WORDS: Final = {
 
 
 def _filter_buttons(selection: Selection, counts: Mapping[str, int]) -> Iterator[FilterButton]:
-    yield "Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped
+    if (flips := counts.get("flipped")) is not None or selection.flipped:
+        yield "Flipped", flips, {"flipped": not selection.flipped}, selection.flipped
     if selection.flipped or selection.toward:
         for end in ("first", "second"):
             on = selection.toward == end

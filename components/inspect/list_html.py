@@ -32,10 +32,11 @@ def list_html(inspected: InspectedStudy) -> Markup:
     rows = [_list_row(line, inspected, several) for line in inspected.lines]
     orders = max(len(line.verdicts) for line in inspected.lines)
     picked = "position chosen in the original and the swapped order"
-    title = picked if orders == 2 else "position chosen in each order"
     page, last = inspected.selection.page, (inspected.total - 1) // PAGE_SIZE
     shown = (page * PAGE_SIZE + 1, min((page + 1) * PAGE_SIZE, inspected.total))
     single = all(len(line.model_names) == 1 for line in inspected.lines)
+    title = picked if orders == 2 else "position chosen in each order"
+    title = "score, or 1 for pass and 0 for fail" if single else title
     told = count(inspected.total, "answer" if single else "comparison")
     if inspected.selection.status:
         noun = "call" if inspected.selection.status in ERROR_STATUSES else "reply"

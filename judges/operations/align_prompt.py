@@ -100,15 +100,15 @@ def _no_labels_message(labels: StudyLabels) -> str:
     """Return the error message for a study that has no label from which its prompt can be improved:
     no comparison with a known better answer or, for a prompt that judges single answers, no
     answer with pass, fail or a score as its label."""
-    disputed = f"; {len(labels.disputed)} have votes without a majority" * bool(labels.disputed)
+    without = f"; {len(labels.disputed)} with {labels.no_label_reason}" * bool(labels.disputed)
     if labels.kind == PAIRS:
         return (
-            f"no comparison of this study has a known better answer{disputed}. Correct some in "
+            f"no comparison of this study has a known better answer{without}. Correct some in "
             "Vote, or add `human` to the items"
         )
     what = "pass or fail as its label" if labels.kind == PASS_FAIL else "a score as its label"
     return (
-        f"no answer of this study has {what}{disputed}. Judge some in Vote, or add `labels` to the "
+        f"no answer of this study has {what}{without}. Judge some in Vote, or add `labels` to the "
         "items"
     )
 

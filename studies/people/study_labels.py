@@ -99,6 +99,13 @@ class StudyLabels:
         """Whether at least one label comes from votes of people."""
         return any(one.votes for one in self.cases)
 
+    @property
+    def no_label_reason(self) -> str:
+        """Words on why the cases of `disputed` have no label."""
+        if self.kind == PAIRS:
+            return "no answer preferred by more than half of the votes"
+        return "labels that are half pass, half fail"
+
     def select_items(self, items: Iterable[str]) -> StudyLabels:
         """Return the labels of these items only; `disputed` is unchanged."""
         wanted = set(items)

@@ -56,7 +56,7 @@ def test_the_reader_sorts_filters_and_opens_the_verdicts_behind_a_number(
     page.get_by_role("button", name="Consistency of qwen2.5-coder-1.5b, brief-examples").click()
     page.wait_for_selector("#verdicts-table tbody tr")
     # 33.1 % of 384 pairs are consistent: both verdicts of 384 − 127 pairs
-    assert "514 of 768 verdicts" in page.locator("#verdicts-count").inner_text()
+    assert "514 of 768 judgements" in page.locator("#verdicts-count").inner_text()
     flips = page.locator("#verdicts-table tbody td:last-child").all_inner_texts()
     assert set(flips) == {"yes"}
     page.get_by_role("button", name="Close").click()

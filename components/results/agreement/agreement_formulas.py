@@ -95,8 +95,8 @@ HOW_MAJORITY: Final = (
     "out, as are those that a judge lacks in one order. Credit of one call: right 1, undecided ½, "
     "wrong 0; mean over both orders. Interval: Wilson at the effective number of items. One "
     "person: the same credit of a vote, against the answer that more than half of at least two "
-    "other people prefer; these are not the same comparisons. In a study without votes, verdicts "
-    "are compared with the known better answers."
+    "other people prefer. In a study without votes, verdicts are compared with the known better "
+    "answers."
 )
 HOW_CORRECTED: Final = (
     "Prediction-powered (PPI++): the win rate by people, plus λ × (win rate by judges on the pairs "

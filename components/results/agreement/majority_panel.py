@@ -80,6 +80,7 @@ def closest_judge_headline(filtered: FilteredStudy, data: Agreement) -> tuple[st
     title = f"{best} agrees with {whom} in {value} of comparisons"
     if person.value is not None:
         title += f"; one person agrees with the others in {_format_share_with_interval(person)}"
+        title += ", not on the same comparisons"
     lead, rest = "", list(judges.items())[1:]
     if rest:
         (second, two), (last, least) = rest[0], rest[-1]
@@ -115,7 +116,8 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
         track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
         value = estimate_html(person, 1, 100, attribute=measure_attribute("one_person"))
         rows.append(range_row("one person", track, value, tip=tip, kind="who"))
-    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num")]
+    head = TableCell(data.raters.column_head, "nm")
+    heads = [head, axis_cell(axis), TableCell("Agreement, %", "num")]
     return range_table(heads, rows, "majority", "Agreement with the majority", axis)
 
 
@@ -128,7 +130,8 @@ def majority_agreement_subtitle(filtered: FilteredStudy, data: Agreement) -> str
     meaning of the band (agreement of one person with the others)."""
     study = load_remedies_of_all_raters(filtered)[0]
     known = _agreement_of_one_person(data).value is not None
-    band = "; band: one person against others" if known else ""
+    band = "; band: one person against others, not on the same comparisons " if known else ""
+    band += "(on the same: “Can a judge replace a person?” in Agreement)" if known else ""
     return (
         f"undecided counts half; {count(study.call_grid.size, 'comparison')}, "
         f"95{NARROW_SPACE}% CI by item{band}; dashed: chance"

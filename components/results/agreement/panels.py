@@ -73,7 +73,8 @@ def agreement_headline(data: Agreement) -> tuple[str, str]:
         ), f"{_two_people_agreement_sentence(data)} {kappa}"
     gold = "gold" in raters.filtered.study.data.mapping.values()
     if len(data.judges) > 1:
-        lead = GOLD_NOTE if gold else "Judges that agree may still be wrong."
+        wrong = f"{rater_noun(data).capitalize()} that agree may still be wrong."
+        lead = GOLD_NOTE if gold else wrong
         return _agreement_among_judges_sentence(data), f"{raters.missing_votes_text} {lead}"
     lead = GOLD_NOTE if gold else "Agreement needs a second judge or prompt, or some votes."
     title = f"There is no second judge and no vote to compare {data.judges[0]} with"
@@ -107,7 +108,7 @@ def _judges_closest_to_people_sentence(data: Agreement, ranked: list[str]) -> st
         )
     return (
         f"{best[0]} agrees with people in {share(value, 0)} of verdicts, not "
-        f"significantly more often than {len(best) - 1} other judges."
+        f"significantly more often than {len(best) - 1} other {rater_noun(data)}."
     )
 
 
@@ -201,7 +202,8 @@ def show_merged_order_agreement(data: Agreement) -> Markup:
     if pair.value is not None:
         value, tip = fill("<b>{}</b>", number(100 * pair.value)), f"two people\n{percent(pair)}"
         rows.append(range_row("two people", people_track(axis, pair), value, tip=tip))
-    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num d")]
+    head = TableCell(data.raters.column_head, "nm")
+    heads = [head, axis_cell(axis), TableCell("Agreement, %", "num d")]
     label = "Agreement with people: one order and both orders"
     return range_table(heads, rows, "short", label, axis)
 

@@ -108,7 +108,7 @@ def show_score_distances(data: Agreement) -> Markup:
     every = [a.consistency for _, one, both in judges for a in (one, both)]
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
-        TableCell("Judge", "nm"),
+        TableCell(data.raters.column_head, "nm"),
         TableCell(Markup("MAE, one<br>order \u2192 both"), "num m"),
         axis_cell(axis),
         TableCell(Markup("Scores<br>within 1, %"), "num d"),
@@ -165,7 +165,7 @@ def show_voter_replacements(data: Agreement) -> Markup:
     axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
     axis = replace(axis, chance=0.0)
     heads = [
-        TableCell("Judge", "nm"),
+        TableCell(data.raters.column_head, "nm"),
         axis_cell(axis),
         TableCell(Markup("Judge − person,<br>points"), "num d"),
         TableCell(Markup("Best, %<br>of samples"), "num b"),
@@ -233,7 +233,9 @@ def best_voter_replacement_sentence(
             "voters"
         )
     judge_rate, person_rate = share(first.with_judge.value, 0), share(first.with_person.value, 0)
-    rates = f"(judge {judge_rate}, person {person_rate})"
+    gap = points(number(100 * (advantage.value or 0.0), 1, signed=True))
+    gap += spaced_ci(advantage, 1, scale=100) + ", adjusted" * (len(known) > 1)
+    rates = f"(judge {judge_rate}, person {person_rate}: {gap})"
     if len(known) == 1:
         return f"{who} {result} {rates}."
     head = f"Best replacement for a person: {who}. This judge {result} {rates}."

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import rater_names
+from components.filtering.filters import rater_column_head, rater_names
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import (
@@ -377,5 +377,5 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         "95 % intervals over items, not adjusted for several rows; n: comparisons with a verdict "
         f"in every order.{test if leans else ''}"
     )
-    head = paper_head("Judge", columns)
+    head = paper_head(rater_column_head(names), columns)
     return PaperTable("Position bias", caption, head, paper_rows(columns, rows))

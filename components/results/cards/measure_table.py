@@ -169,6 +169,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         voted = card.agreement_with_people.value is not None
         person = card.voter_agreement.one_person.value if voted else None
         note = f"one person agrees with the majority of the others in {share(person, 0)}"
+        note += ", not on the same comparisons"
         notes = (_counted_comparisons_note(card), "" if person is None else note)
         return {"people": person, "note": "; ".join(filter(None, notes))}
     if key == answer_records.TIES_AGREEMENT.key:

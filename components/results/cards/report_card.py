@@ -203,7 +203,7 @@ class ReportCard(CardMeasures):
             return ""
         advantage = self.voter_replacement.advantage
         unclear = "" if advantage.excludes_zero else ", no significant difference"
-        return f"{self._difference_text(advantage)}{unclear}"
+        return f"{self._difference_text(advantage, decimals=1)}{unclear}"
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
         """Text of a difference, multiplied by `scale`, with its interval; "" if it is unknown. The

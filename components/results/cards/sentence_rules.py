@@ -242,8 +242,8 @@ RULE_GROUPS: Final = {
             voters in {stand_in}, more often than the person it replaces ({person}).
         as people: people known, stand_in_low ≤ 0, stand_in_reach ≤ 0.1
             This judge agrees with people in **{people}** of comparisons. It agrees with the other
-            voters in {stand_in}, within 10 percentage points of the person it replaces
-            ({person}).
+            voters in {stand_in}, the person it replaces in {person}: {beside_person}. The
+            difference is within 10 percentage points.
         unclear to people: people known, stand_in_low ≤ 0
             This judge agrees with people in **{people}** of comparisons. It agrees with the other
             voters in {stand_in}, the person it replaces in {person}: {beside_person}.

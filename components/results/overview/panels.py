@@ -92,7 +92,7 @@ def judges_html(filtered: FilteredStudy) -> Markup:
     each = f", {count(pairs.pop())} each" if len(pairs) == 1 else ""
     known = any(row.agreement and row.agreement.value is not None for row in shown)
     words = "people" if is_agreement_with_people(filtered) else "known answers"
-    heads = (f"Flips{each}", f"Agreement with {words}" if known else "")
+    heads = (raters.column_head, f"Flips{each}", f"Agreement with {words}" if known else "")
     person = person if person is not None and person.value is not None and known else None
     return OVERVIEW.judges(shown, heads, most, person, len(rows) - len(shown))
 

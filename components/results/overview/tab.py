@@ -98,13 +98,16 @@ def render_unusable_replies(filtered: FilteredStudy) -> Markup | None:
     return wrap(fill("<section>{}{}</section>", head, body))
 
 
-def render_judges(filtered: FilteredStudy) -> Markup | None:
+def render_judges(filtered: FilteredStudy) -> Content | None:
     """Render the table of judges. None if a report card is shown instead, for a study of single
     answers, for choices among more than two options, and for pairs none of which was judged in
     both orders."""
     if rater_of_shown_card(filtered) or not has_comparisons(filtered):
         return None
-    return panels.judges_html(filtered) or None
+    told = f"Click a name for the judge's card. 95{NARROW_SPACE}% CI by item"
+    heading = panel_heading(f"The {Raters(filtered).column_head.lower()}s", told, panels.FLIP_KEYS)
+    table = panels.judges_html(filtered)
+    return Content({"judges": table}, heading) if table else None
 
 
 def render_entropy(filtered: FilteredStudy) -> Content | None:
@@ -212,9 +215,6 @@ JUDGES: Final = Panel(
     "judges",
     render_judges,
     (Body("judges", "eh-over-judges", clickable=True),),
-    "The judges",
-    f"Click a name for the judge's card. 95{NARROW_SPACE}% CI by item",
-    panels.FLIP_KEYS,
     how=HOW_JUDGES,
     json_keys=(
         "position.*.*.flips.toward_first",

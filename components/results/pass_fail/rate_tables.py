@@ -6,7 +6,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import rater_names
+from components.filtering.filters import rater_column_head, rater_names
 from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import notice_html, wrap
@@ -208,7 +208,7 @@ def paper_table_by_judge(
         return None
     names = rater_names(filtered.measured_judge_rows)
     rows = [ValueRow(names[rater], one) for rater, one in found.items()]
-    head = typed_columns.paper_head("Judge", columns)
+    head = typed_columns.paper_head(rater_column_head(names), columns)
     told = [
         f"{one.paper}: {definitions[one.paper]}."
         for one in columns

@@ -201,7 +201,7 @@ def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, 
         prompt=prompt,
         labels=labels,
         split=split,
-        mistakes=_mistake_rows(found),
+        mistakes=_mistake_rows(found, labels.kind),
         disputed=labels.disputed,
         mistaken=round((found.all.value or 0) * found.all.n) if found is not None else 0,
         calls=max(orders, 1) * len(labels.select_items(split.hold_out).cases),
@@ -217,12 +217,13 @@ def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, 
     return card, shown
 
 
-def _mistake_rows(found: JudgeMistakes | None) -> list[tuple[str, Estimate]]:
+def _mistake_rows(found: JudgeMistakes | None, kind: LabelKind) -> list[tuple[str, Estimate]]:
     """Rows of the table of mistakes, (name, share of mistaken verdicts): of all verdicts, then by
     position of the better answer, by label and by category. Empty if mistakes are unknown."""
     if found is None:
         return []
-    rows = [("all verdicts" + "; a tie is a mistake" * bool(found.by_position), found.all)]
+    tie, step = "; a tie is a mistake", "; a mistake is more than one step from the label"
+    rows = [("all verdicts" + {PAIRS: tie, SCORES: step}.get(kind, ""), found.all)]
     rows += [(f"better answer shown {name}", one) for name, one in found.by_position.items()]
     rows += [(f"label {name}", one) for name, one in found.by_label.items()]
     return [*rows, *found.by_category.items()]

@@ -173,7 +173,8 @@ def _rules_subtitle(results: RemedyResults) -> str:
     missing = results.study.left_out
     parts = []
     if missing["no truth"]:
-        why = "no majority of people" if results.is_winner_from_people else "no known better answer"
+        votes = "no answer preferred by more than half of the votes"
+        why = votes if results.is_winner_from_people else "no known better answer"
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
         size = count(missing["incomplete"], "comparison")

@@ -132,7 +132,7 @@ def readme_text(board: Json) -> str:
     return (
         f"---\n{top}---\n\n# {board['title']}\n\n"
         f"Judges compared: {count(len(board['rows']), 'row')}, "
-        f"{count(board['verdicts'], 'verdict')}. Open "
+        f"{count(board['verdicts'], 'judgement')}. Open "
         f"`{PAGE_FILE}`; it needs no server. Every number is computed from the records in "
         f"`{RECORDS}/`:\n\n    python -m components board verify .\n\n"
         "To add a judge, run a study, then `python -m components board add . STUDY`, and send the "
@@ -145,8 +145,8 @@ def readme_text(board: Json) -> str:
 
 def verify_board(board: Path, manifest: str = "") -> str:
     """Compute everything on a board again from its records, and compare; BoardError at the first
-    difference. Return a line that says how many verdicts, rows and numbers are equal, and how many
-    replies were read again. `manifest`: the SHA-256 that manifest.json must have; "" to skip
+    difference. Return a line that says how many judgements, rows and numbers are equal, and how
+    many replies were read again. `manifest`: the SHA-256 that manifest.json must have; "" to skip
     this."""
     if manifest and manifest != manifest_hash(board):
         raise BoardError(f"{MANIFEST_FILE}: its SHA-256 is {manifest_hash(board)}")

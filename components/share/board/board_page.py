@@ -37,7 +37,7 @@ def board_verified_message(board: Json) -> str:
         one["value"] is not None for row in board["rows"] for one in row["numbers"].values()
     )
     return (
-        f"{count(board['verdicts'], 'verdict')}, {count(len(board['rows']), 'row')}, "
+        f"{count(board['verdicts'], 'judgement')}, {count(len(board['rows']), 'row')}, "
         f"{count(numbers, 'number')}: all equal"
     )
 

@@ -132,7 +132,7 @@ def test_a_fitted_scale_has_no_colour_at_the_best_cell_and_seven_tenths_at_chanc
     ]  # fmt: skip
     assert [at for at, _ in scale.marks] == [0.0, 0.7, 1.0]
     above = fit_scale(CONSISTENCY_SCALE, [0.5, 0.8], 0.4)
-    assert above.css_class(0.5) == "b10" and len(above.marks) == 2
+    assert above.css_class(0.5) == "b10" and above.marks[2] == (1.0, "below chance")
     assert fit_scale(CONSISTENCY_SCALE, [0.5, 0.5], 0.4) is CONSISTENCY_SCALE
 
 

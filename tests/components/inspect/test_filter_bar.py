@@ -5,18 +5,31 @@ from __future__ import annotations
 import html
 import json
 import re
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from components.inspect import filter_bar
-from components.inspect.load_comparison import InspectedStudy
+from components.inspect.list_html import list_html
+from components.inspect.load_comparison import InspectedStudy, load_inspect_page
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from studies.domain import STATUSES
+from studies.store.store import Store
+from tests.judges.small_studies import run_text
+from tests.page_words import says
 
 COUNTS = {"all": 9, "flipped": 4, "first": 3, "second": 1, "noise": 0, "suspect": 0, FAILURES: 0}
 COUNTS |= {status: COUNTS.get(status, 0) for status in STATUSES}
 CHOICES = {"judge": ["a", "b"], "prompt": ["p"], "category": [], "contestant": ["x", "y", "z"]}
+POINTS = """
+name: one
+data: {source: probe, count: 2, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: fair, model: simulated, seed: 2}]
+prompts: [score-scale]
+"""
 Button = tuple[str, bool, dict[str, Any]]
 
 
@@ -46,6 +59,14 @@ UNUSABLE: Button = ("With unusable replies 0", False, {"status": FAILURES})
 
 def test_without_a_filter_two_buttons_are_offered() -> None:
     assert buttons() == [FLIPPED, UNUSABLE]
+
+
+def test_single_answers_have_no_flips_to_offer(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "e.db")) as store:
+        run_text(store, POINTS)
+        found = load_inspect_page(store, Selection(study="one"))
+    assert "Flipped" not in filter_bar.filter_bar(found)
+    assert "position" not in list_html(found) and says(list_html(found), "score", "pass")
 
 
 def test_flips_toward_a_position_are_offered_with_flips() -> None:

@@ -6,7 +6,7 @@ from operator import attrgetter, itemgetter
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import rater_names
+from components.filtering.filters import rater_column_head, rater_names
 from components.html.format import NARROW_SPACE, number
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import wrap
@@ -203,7 +203,8 @@ def score_agreement_paper_table(filtered: FilteredStudy) -> PaperTable | None:
         "95 % intervals over items; n: labelled scores."
     )
     rows = [ValueRow(name, one) for name, one in _agreement_rows(filtered, load_scores(filtered))]
-    head = typed_columns.paper_head("Judge", PAPER_COLUMNS)
+    names = rater_names(filtered.measured_judge_rows)
+    head = typed_columns.paper_head(rater_column_head(names), PAPER_COLUMNS)
     return PaperTable("Scores", caption, head, typed_columns.paper_rows(PAPER_COLUMNS, rows))
 
 

@@ -167,7 +167,7 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
     unsure = best_voter_replacement_sentence([one("a", -0.01, 0.55), one("b", -0.02, 0.45)])
     assert says(unsure, "no significant difference", "person")
     assert says(unsure, "only 55\u202f%", "samples; b", "45\u202f%")
-    assert "(judge 60\u202f%, person 60\u202f%)" in unsure
+    assert says(unsure, "judge 60\u202f%", "+2.0 points [", "], adjusted")
     cells = {"a": ("ada", "brief"), "b": ("bob", "brief")}
     assert "**a**" in best_voter_replacement_sentence([one("a", 0.01, 0.99)], cells)
     several = best_voter_replacement_sentence([one("a", 0, 0.99)], cells | {"b": ("bob", "long")})
@@ -476,3 +476,14 @@ def test_the_list_of_disputes_says_whether_votes_or_disputes_are_missing(store):
         assert says(disputes_subtitle_and_html(agreed, kind)[1], "there is no")
     assert says(disputes_subtitle_and_html(unvoted, AGAINST_KNOWN)[1], "there is no")
     assert list_disputes(mute.raters, JUDGES_SPLIT) == []
+
+
+def test_rows_that_are_prompts_of_one_judge_are_called_prompts(store):
+    rows = [
+        (f"q{k}", "ada", prompt, ("x", "y"), "x" if k % 2 else "y", 2)
+        for k in range(6)
+        for prompt in "pq"
+    ]
+    save(store, "prompts", rows)
+    data = agreement(store, "prompts")
+    assert data.raters.column_head == "Prompt" and says(agreement_headline(data)[1], "Prompts that")

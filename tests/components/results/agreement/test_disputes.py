@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from components.results.agreement import disputes
+from components.results.agreement import disputes, tab
 from components.results.agreement.disputes import (
     AGAINST_KNOWN,
     AGAINST_PEOPLE,
@@ -18,6 +20,7 @@ from components.results.agreement.disputes import (
     CaseChoices,
     _entropy,
 )
+from components.vote import ballot_html
 from studies.frames.frame import NO_PICK, TIE
 
 
@@ -126,3 +129,11 @@ def test_a_question_is_listed_on_one_line_of_160_characters() -> None:
     assert disputes.shorten_question(" a\n b ") == "a b"
     assert disputes.shorten_question("a" + "x" * 160) == "a" + "x" * 159
     assert disputes.shorten_question("x" * 160) == "x" * 160
+
+
+def test_the_link_of_the_vote_tab_names_the_fold_with_the_disputes() -> None:
+    ballot = (Path(ballot_html.__file__).parent / "ballot.html").read_text(encoding="utf-8")
+    (fold,) = [
+        one for one in tab.PAIRS.panels if getattr(one, "fold", "") == "Disputed comparisons"
+    ]
+    assert re.findall(r'"Agreement" data-to="\[data-keep=(\w+)', ballot) == [fold.name]

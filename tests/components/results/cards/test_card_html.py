@@ -149,9 +149,10 @@ def test_one_order_is_no_consistency(store):
 
 def test_the_judge_that_is_chosen_has_its_card_in_the_summary(voted):
     whole = FilteredStudy(voted, "voted")
-    assert summary_tab.render_card_or_judge_tables(
-        whole
-    ) is None and "one person" in summary_tab.render_judges(whole)
+    assert (
+        summary_tab.render_card_or_judge_tables(whole) is None
+        and "one person" in summary_tab.render_judges(whole).bodies["judges"]
+    )
     chosen = FilteredStudy(voted, "voted", Filter(judge="good"))
     assert summary_tab.render_judges(chosen) is None
     html = summary_tab.render_card_or_judge_tables(chosen)

@@ -154,8 +154,8 @@ def test_a_person_beside_the_judge_is_given_in_numbers():
         "people": 0.55, "stand_in": 0.54, "person": 0.52, "stand_in_low": -0.01,
         "stand_in_high": 0.05, "stand_in_reach": 0.06,
     }  # fmt: skip
-    said = card_sentences(facts, SAID)[1].text.replace("\u202f", " ")
-    assert says(said, "55 %", "within 10", "replaces (52 %)")
+    said = card_sentences(facts, {**SAID, "beside_person": "−3.0 points"})[1].text
+    assert says(said.replace("\u202f", " "), "55 %", "52 %: −3.0 points", "within 10")
 
 
 def test_an_order_effect_is_stated_with_its_assumption():

@@ -46,7 +46,7 @@ def switch(store: Store, tab, **wanted: str) -> gr.Radio:
 
 def test_the_table_of_judges_has_the_flips_by_direction_and_leads_to_the_cards(judged):
     shown = FilteredStudy(judged, NAME)
-    html_text = summary_tab.render_judges(shown)
+    html_text = summary_tab.render_judges(shown).bodies["judges"]
     rows = panels.judge_rows(shown)
     leans = {lean.name: lean for lean in flip_leans(load_bias(shown))}
     assert [row.lean for row in rows] == sorted(leans.values(), key=lambda one: one.flips)
@@ -93,9 +93,10 @@ def test_a_person_is_the_last_row_of_the_judges(store):
     # wrong once; on the last pair ann and bob differ from cyd, so each has no majority of others.
     name = six_items("Voted").save(store)
     shown = FilteredStudy(store, name)
-    html_text = summary_tab.render_judges(shown)
+    html_text = summary_tab.render_judges(shown).bodies["judges"]
     person = load_agreement(shown).voter_agreement.one_person
     assert ("one person" in html_text) == (person.value is not None)
+    assert says(html_text, "not on the", "same comparisons") and "fold_replacements" in html_text
 
 
 def test_the_agreement_is_named_after_the_answers_it_compares_with(store):
@@ -165,7 +166,7 @@ def test_while_a_run_is_active_advice_is_hidden(judged, store):
     advice = summary_tab.render_advice(FilteredStudy(store, name))
     ranking = summary_tab.render_rank_stability(FilteredStudy(judged, NAME))
     assert "eh-claim" in advice and "eh-claim" in ranking
-    assert "eh-claim" not in summary_tab.render_judges(FilteredStudy(judged, NAME))
+    assert "eh-claim" not in summary_tab.render_judges(FilteredStudy(judged, NAME)).bodies["judges"]
 
 
 def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(demo_store):

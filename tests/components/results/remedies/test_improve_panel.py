@@ -149,11 +149,12 @@ def test_the_card_says_the_sizes_of_both_parts(weak_store: Store) -> None:
 
 def test_disputed_labels_can_be_opened(weak_store: Store) -> None:
     shown = FilteredStudy(weak_store, "small")
-    assert "Disputed" not in str(render_improve_prompt_card(shown))
+    assert "neither part" not in str(render_improve_prompt_card(shown))
     cards = build_improve_card_and_table(shown)
     assert cards is not None
     drawn = str(macros(TEMPLATE).improve(replace(cards[0], disputed=(("i<3", "x", "y"),))))
-    assert says(drawn, "1 comparison", "neither part")
+    assert says(drawn, "1 comparison", "more than half", "votes", "neither part")
+    assert "settle" not in drawn and "isputed" not in text_of(drawn)
     (link,) = re.findall(r'data-go="([^"]*)"', drawn)
     assert json.loads(unescape(link)) == {
         "tab": "inspect", "item": "i<3", "contestant": "x", "against": "y",
@@ -207,7 +208,7 @@ def test_disputed_labels_of_answers_open_the_answer(lenient_store: Store) -> Non
     drawn = str(macros(TEMPLATE).improve(replace(found[0], disputed=(("i3", "x"),))))
     (link,) = re.findall(r'data-go="([^"]*)"', drawn)
     assert json.loads(unescape(link)) == {"tab": "inspect", "item": "i3", "contestant": "x"}
-    assert "1 answer with votes" in drawn
+    assert says(drawn, "1 answer", "half pass", "half fail")
 
 
 def test_trying_candidates_is_the_main_action_until_there_is_advice(lenient_store: Store) -> None:

@@ -33,14 +33,16 @@ def test_better_answers_come_from_people_or_are_known(source: str, people: bool)
 
 
 def test_mistakes_are_listed_in_all_then_by_position_label_and_category() -> None:
-    assert _mistake_rows(None) == []
+    assert _mistake_rows(None, "pairs") == []
     pairs = JudgeMistakes(HALF, {"maths": ALL}, {"first": THIRD, "second": HALF})
-    names = [name for name, _ in _mistake_rows(pairs)]
+    names = [name for name, _ in _mistake_rows(pairs, "pairs")]
     assert says(names[0], "all verdicts", "tie", "mistake")
     assert [name.split()[-1] for name in names[1:]] == ["first", "second", "maths"]
-    assert [one for _, one in _mistake_rows(pairs)] == [HALF, THIRD, HALF, ALL]
+    assert [one for _, one in _mistake_rows(pairs, "pairs")] == [HALF, THIRD, HALF, ALL]
     single = JudgeMistakes(HALF, {"maths": ALL}, by_label={"pass": THIRD})
-    assert _mistake_rows(single) == [("all verdicts", HALF), ("label pass", THIRD), ("maths", ALL)]
+    rows = [("all verdicts", HALF), ("label pass", THIRD), ("maths", ALL)]
+    assert _mistake_rows(single, "pass") == rows
+    assert says(_mistake_rows(single, "score")[0][0], "all verdicts", "mistake", "one step")
 
 
 def notes(currency: Any, costs: tuple[float, ...], *unpriced: str) -> list[str]:

@@ -119,7 +119,7 @@ def test_two_builds_of_the_same_records_are_equal_byte_by_byte(
 def test_a_board_as_built_is_verified(board: Path) -> None:
     words = board_files.verify_board(board)
     calls = len(read_log(board))
-    assert f"{calls} verdicts, 2 rows" in words
+    assert f"{calls} judgements, 2 rows" in words
     assert f"{calls} replies read again" in words
 
 
@@ -412,7 +412,7 @@ def test_the_page_promises_the_line_that_verify_prints_also_with_votes(tmp_path:
     records = replace(records, judgements=(*records.judgements, *votes))
     board_files.write_board([records], tmp_path / "board")
     words = board_files.verify_board(tmp_path / "board").split(";")[0]
-    assert votes and words.startswith("12 verdicts, 2 rows")
+    assert votes and words.startswith("12 judgements, 2 rows")
     assert words in (tmp_path / "board" / "index.html").read_text()
 
 
