@@ -120,17 +120,11 @@ def first_content_of_home(store: Store, engine: Engine) -> FirstContent | None:
     """Home as it is shown until its event has been answered; None while the live demo runs."""
     if engine.active_run(live_demo_study_name(store)) is not None:
         return None
-    finding, squares, studies, examples = show_home(store, engine)
-    values = {
-        "eh-first-finding": mark_terms(finding),
-        "eh-first-squares": mark_terms(squares),
-        "eh-home-studies": studies,
-        "eh-home-examples": mark_terms(examples),
-    }
-    loading = study_list.html.preview(
-        finding_html(TITLE, LEAD), finding, squares, studies, examples
-    )
-    return FirstContent(loading, values)
+    finding, squares, studies, examples = shown = show_home(store, engine)
+    ids = ("eh-first-finding", "eh-first-squares", "eh-home-studies", "eh-home-examples")
+    values = (mark_terms(finding), mark_terms(squares), studies, mark_terms(examples))
+    loading = study_list.html.preview(finding_html(TITLE, LEAD), *shown)
+    return FirstContent(loading, dict(zip(ids, values, strict=True)))
 
 
 def bind(

@@ -77,8 +77,7 @@ class LoadingScreen:
             return
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
         first = await to_thread.run_sync(self._preview, query)
-        content = first.loading if first else None
-        screen = loading_html(query, home=self._home, content=content)
+        screen = loading_html(query, home=self._home, content=first.loading if first else None)
         inserted = str(screen + first_values_html(first.values if first else {})).encode()
         start: Message | None = None
         parts: list[bytes] = []

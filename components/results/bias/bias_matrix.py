@@ -368,8 +368,7 @@ def position_paper_table(filtered: FilteredStudy) -> PaperTable | None:
     names = load_bias(filtered).names
     rows = [ValueRow(names[key[0], key[1]], found[key]) for key in rater_names(frame)]
     leans = [row for row in flip_leans(load_bias(filtered)) if row.pairs]
-    leaning = [row.name for row in leans if row.is_significant]
-    named = join_names(leaning, len(leans)) or "no row"
+    named = join_names([row.name for row in leans if row.is_significant], len(leans)) or "no row"
     test = f" The sign test of flips, adjusted for all rows, is significant for {named}."
     definitions = " ".join(f"{one.column_head}: {one.description}." for one in shown)
     caption = (

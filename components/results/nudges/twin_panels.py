@@ -275,20 +275,19 @@ def _length_weight_text(
         simultaneous_interval(weights.get(key, {}).get("length", unknown), tests)
         for key in ("minus_people", "coefficients")
     )
-    adjusted = ", adjusted CI" if tests > 1 else ""
+    gap, ends = (
+        f"{', adjusted CI' if tests > 1 else ''}{spaced_ci(one, 2)}" for one in (minus, own)
+    )
     if minus.value is not None and minus.low is not None:
         if minus.low > 0 or (minus.high or 0) < 0:
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)
-            return (
-                f"{who} weighs length {size} {more} than people do{adjusted}{spaced_ci(minus, 2)}."
-            )
-        told = f"shown{whose}{adjusted}{spaced_ci(minus, 2)}"
+            return f"{who} weighs length {size} {more} than people do{gap}."
+        told = f"shown{whose}{gap}"
         return f"No difference to people in the weight of length is {told}."
     if own.value is None or own.low is None or own.high is None:
         return ""
     if own.low <= 0 <= own.high:
         equal = "between equally strong models"
-        return f"No weight of length is shown {equal}{whose}{adjusted}{spaced_ci(own, 2)}."
-    size = number(own.value, 2, signed=True)
-    return f"{who} weighs length {size}{adjusted}{spaced_ci(own, 2)}."
+        return f"No weight of length is shown {equal}{whose}{ends}."
+    return f"{who} weighs length {number(own.value, 2, signed=True)}{ends}."

@@ -85,12 +85,12 @@ def show_creation_table(
     if split == "Models":
         return _level_stacks_html(filtered, sections)
     if split == "Categories":
-        return _measure_by_group_matrix(filtered, rows, "category", cell)
+        return _group_matrix(filtered, rows, "category", cell)
     tasks = item_tasks(filtered)
     if not any(tasks.values()):
         why = "Set `meta.task` of each item to its task."
         return empty_state("No item names its task.", why)
-    return _measure_by_group_matrix(filtered, add_column_by_item(rows, "task", tasks), "task", cell)
+    return _group_matrix(filtered, add_column_by_item(rows, "task", tasks), "task", cell)
 
 
 def _level_stacks_html(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
@@ -151,9 +151,7 @@ def item_tasks(filtered: FilteredStudy) -> dict[str, str]:
     return {key: item.meta.get("task", "") for key, item in items.items()}
 
 
-def _measure_by_group_matrix(
-    filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str
-) -> Markup:
+def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> Markup:
     """HTML matrix of the measure `cell` (a key of CELL_SCALES) by value of `column` ("category" or
     "task") and by model; the first row pools all values."""
     attribute, scale = CELL_SCALES[cell]
