@@ -149,8 +149,9 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
 
     The study takes the place of the one that this visitor imported from the same source before, and
     votes cast on the page are kept. If there is none, it takes the place of a study on this source
-    that was begun in the form and not changed. All other studies begun so are deleted. `judge`: new
-    name for the source's judge, used only if the source has exactly one."""
+    that was begun in the form and not changed, and takes its name if somebody gave it one. All
+    other studies begun so are deleted. `judge`: new name for the source's judge, used only if the
+    source has exactly one."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -169,7 +170,8 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     alike: dict[str, Any] = {"name": new.name, "data": new.data, "folder": new.folder}
     known = recorded + [one for one in begun if replace(store.study(one), **alike) == new]
     free = planning.find_free_study_name(store, store.name_to_save_under(name))
-    name = next(iter(known), free)
+    named = [one for one in known if one in recorded or not one.startswith(NEW_STUDY_NAME)]
+    name = next(iter(named), free)
     recorded_studies.save_recorded_study(store, name, spec, with_judge_name(found, judge))
     for draft in {*known} - {name, *recorded}:
         store.delete_study(draft)

@@ -128,9 +128,10 @@ def no_room_for_gain_text(table: Sequence[RuleEstimate]) -> str:
     agreement = table[0].agreement
     if agreement.value is None or agreement.value + SMALL_GAIN <= 1:
         return ""
+    cases = f"{agreement.n:,} comparison{'s' * (agreement.n != 1)}"
     return (
-        f"one call agrees in {100 * agreement.value:.1f} % of {agreement.n:,} comparisons, so no "
-        f"rule can gain {100 * SMALL_GAIN:g} points on them"
+        f"one call agrees in {100 * agreement.value:.1f} % of {cases}, so no rule can gain "
+        f"{100 * SMALL_GAIN:g} points on {'them' if agreement.n != 1 else 'it'}"
     )
 
 

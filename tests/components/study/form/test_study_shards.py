@@ -9,7 +9,7 @@ import pytest
 
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.file.yaml_edit import put_value
+from components.study.file.yaml_edit import put_value, reset_to_source
 from components.study.form.data_step.records_report import records_html
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import plan_updates
@@ -18,6 +18,7 @@ from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import StudyPreview, build_preview
 from studies.exchange.export import write_export
 from studies.files.shards import AskOutcome, write_shard
+from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.page_words import says
 
@@ -63,8 +64,10 @@ def test_its_verdicts_open_whole_and_give_the_numbers_of_the_study_they_come_fro
     text, _ = typed(shards)
     text = put_value(text, ("data", "count"), 3)  # the form's slice is not what is opened
     store = Store(shards.parent / "evenhand.db")
+    form = reset_to_source(START_YAML, str(shards))  # begun on the Study tab, without a name
+    store.save_study(parse_study(form, "study.yaml", store.folder), (), ())
     name = import_recorded_verdicts(text, store)
-    assert name == "from-the-cluster" and store.studies()[0].recorded
+    assert name == "from-the-cluster" and [line.recorded for line in store.studies()] == [True]
     assert (
         store.status_counts(name, recorded=True)["recorded"]
         == judged.status_counts(NAME)["planned"]
