@@ -191,10 +191,12 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             if opened == "home":
                 home = home_tab.show_home(store, interactive.engine)
             first = home
+        # assets/first.js has opened these tabs; the visitor may have gone on to another since.
+        stays = opened == page.names[0] or (opened == "results" and tab in ("", opened))
         return [
             requested,
             gr.Dropdown(choices=names, value=name if name in names else start),
-            gr.Tabs(selected=opened),
+            gr.skip() if stays else gr.Tabs(selected=opened),
             *first,
         ]
 
