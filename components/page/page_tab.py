@@ -187,10 +187,9 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         if interactive:
             # Home and the form of Study are drawn when they are opened: counting the calls of large
             # studies takes seconds, and every output of an event costs time in the browser.
-            home = [gr.skip()] * len(home_tab.outputs_of_show_home(interactive.home))
+            first = [gr.skip()] * len(home_tab.outputs_of_show_home(interactive.home))
             if opened == "home":
-                home = home_tab.show_home(store, interactive.engine)
-            first = home
+                first = home_tab.show_home(store, interactive.engine)
         # assets/first.js has opened these tabs; the visitor may have gone on to another since.
         stays = opened == page.names[0] or (opened == "results" and tab in ("", opened))
         return [

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from components.html.markup import fill, join
 from components.server.page_cache import PAGE_PATHS
 
 PLOTLY_JS: Final = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
@@ -62,9 +63,8 @@ def _preload_links(asked: Counter[str]) -> bytes:
     half as often as the script asked for most."""
     most = max(asked.values(), default=0)
     often = sorted(path for path, times in asked.items() if 2 * times >= most)
-    return "".join(
-        f'<link rel="modulepreload" crossorigin href=".{one}">' for one in often
-    ).encode()
+    links = (fill('<link rel="modulepreload" crossorigin href=".{}">', one) for one in often)
+    return str(join(links)).encode()
 
 
 class _CompressedResponse:

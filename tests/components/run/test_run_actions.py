@@ -249,7 +249,7 @@ def test_a_run_starts_only_with_the_keys_it_needs(
 def test_retry_makes_the_calls_again_that_failed(started, monkeypatch) -> None:
     facts = SimpleNamespace(judges_without_key=[])
     monkeypatch.setattr(actions_tab, "load_run_facts", lambda *_: facts)
-    store = SimpleNamespace(counts=lambda name: {"ok": 3, "error": 2})
+    store = SimpleNamespace(status_counts=lambda name: {"ok": 3, "error": 2})
     actions(store=store).retry("s", "All")
     ((_, named),) = started
     assert named["settings"].retry_statuses == statuses_to_retry({"ok": 3, "error": 2})

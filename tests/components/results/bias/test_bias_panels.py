@@ -549,7 +549,7 @@ def test_a_filter_with_too_few_items_for_the_test_denies_no_preference():
     known = JudgeRow(lean(p=0.01), *[Estimate(None)] * 3, "")
     assert "first" in known.leans_to
     rows = [known, *(JudgeRow(row, *[Estimate(None)] * 3, "") for row in (sure, fair))]
-    table = OVERVIEW.judges(rows, ("Flips", ""), 1, None, 0)
+    table = OVERVIEW.judges(rows, ("Judge", "Flips", ""), 1, None, 0)
     assert table.count("data-name") - table.count('data-name="flips"') == 1, "“leans to” the first"
     mixed = sentences._no_preference_clause([lean(), lean(least_p=0.1), lean(least_p=1)], "judge")
     assert says(mixed, "no judge", "two have", "too few")
