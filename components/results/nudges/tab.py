@@ -189,7 +189,7 @@ ALL_FAMILIES: Final = Panel(
     "All families",
     "points of the twin minus one half, of its floor, and beyond it; smallest detectable effect; "
     "answers without this twin",
-    json_keys=("twins.*.*.*.preference", "twins.*.*.*.min_detectable", "twins.*.*.*.skipped"),
+    json_keys=("twins.*.*.*.preference", "twins.*.*.*.detectable", "twins.*.*.*.skipped"),
 )
 VIEW: Final = View(
     NAME,
