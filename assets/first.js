@@ -5,7 +5,7 @@
   for (const {props} of config.components) if (props.elem_id in values) props.value = values[props.elem_id];
   // The tab of the address is built first, not Home before it; the header of Home shows no study.
   const address = new URL(location.href).searchParams, tab = address.get("tab") || (address.has("study") ? "results" : "home");
-  const tabs = config.components.find(({props}) => props.elem_id === "eh-tabs").props;
+  const tabs = config.components.find(({props}) => props.elem_id === "eh-tabs")?.props ?? {};
   if (tab === "results" && !address.has("blind")) tabs.selected = tab;
   document.body.classList.toggle("eh-at-home", tab === tabs.selected && tab === "home" && !address.has("blind"));
   // Gradio wraps each plain object of its configuration in a proxy, and reads all events for each component.
