@@ -47,7 +47,7 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
     if not len(pairs) or not (frame["options"] == 1).any():
         return {}
     table = answer_verdicts(frame)
-    table = table[~table["noise"]].assign(item=_item_names(frame, table))
+    table = table.assign(item=_item_names(frame, table))[~table["noise"]]
     # Prompts may have different scales: their scores are averaged only within a prompt.
     scores = table.groupby(["judge", "prompt", "item", "who"])["score"].mean().reset_index()
     verdicts = _win_balance_per_pair(pairs)

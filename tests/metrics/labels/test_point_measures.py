@@ -157,6 +157,8 @@ def test_contradictions_leave_ties_and_equal_scores_apart() -> None:
     assert (found.share.value, found.share.n) == (0.5, 2)
     assert (found.equal_scores, found.ties) == (1, 1)
     assert score_contradictions(frame_of(rows[:8])) == {}
+    # A call repeated to measure noise changes nothing.
+    assert score_contradictions(frame_of([("q1", "m", UP, [1.0], True), *rows]))["j"] == found
 
 
 def named(options: tuple[str, ...], letters: tuple[str, ...] = ()) -> Arrangement:
