@@ -9,7 +9,11 @@ from components.html.markup import EMPTY, Markup, escape, fill, join, link_butto
 from components.html.pieces import notice_html, status_badge, wrap
 from components.html.tables.table import Cells, Table, row_name_cell
 from components.inspect import injection_marks
-from components.inspect.explanation import explain_comparison, known_answer_or_votes_text
+from components.inspect.explanation import (
+    explain_comparison,
+    known_answer_or_votes_text,
+    label_text,
+)
 from components.inspect.html_parts import html, more_characters_note, text_html, truncate_text
 from components.inspect.load_comparison import (
     NOT_RECORDED,
@@ -151,13 +155,14 @@ def _sent_text_note(sent: SentMessages) -> str:
 
 def _details_section(opened: ComparisonDetail) -> Markup:
     line, item = opened.line, opened.item
+    single = len(line.model_names) == 1
     better = known_answer_or_votes_text(item, line.model_names) if item else ""
     facts = {
         "Judge": line.judge,
         "Prompt": line.prompt,
         "Item": line.item,
         "Category": line.category or "none",
-        "Better answer": better or NOT_RECORDED,
+        "Label" if single else "Better answer": label_text(opened) or better or NOT_RECORDED,
         "Source": "imported" if opened.recorded else "called from this app",
     }
     return html.drawer("Details", html.details(facts, _call_details_table(opened)), "how", True)
@@ -180,7 +185,10 @@ def _call_details(judgement: Judgement, recorded: bool) -> dict[str, str]:
     return {
         "Status": status_badge(judgement.status),
         "Rule": fill("<code>{}</code>", judgement.rule) if judgement.rule else unknown,
-        "Labels": escape(", ".join(judgement.ask.labels)) or unknown,
+        "Options" if len(judgement.ask.shown) == 1 else "Labels": escape(
+            ", ".join(judgement.ask.labels)
+        )
+        or unknown,
         "Tokens": _token_text(judgement.usage) or unknown,
         "Cost": unknown if recorded and judgement.cost is None else cost,
         "Time": duration(judgement.seconds) if judgement.seconds else unknown,

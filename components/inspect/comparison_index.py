@@ -74,6 +74,9 @@ class ComparisonRow:
     verdicts: tuple[OrderVerdict, ...]
     failed_repeats: tuple[Status, ...] = ()
     """Statuses of the unusable replies, except those that `verdicts` already contains."""
+    label: float | None = None
+    """Right verdict on a single answer, by the data or by people: its score, or 1 for pass and 0
+    for fail; None for several answers, or if unknown."""
 
     @property
     def model_names(self) -> tuple[str, ...]:
@@ -323,6 +326,7 @@ def rows_with_status_mask(index: ComparisonIndex, status: str) -> Mask:
 
 def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow:
     head = rows[0]
+    label = head.get("gold", np.nan)
     orders: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         orders.setdefault(str(row["shown"]), []).append(row)
@@ -340,6 +344,7 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
             for row in made
             if row["status"] not in USABLE_STATUSES and row is not _row_that_gives_status(made)
         ),
+        label=None if SEP in str(head["shown"]) or np.isnan(label) else float(label),
     )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from components.html.format import count, slot_name
+from components.html.format import count, number, slot_name
 from components.inspect.comparison_index import OrderVerdict
 from components.inspect.load_comparison import ComparisonDetail
 from studies.domain import BY_DESIGN, ERROR_STATUSES, USABLE_STATUSES, Item
+from studies.frames.arrangement import parse_arrangement
 from studies.frames.known_answers import best_answer, best_answers, better_answer
 
 
@@ -46,6 +47,8 @@ def _main_finding(opened: ComparisonDetail) -> Explanation:
     if opened.flipped:
         return Explanation("warn", "Flipped.", _flip_text(orders))
     if all(order.pick is None for order in orders):
+        if len(opened.line.model_names) == 1 and (given := _usable_scores(opened)):
+            return _single_answer_finding(opened, given)
         return Explanation("calm", "Scored.", "The judge gave scores and picked no answer.")
     if len(orders) == 1:
         return Explanation(
@@ -56,6 +59,57 @@ def _main_finding(opened: ComparisonDetail) -> Explanation:
             "calm", "Not all orders.", f"{_outcomes_text(orders)} Some orders have no verdict yet."
         )
     return Explanation("calm", "Consistent.", _consistent_text(orders))
+
+
+def _single_answer_finding(opened: ComparisonDetail, given: Sequence[float]) -> Explanation:
+    """Notice on the verdicts about a single answer: passed, failed or scored, in how many replies,
+    and what the answer's label says. `given`: the scores of the replies."""
+    label, passes = opened.line.label, sum(score > 0 for score in given)
+    told = f" The answer's label is {label_text(opened)}." if label is not None else ""
+    if not _is_pass_fail(opened):
+        texts = [score_text(score) for score in sorted(set(given))]
+        each = f" in {count(len(given), 'reply')}" if len(given) > 1 else ""
+        return Explanation("calm", "Scored.", f"The judge gave {' and '.join(texts)}{each}.{told}")
+    if 0 < passes < len(given):
+        text = f"The judge passed the answer in {count(passes)} of {count(len(given), 'reply')}."
+        return Explanation("warn", "Replies disagree.", text + told)
+    word = "passed" if passes else "failed"
+    if label is not None and label != bool(passes):
+        title = "False pass." if passes else "False fail."
+        return Explanation("warn", title, f"The judge {word} the answer.{told}")
+    return Explanation("calm", f"{word.capitalize()}.", f"The judge {word} the answer.{told}")
+
+
+def _usable_scores(opened: ComparisonDetail) -> list[float]:
+    """The first score (pass: 1, fail: 0) of each usable reply; of the comparison's row in the list
+    if no reply is loaded."""
+    replies = [one.judgement for order in opened.orders for one in (order.reply, *order.again)]
+    given = [
+        one.verdict.scores[0]
+        for one in replies
+        if one.usable and not one.ask.noise and one.verdict and one.verdict.scores
+    ]
+    return given or [order.scores[0] for order in opened.line.verdicts if order.scores]
+
+
+def _is_pass_fail(opened: ComparisonDetail) -> bool:
+    """Whether the replies pass or fail a single answer; False if no reply is loaded."""
+    if not opened.orders or len(opened.line.model_names) > 1:
+        return False
+    return parse_arrangement(opened.orders[0].reply.judgement.ask.labels).is_pass_fail
+
+
+def label_text(opened: ComparisonDetail) -> str:
+    """The label of a single answer: "pass", "fail" or a score; empty without a label."""
+    label = opened.line.label
+    if label is None:
+        return ""
+    return ("pass" if label else "fail") if _is_pass_fail(opened) else score_text(label)
+
+
+def score_text(score: float) -> str:
+    """A score, with one decimal unless it is a whole number."""
+    return number(score, 0 if score % 1 == 0 else 1)
 
 
 def _failure_text(failed: Sequence[OrderVerdict], orders: Sequence[OrderVerdict]) -> str:

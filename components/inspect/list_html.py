@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import count, number, truncate
+from components.html.format import count, truncate
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import Action, empty_state, status_badge, verdict_chip, wrap
 from components.inspect import url_selection
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
+from components.inspect.explanation import score_text
 from components.inspect.html_parts import html
 from components.inspect.load_comparison import InspectedStudy
 from components.inspect.verification_filter import ANY_CHECK
@@ -73,7 +74,7 @@ def _order_chip(mark: OrderVerdict) -> Markup:
     if mark.status not in USABLE_STATUSES:
         return status_badge(mark.status)
     if mark.pick is None and mark.scores and not mark.is_divided:
-        scores = " \u00b7 ".join(number(score, 0 if score % 1 == 0 else 1) for score in mark.scores)
+        scores = " \u00b7 ".join(map(score_text, mark.scores))
         return fill('<span class="eh-slot">{}</span>', scores)
     return verdict_chip(mark.pick)
 

@@ -31,6 +31,8 @@ def test_everything_that_was_recorded_is_told_in_its_unit() -> None:
         "Key": "key<1>",
     }  # fmt: skip
     assert "<1>" not in "".join(_call_details(WHOLE, False).values())
+    single = replace(WHOLE, ask=replace(ASK, shown=("x",), labels=("fail", "pass")))
+    assert told(single)["Options"] == "fail, pass" and "Labels" not in told(single)
 
 
 def test_what_was_not_recorded_is_said_and_not_zero() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,16 @@ import pytest
 
 from components.inspect import comparison_index, list_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonIndex, OrderVerdict
-from components.inspect.explanation import Explanation, explain_comparison
-from components.inspect.load_comparison import ComparisonDetail, InspectedStudy
+from components.inspect.explanation import Explanation, explain_comparison, label_text
+from components.inspect.load_comparison import (
+    ComparisonDetail,
+    InspectedReply,
+    InspectedStudy,
+    OrderReplies,
+    SentMessages,
+)
 from components.inspect.url_selection import FAILURES, Selection
-from studies.domain import Item, Preference
+from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.frames.frame import NO_PICK, TIE
 from tests.page_words import says, text_of
 
@@ -262,6 +269,44 @@ def explained(orders: list[OrderVerdict], *, flipped: bool = False, human: Any =
     line = replace(line, verdicts=tuple(orders))
     item = Item("q", "?", {"x": "1", "y": "2"}, human=tuple(human)) if human else None
     return explain_comparison(ComparisonDetail(line, item, (), (), (), flipped, False, False))
+
+
+def single_answer(scores: Sequence[float], labels: str, gold: float) -> ComparisonDetail:
+    """The detail of one answer with a reply for each score; `labels`: "pass fail" or a scale."""
+    made = tuple(
+        InspectedReply(
+            Judgement(
+                Ask(str(i), "q", "j", "p", ("x",), tuple(labels.split()), repeat=i),
+                status="ok",
+                verdict=Verdict(None, scores=(score,)),
+            )
+        )
+        for i, score in enumerate(scores)
+    )
+    rows = [row("x", NO_PICK, score_0=scores[0], gold=gold)]
+    line = comparison_index._comparison_row(0, rows)
+    orders = (OrderReplies(("x",), made[0], made[1:], SentMessages()),)
+    return ComparisonDetail(line, None, (), (), orders, False, False, False)
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "gold", "title", "words"),
+    [
+        ([1], "pass fail", 0.0, "False pass.", ["passed the answer", "label is fail"]),
+        ([0, 0], "fail pass", 1.0, "False fail.", ["failed the answer", "label is pass"]),
+        ([1, 1], "pass fail", 1.0, "Passed.", ["label is pass"]),
+        ([0], "pass fail", float("nan"), "Failed.", ["failed the answer"]),
+        ([1, 0, 1], "pass fail", 0.0, "Replies disagree.", ["2 of 3 replies", "label is fail"]),
+        ([3, 4], "1 2 3 4 5", 4.5, "Scored.", ["gave 3 and 4 in 2 replies", "label is 4.5"]),
+    ],
+)  # fmt: skip
+def test_a_verdict_on_a_single_answer_is_named_beside_the_label(
+    scores, labels, gold, title, words
+) -> None:
+    opened = single_answer(scores, labels, gold)
+    found = explain_comparison(opened)
+    assert found.title == title and says(text_of(found.text), *words)
+    assert ("label" in found.text) == (gold == gold) == bool(label_text(opened))
 
 
 XY, YX = ("x", "y"), ("y", "x")
