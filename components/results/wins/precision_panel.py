@@ -32,9 +32,9 @@ calls would hardly help."""
 
 @memoise_by_study
 def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
-    """Return by how much twice the items, judges, prompts or repeats would narrow the interval of the
-    highest win rate. None without win rates, or if too few items were judged by every judge with
-    every prompt and with this model in both positions."""
+    """Return by how much twice the items, judges, prompts or repeats would narrow the interval of
+    the highest win rate. None without win rates, or if too few items were judged by every judge
+    with every prompt and with this model in both positions."""
     rates = study_win_rates(filtered)
     return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
