@@ -59,8 +59,8 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
 
 @cache_in_filtered_study
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The sides (judges or prompts) with the names `left` and `right`, as a PairedSides. A name that
-    is empty or unknown is replaced by a default side. If there is no default side, a side without
+    """The sides (judges or prompts) with the names `left` and `right`, as a PairedSides. A default
+    side replaces a name that is empty or unknown. If there is no default side, a side without
     a name takes its place, and `PairedSides.problem` tells that nothing can be compared."""
     known = sides.list_sides_of_whole_study(filtered)
     if {left, right} - {""} - set(known):
@@ -75,7 +75,7 @@ def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     """Pair two sides: the judge or prompt that the filters select, and the side named `other`. If
     the filters select neither, the first side is the most consistent judge or, in a study with one
-    judge, the most consistent prompt."""
+    judge, prompt; if `other` is this side, it is the least consistent judge or prompt."""
     chosen = filtered.filter
     wanted = {
         name: "" if value == ALL_CHOICE else value
