@@ -219,8 +219,9 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the rows for which the order decides most pairs; "" for none. Without repeats,
-    only a surplus of flips in one direction shows that the order, and not noise, is the cause."""
+    """Sentence on the rows for which the order decides most pairs; "" if there are none. Without
+    repeats, only a surplus of flips in one direction shows that the order, and not noise, is the
+    cause."""
     decided = [row for row in rows if row.order_decides_most_pairs]
     who = _names_or_count(decided, len(rows), noun)
     why = " (flips one way exceed the others by over 50 points)"
@@ -238,9 +239,10 @@ def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the flips that may be noise because no call was repeated; "" for none. Rows are
-    named if all such rows flip most pairs; if a row significantly prefers a position, only part of
-    its flips is called noise."""
+    """Sentence that flips may be noise because no call was repeated; "" if this holds for no row.
+    If `may_be_noise` is True for each row that it holds for, the sentence names or counts these
+    rows; it then speaks of part of their flips if one of them significantly prefers a position.
+    Otherwise it speaks of "part of the flips" and names no row."""
     found = [row for row in rows if row.flips and row.noise is None and not row.flips_one_way]
     what = "part of the flips"
     if all(row.may_be_noise for row in found):
