@@ -77,7 +77,7 @@ def show_creation_table(
     """HTML of the table that `split` (one of SPLITS) names: stacked bars of the five levels by
     model (factuality scores, if the study has no five levels), or a matrix of the measure
     `cell` (a key of CELL_SCALES) by category or task. A message without verdicts or
-    tasks. `sections`: names of the panels that the study's protocol has."""
+    tasks. `sections`: names of the groups of panels that the view shows."""
     rows = load_level_and_factuality_rows(filtered)
     if rows.empty:
         why = "Creation-MMBench compares each model with a baseline in five levels."
@@ -187,8 +187,8 @@ def compute_distance_from_people(
     difference in levels (MAE), and share of verdicts at most one level away (Consistency). None
     without votes.
 
-    `other_study`: rows of another study of the same items to compare with, as (what its judges
-    see, rows); "images" or, for descriptions of images, "context"."""
+    `other_study`: another study of the same items to compare with, as (what its judges see,
+    rows). Its judges see "images" or, for descriptions of images, "context"."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
