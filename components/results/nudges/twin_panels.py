@@ -59,8 +59,8 @@ def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffec
 
 def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and the sentence below it on the twin with the largest effect; None without
-    twins. With several judges or prompts, they are about the one with the largest significant
-    effect."""
+    twins. With several judges or prompts, both texts are about the judge and prompt with the
+    largest significant effect."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None
