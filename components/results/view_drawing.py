@@ -72,7 +72,7 @@ def render_view(
 
 def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | None:
     """The cached content of a view, as `render_view` drew it without filters and controls; None if
-    it is out of date or was not drawn. It does not draw anything."""
+    it is out of date or was not drawn. This function draws nothing."""
     what = _view_key(store, name, view, Filter(), json.dumps({}))
     found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
     return found

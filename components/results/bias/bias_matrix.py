@@ -82,8 +82,8 @@ def bias_matrix_html(
     `measure` is a name in MEASURES. A measure that does not apply to this number of options
     is replaced by the first that does. `frame` (the verdicts) is needed only for the position
     term, the advantage in log-odds of the answer shown first. `evenness`, by judge or by judge
-    and prompt, is the test of whether positions are chosen evenly. If it is given, the matrix
-    of entropy by prompt colours only the cells that the test finds uneven."""
+    and prompt, is the test of whether positions are chosen evenly. If it is given, a tested
+    cell in the matrix of entropy by prompt has a colour only if the test finds it uneven."""
     if not bias.names:
         return empty_state("Nothing to show.", NO_PREFERENCES)
     known = list_matrix_measures(bias.max_options)

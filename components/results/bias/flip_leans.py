@@ -20,7 +20,7 @@ SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported if its p-value is below this level. The p-value is adjusted for all
 judges, prompts, categories and models that a reader can select."""
 ONE_WAY_SHARE: Final = 0.75
-"""A judge is said to decide by position if this share of its flips, or more, goes one way."""
+"""A judge is said to decide by position only if at least this share of its flips goes one way."""
 MOST_FLIPS: Final = 2 / 3
 """The words “most flips go” need this share of the flips, as on report cards."""
 NEARLY_ALL: Final = 0.9
@@ -73,7 +73,8 @@ class FlipLean:
     least_p: float = 0.0
     """Smallest adjusted p-value possible with this number of items: if all flips go one way."""
     label: str = ""
-    """The label for which most verdicts are (`_favoured_label`); "" for none."""
+    """The label that gets at least three quarters of the verdicts, if its share differs from ½
+    significantly, and by more than the share of the first position; "" for none."""
 
     @property
     def direction(self) -> str:

@@ -266,9 +266,9 @@ def _length_weight_text(
     judge: str, weights: dict[str, dict[str, Estimate]], named: bool, tests: float
 ) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
-    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge;
-    `tests`: number of sentences for which the intervals are widened; above 1 they are called
-    adjusted."""
+    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: whether
+    the sentence names the judge; `tests`: number of tests for which the interval is widened; if it
+    is above 1, the sentence calls the interval adjusted."""
     who, whose = (judge, f" for {judge}") if named else ("It", "")
     unknown = Estimate(None)
     minus, own = (

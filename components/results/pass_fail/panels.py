@@ -130,7 +130,7 @@ def pass_fail_order_headline(results: PassFailResults) -> tuple[str, str] | None
 
 def is_pass_rate_wrong(results: PassFailResults) -> bool:
     """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
-    the number of judges and prompts; False if one of them is unknown."""
+    the number of judges and prompts; False if one of the two rates is unknown."""
     if results.shown_result is None:
         return False
     observed = results.shown_result.rates.observed_pass_rate.value

@@ -224,8 +224,8 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
 
 def rating_colours(scale: ScoreScale, highest: float) -> scales.ColourScale:
     """Colour scale of ratings: no colour up to half of the highest possible rating, full colour
-    at that rating. If it is unknown, it is taken to be the first of USUAL_ENDS that is at least
-    `highest`, the highest rating given."""
+    at that rating. If `scale` has no highest possible rating, it is taken to be the first of
+    USUAL_ENDS that is at least `highest`, the highest rating given."""
     ends = (scale.high,) if math.isfinite(scale.high) else USUAL_ENDS
     full = next((end for end in ends if end >= highest), highest)
     texts = (f"no colour: {full / 2:g} or less", f"full colour: {full:g}")

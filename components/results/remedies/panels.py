@@ -94,8 +94,9 @@ NO_PAIRS_FINDING: Final = (
 
 
 def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
-    """Headline and the sentence below it if no rule can be compared, with the reason: no verdicts
-    in both orders, no known better answers, or filters that leave no comparison with one."""
+    """Headline and the sentence below it if no rule can be compared, with the reason, such as no
+    verdicts in both orders, no known better answers, or filters that leave no comparison with a
+    known better answer."""
     filtered, study = results.filtered, results.study
     if filtered.has_only_people:
         return "Remedies are for judges.", "All verdicts of this study are by people."

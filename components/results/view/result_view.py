@@ -190,9 +190,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class PanelGroup:
-    """Panels beside each other (`row`) or below each other. `visible` tells whether a study has
-    the group at all. With `fold`, a title, the panels are hidden until the title is clicked;
-    such a group is left out if none of its panels has content."""
+    """Panels beside each other (`row`) or below each other. `visible`: function that tells whether
+    the group is shown for a study; without it, the group always is. With `fold`, a title, the
+    panels are hidden until the title is clicked; such a group is left out if none of its panels
+    has content."""
 
     panels: tuple[Panel | PanelGroup, ...]
     row: bool = True
