@@ -113,7 +113,7 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
 def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
     and the side named `other`, in the measures of `view`. If the filters select no side, the
-    sentence names the one that is compared."""
+    sentence names the judge or prompt that is compared instead."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     title, lead = panels.contrast_headline(pair, family)
     kind = "judge" if pair.left.judge else "prompt"

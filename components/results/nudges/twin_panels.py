@@ -155,7 +155,7 @@ def _examples_box_id(effect: TwinEffect, rater_number: int) -> str:
 
 def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
     """Render examples of every family, for at most MAX_RATERS judges and prompts; a click on a row
-    of the forest shows those of its family. None without twins or without their texts."""
+    of the forest shows the examples of its family. None without twins or without their texts."""
     effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):

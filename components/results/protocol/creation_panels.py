@@ -287,8 +287,9 @@ def both_orders_plot(
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
     """HTML plot of two values of the rater `who`: in one order (hollow mark) and in both orders
-    (solid mark with interval). If only that of one order is known, it is a diamond; if none is,
-    the axis is empty. With `select`, a click opens the judgements that these filters select."""
+    (solid mark with interval). If only the value in one order is known, it is drawn as a diamond;
+    if no value is known, the axis is empty. With `select`, a click opens the judgements that these
+    filters select."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return range_table.track_html(axis)

@@ -96,7 +96,7 @@ def compute_ranking(
 
 
 def _missing_outcomes_text(verdicts: pd.DataFrame | None) -> str:
-    """Sentence on why no pair has an outcome; `verdicts` as for `compute_ranking`."""
+    """Sentence on why no pair has an outcome; `verdicts`: the single verdicts of the judges."""
     replies = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
     if replies is None or replies.empty:
         return Ranking.why_empty

@@ -264,8 +264,8 @@ class RemedyResults:
 
 
 def dollars_per_thousand_comparisons(rule: RuleEstimate, inputs: RemedyInputs) -> float | None:
-    """Dollars for 1,000 comparisons by the rule, at the prices in `inputs`; None if one is
-    unknown."""
+    """Dollars for 1,000 comparisons by the rule, at the prices in `inputs`; None if the price of a
+    call that the rule needs is unknown."""
     one = rule_cost(rule, inputs.prices)
     return None if one is None else 1000 * one
 

@@ -83,8 +83,8 @@ class Upload:
 
 @dataclass(frozen=True)
 class Body:
-    """Where one part of a panel's content is placed on the page, HTML or a chart; a panel has one
-    or several."""
+    """Place on the page for one part of a panel's content, which is HTML or a chart; a panel has
+    one or several."""
 
     name: str
     elem_id: str | None = None
@@ -245,8 +245,8 @@ class View:
         return {name: state.value if state else None for name, state in states.items()}
 
     def panels_of_shown_groups(self, filtered: FilteredStudy) -> list[Panel]:
-        """Panels without those of groups that are hidden for this study; a panel among them may
-        still hide itself."""
+        """The view's panels, except those in groups that are hidden for this study. A panel of the
+        result may still be hidden when it is drawn, if it has nothing to show."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         hidden = {
             panel.name
