@@ -75,7 +75,7 @@ def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Mark
 def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
     """Render Creation-MMBench's tables. With `split` "Models", the five levels by model;
     with "Categories" or "Tasks", the measure `cell` ("Reward", "Win rate" or "VFS", visual
-    factuality score) by category or task. None for a study without five-level verdicts and
+    factuality score) by category or task. None for a study with neither five-level verdicts nor
     factuality scores."""
     if not shows_levels(filtered):
         return None
