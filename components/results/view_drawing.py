@@ -72,7 +72,7 @@ def render_view(
 
 def find_stored_view(store: Store, name: str, view: str) -> dict[str, Any] | None:
     """The cached content of a view, as `render_view` drew it without filters and controls; None if
-    it is out of date or was not drawn. It does not draw anything."""
+    it is out of date or was not drawn. This function draws nothing."""
     what = _view_key(store, name, view, Filter(), json.dumps({}))
     found: dict[str, Any] | None = store.find_memoised(name, what, _view_version(store, name))
     return found
@@ -88,7 +88,7 @@ def _view_key(
 
 
 def _view_version(store: Store, name: str) -> Hashable:
-    """Value that changes with everything that a view of a study depends on."""
+    """Value that changes whenever anything changes on which a view of the study depends."""
     context = (
         studies_with_same_data_source(store, name),
         verification_stamp(store.read_connection, name),
@@ -148,9 +148,10 @@ def study_headline(store: Store, name: str) -> str:
 
 
 def view_headline(view: View, filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline of a view and the sentence below it. Without verdicts, or if none passes the filters
-    or no reply is usable, every view's headline says so, except that of Agreement if people voted.
-    Without judgements, a failed last run is named with its reason."""
+    """Headline of a view and the sentence below it. If the study has no judgements, if none passes
+    the filters, or if no reply is usable, the headline says so in every view; with votes, Agreement
+    keeps its own headline if no reply is usable. If there are no judgements because the last run
+    failed, the headline names that run, and the sentence its reason."""
     runs = filtered.store.runs(filtered.name) if filtered.unfiltered_frame.empty else ()
     if runs and runs[0].state == "failed":
         return "No call got a reply: the last run failed.", runs[0].reason

@@ -216,9 +216,9 @@ def load_agreement(filtered: FilteredStudy) -> Agreement:
 
 
 def judges_equally_close_to_people(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The judges that cannot be told apart from the closest to people: the first of `names`,
-    which are sorted by descending agreement with people, and those whose agreement is not
-    significantly lower.
+    """The judge that agrees most with people, and the judges whose agreement is not significantly
+    lower. `names`: judges by descending agreement with people; the first is the one with which
+    the others are compared.
 
     The difference of two judges is paired by item. Its interval is widened for all pairs of
     judges, also those that a filter hides, since any judge could have been the first."""

@@ -48,7 +48,8 @@ KIND_TITLES: Final = {
 }
 """Kind of dispute -> head of a column, and the kind in words ({who}: the raters with a verb)."""
 REFERENCES: Final = {AGAINST_KNOWN: "known", PEOPLE_SPLIT: "votes"}
-"""Kind of dispute -> what its list shows beside the judges' verdicts, if not people's majority."""
+"""Kind of dispute -> "known" or "votes" (the known better answer, or people's votes), shown in its
+list beside the judges' verdicts. Other kinds show the majority of people."""
 html: Final = macros("results/agreement/people.html")
 
 
@@ -81,9 +82,10 @@ class CaseChoices:
     def informativeness_key(self, kind: str) -> tuple[float, float, int]:
         """Sort key, larger for cases that are more worth reading.
 
-        The first number is the share of judges against people or the known better answer, or,
-        if `kind` is disagreement among judges or among people, the entropy of their choices in
-        bits. The second and third number break ties."""
+        The first number is the share of judges against people or the known better answer. If
+        `kind` is disagreement among judges or among people, it is the entropy of their choices in
+        bits instead. Cases with the same first number are sorted by the second, the agreement
+        within the other group (1 for known answers), then by the number of voters or judges."""
         total, judges = sum(self.votes.values()), self.judge_count
         if kind == AGAINST_PEOPLE:
             certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity

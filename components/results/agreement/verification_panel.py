@@ -234,9 +234,9 @@ def _passing_answer_preferences_table(verification: VerificationData) -> Markup:
 def _list_passing_answer_preferences(
     verification: VerificationData,
 ) -> list[tuple[str, Estimate, Estimate]]:
-    """For each rater, on pairs of one passing and one failing answer: name, share of decisive
-    verdicts for the passing answer, share of ties. Judges come first, the highest first share
-    first; people come last."""
+    """For each rater, on pairs of one passing and one failing answer: (name, share of decisive
+    verdicts for the passing answer, share of ties). Judges come first, sorted by descending share
+    for the passing answer; people come last."""
     verified = verification.verified
     evidence = GroupedFrame(verification.data.raters.rows_of_model_judges, ["judge"])
     prefers = verified.following_preference_measure.by_cell(evidence)

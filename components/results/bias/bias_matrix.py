@@ -82,8 +82,8 @@ def bias_matrix_html(
     `measure` is a name in MEASURES. A measure that does not apply to this number of options
     is replaced by the first that does. `frame` (the verdicts) is needed only for the position
     term, the advantage in log-odds of the answer shown first. `evenness`, by judge or by judge
-    and prompt, is the test of whether positions are chosen evenly. If it is given, the matrix
-    of entropy by prompt colours only the cells that the test finds uneven."""
+    and prompt, is the test of whether positions are chosen evenly. If it is given, a tested
+    cell in the matrix of entropy by prompt has a colour only if the test finds it uneven."""
     if not bias.names:
         return empty_state("Nothing to show.", NO_PREFERENCES)
     known = list_matrix_measures(bias.max_options)
@@ -301,8 +301,8 @@ def _grade_score_line(parts: Mapping[str, Estimate | None]) -> str:
 def _evenness_notes(
     consistency: Mapping[tuple[str, str], Estimate], even: Mapping[tuple[str, str], Evenness]
 ) -> dict[tuple[str, str], str]:
-    """(row, column) -> text below the entropy in a cell: the result of the test of evenness, such
-    as "within chance", or the consistency where `even` has no test."""
+    """(row, column) -> text below the entropy in a cell: the result of the test of evenness in
+    `even`, such as "within chance"; for a cell without a test, its consistency."""
     notes = {at: share(one.value, 0) for at, one in consistency.items() if one.value is not None}
     return notes | {at: one.text for at, one in even.items()}
 
@@ -320,8 +320,8 @@ def _choose_colour_scale(shown: MeasureRecord, options: int) -> scales.ColourSca
 
 def _chance_value(shown: MeasureRecord, bias: Bias) -> float | None:
     """Value of a measure for judges that choose at random. For consistency and accuracy, these
-    judges are assumed to give ties as often as the judges shown. None if the value is unknown,
-    for entropy, and for measures of which neither high nor low values are better."""
+    judges are assumed to give ties as often as the judges shown. None for entropy, for measures
+    of which neither high nor low values are better, and if the value is unknown."""
     chance = shown.chance(bias.max_options)
     if chance is None or not math.isfinite(chance) or not shown.better or shown.key == ENTROPY.key:
         return None

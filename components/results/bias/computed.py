@@ -213,17 +213,17 @@ class Bias(Memo):
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """Name of each (judge, prompt) that chooses among answers, the shortest that is unambiguous
-        among all that pass the filter, sorted as by `sort_best_first`: for pairs, the most
-        consistent first."""
+        """(judge, prompt) -> its name, the shortest that is unambiguous under the filter, for all
+        that choose among answers. Sorted as by `sort_best_first`: for pairs, the most consistent
+        first."""
         names = filters.short_rater_names(list(self.by_rater("unusable")))
         return {cell: names[cell] for cell in self.sort_best_first(self.by_rater)}
 
     def sort_best_first(self, by_cell: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
         """Cells (judge, or judge and prompt) that choose among answers, sorted by consistency or,
         with more than two options, by Grade Score (harmonic mean of position entropy and share of
-        the most chosen answer); highest first, unknown last. `by_cell` returns a measure for every
-        cell, such as `by_judge`."""
+        the most chosen answer); highest first, unknown last. `by_cell`: function from the key of a
+        measure to its estimates by cell, such as `by_judge`."""
         values = by_cell("consistency" if self.max_options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         choosers = {one[:size] for one in self.counts.choosers for size in (1, 2)}

@@ -20,14 +20,14 @@ SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported if its p-value is below this level. The p-value is adjusted for all
 judges, prompts, categories and models that a reader can select."""
 ONE_WAY_SHARE: Final = 0.75
-"""A judge is said to decide by position if this share of its flips, or more, goes one way."""
+"""A judge is said to decide by position only if at least this share of its flips goes one way."""
 MOST_FLIPS: Final = 2 / 3
 """The words “most flips go” need this share of the flips, as on report cards."""
 NEARLY_ALL: Final = 0.9
-"""Flips are not said to be perhaps noise if this share of them, or more, goes one way."""
+"""Share of the flips in one direction from which no sentence says that the flips may be noise."""
 MOST: Final = 0.5
 LABEL_PULL: Final = 0.25
-"""Smallest distance from ½ of a label's share from which most verdicts are said to be for it."""
+"""Most verdicts are said to be for a label only if its share is at least this far from ½."""
 LeanTest = Callable[[OrderTable], float | None]
 """p-value of a sign test for a preferred position, from the table of the pairs in both orders."""
 
@@ -71,9 +71,10 @@ class FlipLean:
     consistency: Estimate | None = None
     """Share of pairs that do not flip, with its interval; None if unknown."""
     least_p: float = 0.0
-    """Smallest adjusted p-value that so many items allow: that of flips which all go one way."""
+    """Smallest adjusted p-value possible with this number of items: if all flips go one way."""
     label: str = ""
-    """The label for which most verdicts are (`_favoured_label`); "" for none."""
+    """The label that gets at least three quarters of the verdicts, if its share differs from ½
+    significantly, and by more than the share of the first position; "" for none."""
 
     @property
     def direction(self) -> str:
@@ -211,15 +212,15 @@ def _worst_p(table: OrderTable) -> float | None:
 
 
 def _smallest_p(table: OrderTable) -> float:
-    """Smallest p-value that the sign test can have with this number of items: that of flips which
-    all go the same way."""
+    """Smallest p-value that the sign test can have with this number of items, reached if all flips
+    go the same way."""
     return item_sign_test(np.ones(len(table.flip_balance_by_item), np.int64)).p or 0.0
 
 
 def _adjusted_row_p_values(bias: Bias, test: LeanTest) -> dict[CellKey, float]:
     """(judge, prompt) -> p-value of `test`, adjusted for all judges and prompts and, if the
-    filter selects a category, for all categories. With such a filter, it is the p-value in this
-    category."""
+    filter selects a category, for all categories. With a filter on category, it is the p-value in
+    the selected category."""
     category = bias.filter.category
     if category != ALL_CHOICE:
         found = _adjusted_category_p_values(bias, test)
@@ -258,7 +259,7 @@ def _adjust_lean_p_values(
 
     The adjustment is Holm's, over all cells and, if the filter selects models, over all
     sets of as many models. The result is then divided by the part of the error rate of 5 %
-    that is available for these tests, which is another one if the cells are single categories
+    that is available for these tests; this part is smaller if the cells are single categories
     (`in_category`)."""
     raw = [test(table) if table.pairs else None for table in tables]
     known = sum(p is not None for p in raw)
@@ -269,8 +270,8 @@ def _adjust_lean_p_values(
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
     """Categories in which this judge and prompt significantly prefer a position; empty with one
-    category only. They may prefer none overall, because opposite preferences in two categories
-    cancel."""
+    category only. A judge may prefer a position in some categories and none overall, because
+    opposite preferences in two categories cancel."""
     if len(bias.category_sizes) < 2:
         return ()
     fairness, adjusted = bias.recency_minus_primacy, _adjusted_category_p_values(bias, _worst_p)

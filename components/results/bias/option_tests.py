@@ -41,8 +41,8 @@ class OptionModelRow:
     null_band: tuple[float, float] | None = None
     """Middle 95 % of the entropies expected if choices depend on content only."""
     least_p: float | None = None
-    """Smallest p-value that so many comparisons allow, those with a missing verdict too; None
-    without a test."""
+    """Smallest p-value that the test can have with this number of comparisons, those with a missing
+    verdict included; None without a test."""
 
 
 def load_option_models_of_all_raters(filtered: FilteredStudy) -> tuple[OptionModelRow, ...]:
@@ -89,7 +89,8 @@ def adjusted_option_p_values(
 ) -> dict[CellKey, float]:
     """(judge, prompt) -> p-value of the permutation test, adjusted for all such tests that a
     reader could see by changing the filters. `rows` must include the judges and prompts that a
-    filter hides. With `least`, it is the smallest p-value that so many comparisons allow."""
+    filter hides. With `least`, the smallest p-value that each test can have (`least_p` of a row)
+    is adjusted instead of its p-value."""
     values = [row.least_p if least else row.permutation.p for row in rows]
     adjusted = bias.adjust_p_values(values)
     return {
@@ -120,8 +121,8 @@ EVENNESS_RULE: Final = (
 
 
 TestedEntropy = tuple[float | None, tuple[float, float] | None, float | None, float | None]
-"""The entropy of the tested choices, its chance band as (low, high), the p-value of the permutation
-test and the smallest that so many comparisons allow; None for each that is unknown."""
+"""Entropy of the tested choices; band (low, high) of the entropies expected by chance; p-value of
+the permutation test; smallest p-value that the test can have. None for each that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +188,10 @@ def slot_evenness(
     comparisons with the most options. Left out where the entropy or the band expected by chance
     is unknown.
 
-    p-values are adjusted within the tests by judge, and within those by judge and prompt; for
-    `tests` tests, if that is more. `error_share`: part of the error rate of 5 % available for
-    both sets together. `fitted`: tests by judge and prompt that need not be made again."""
+    The tests by judge are one set, those by judge and prompt another. p-values are adjusted for
+    the number of tests in the set, or for `tests` if that is more. `error_share`: part of the
+    error rate of 5 % available for both sets together. `fitted`: tests by judge and prompt that
+    need not be made again."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     tested: dict[CellKey, TestedEntropy] = {

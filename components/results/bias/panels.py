@@ -37,7 +37,7 @@ LABELS_NOT_CROSSED: Final = (
 )
 BIAS: Final = macros("results/bias/bias.html")
 MIN_PULL: Final = 0.1
-"""Smallest distance from ½ of a share of verdicts that is called a preference."""
+"""Smallest distance of a share of verdicts from ½ that is called a preference."""
 _REPEATED: Final = "of comparisons repeated in the same order; "
 
 
@@ -66,8 +66,8 @@ def pools_prompts_in_histogram(bias: Bias) -> bool:
 
 def flip_directions_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt; a message if no pair was judged in
-    both orders, or if some comparisons have more than two options. Prompts that were not asked
-    which of two answers is better in both orders are left out."""
+    both orders, or if some comparisons have more than two options. A judge with a prompt is left
+    out if none of its pairs was to be judged in both orders."""
     asked = [row for row in flip_leans(bias) if row.pairs or row.missing]
     if bias.max_options != 2 or not asked:
         return empty_state("No flips here.", missing_orders_text(bias.max_orders))
@@ -166,8 +166,8 @@ def show_slot_and_label_shares(bias: Bias) -> Markup | None:
 
 
 def _plot_name_and_value(estimate: Estimate, chosen: str, name: str) -> tuple[Markup, str, Markup]:
-    """Plot, `name` (shown on phones) and value of a share of verdicts; `chosen`: the chosen
-    position or label, named in the hover card."""
+    """(plot, `name`, value with its interval) of a share of verdicts. `name` is shown on phones
+    only. `chosen`: words in the hover card for the position or label that these verdicts chose."""
     tip = (
         f"{share(estimate.value, 1)}{spaced_ci(estimate, 1, scale=100)}\nof verdicts go to {chosen}"
         f", ties left out; 50 % means no preference\nn {count(estimate.n)}"

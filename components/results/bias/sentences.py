@@ -199,8 +199,8 @@ def _flips_clause(bias: Bias) -> str:
 
 def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
     """Clause on the position toward which flips significantly go, or that there is none. For a
-    single row it gives the number of such flips; for several, how many rows lean to the first
-    and to the second position. `noun`: word for a row, such as "judge"."""
+    single row (a judge with a prompt), it gives the number of these flips; for several, how many
+    rows lean to the first and to the second position. `noun`: word for a row, such as "judge"."""
     leaning = [row for row in rows if row.is_significant]
     if not leaning:
         return _no_preference_clause(rows, noun)
@@ -219,8 +219,9 @@ def _direction_clause(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the rows for which the order decides most pairs; "" for none. Without repeats,
-    only a surplus of flips in one direction shows that the order, and not noise, is the cause."""
+    """Sentence on the rows (judges with their prompts) for which the order decides most pairs; ""
+    if there are none. Without repeats, only a surplus of flips in one direction shows that the
+    order, and not noise, is the cause."""
     decided = [row for row in rows if row.order_decides_most_pairs]
     who = _names_or_count(decided, len(rows), noun)
     why = " (flips one way exceed the others by over 50 points)"
@@ -229,8 +230,8 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the rows that flip most pairs because most verdicts are for one label; "" for
-    none."""
+    """Sentence on the rows (judges with their prompts) that flip most pairs because most verdicts
+    are for one label; "" if there are none."""
     found = [row for row in rows if row.label and row.flips_most_pairs]
     who = _names_or_count(found, len(rows), noun)
     label = f"the label “{found[0].label}”" if len(found) == 1 else "one label each"
@@ -238,9 +239,10 @@ def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 
 def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:
-    """Sentence on the flips that may be noise because no call was repeated; "" for none. Rows are
-    named if all such rows flip most pairs; if a row significantly prefers a position, only part of
-    its flips is called noise."""
+    """Sentence that flips may be noise because no call was repeated; "" if this holds for no row.
+    If `may_be_noise` is True for each row that it holds for, the sentence names or counts these
+    rows; it then speaks of part of their flips if one of them significantly prefers a position.
+    Otherwise it speaks of "part of the flips" and names no row."""
     found = [row for row in rows if row.flips and row.noise is None and not row.flips_one_way]
     what = "part of the flips"
     if all(row.may_be_noise for row in found):
@@ -279,8 +281,8 @@ def _unmeasured_flips_headline(bias: Bias) -> tuple[str, str]:
 
 
 def preferring_rows_clause(significant: int, total: int, noun: str) -> str:
-    """Clause that `significant` of `total` rows prefer a position, with a noun for a row: "Two of
-    three judges prefer a position"."""
+    """Clause that `significant` of `total` rows prefer a position, such as "Two of three judges
+    prefer a position"; `noun`: word for a row, such as "judge"."""
     if total == 1:
         return f"This {noun} prefers a position"
     if significant == total:

@@ -70,8 +70,8 @@ HOW_LABELS: Final = (
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and the sentence below it: what the order changes; for single answers that were
-    judged in one order of options and criteria, that its effect is unknown."""
+    """Headline and the sentence below it on the effect of the order. For single answers that were
+    judged in only one order of options and criteria, they say that this effect is unknown."""
     if not has_comparisons(filtered):
         found = pass_fail_panels.order_headline(filtered) or score_panels.order_headline(filtered)
         if found is None and (filtered.measured_judge_rows["options"] == 1).any():
@@ -88,9 +88,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def single_answers_view(filtered: FilteredStudy) -> View:
-    """The view whose headline and key figures a study of single answers takes over: that of
-    pass/fail verdicts, if the study has some and the filters do not remove them all, or has no
-    scores; else that of scores."""
+    """The view whose headline and key figures a study of single answers takes over. It is the view
+    of scores if the study has scores and no pass/fail verdict passes the filters (if nothing passes
+    them: if the study has no pass/fail verdicts); else the view of pass/fail verdicts."""
     kinds, frame = verdict_kinds(filtered), filtered.frame
     passes = kinds.pass_fail and (not len(frame) or bool(pass_fail_mask(frame).any()))
     return pass_fail_panels.VIEW if passes or not kinds.scores else score_panels.VIEW

@@ -94,7 +94,7 @@ class CardMeasures:
     @cached_property
     def position_measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
         """Rater -> key of a measure of position bias -> its estimate, for all model judges with
-        their prompts. The card draws the values of the others as grey ticks."""
+        their prompts. The card draws the values of other raters than its own as grey ticks."""
         found = estimate_position_measures(self.raters.rows_of_model_judges, ["judge"])
         return {judge: got for (judge,), got in found.items()}
 
@@ -107,10 +107,10 @@ class CardMeasures:
 
     @cached_property
     def largest_twin_effect_beyond_floor(self) -> tuple[Estimate, str]:
-        """The twin with the largest effect on this rater: (effect with adjusted interval, name of
-        the kind of twin, such as "padding"). A twin is an answer with one change that should
-        not matter. Subtracted is its floor, the effect of a change that cannot matter. The
-        estimate has no value, and the name is "", without twins."""
+        """(effect, kind) of the twins with the largest effect on this rater. A twin is an answer
+        with one change that should not matter; the kind is that of the change, such as "padding".
+        From the effect, its floor is subtracted, the effect of a change that cannot matter; its
+        interval is adjusted. Without twins, the effect has no value, and the kind is ""."""
         effects, rater = self.raters.filtered.twin_effects, (self.judge, self.prompt)
         own = [one for one in effects if (one.judge, one.prompt) == rater]
         largest = next(iter(effects_of_irrelevant_changes(own)), None)
@@ -198,7 +198,7 @@ class CardMeasures:
     @cached_property
     def agreement_with_people(self) -> Estimate:
         """Share of comparisons in which this rater agrees with the majority of people. It has no
-        value without votes. For pairs, it has none either if the better answers are known by
+        value without votes. For pairs, it also has no value if the better answers are known by
         the design of the data, because accuracy then uses these."""
         if not self.compares_pairs:
             return self.agreement_share_with_people(self.rater)

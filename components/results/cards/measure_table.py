@@ -47,8 +47,8 @@ class CardMeasure:
     link: dict[str, Any] | None = field(default=None, compare=False)
 
     about: str = ""
-    """Name that stands beside that of the measure: the family of a twin, the position of a term
-    among N options; else empty."""
+    """Name shown after the name of the measure: for the effect of twins, their family; for the
+    position term among N options, the position; else empty."""
 
     @property
     def label(self) -> str:
@@ -186,8 +186,9 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
 
 
 def _counted_comparisons_note(card: ReportCard) -> str:
-    """Text on which comparisons the agreement counts: those that every judge and prompt judged
-    in both orders. "" if none is left out. Accuracy counts all comparisons of this judge."""
+    """Text on the comparisons that the agreement counts, which are those that every judge and
+    prompt judged in both orders; "" if no comparison is left out. Accuracy, in contrast, counts all
+    comparisons of this judge."""
     study = card.raters.remedies
     left = study.left_out["incomplete"] if study.grid.size else 0
     size = formats.count(study.grid.size, "comparison")

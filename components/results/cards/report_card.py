@@ -59,7 +59,8 @@ class ReportCard(CardMeasures):
 
     @property
     def p_is_bound(self) -> bool:
-        """Whether the p-value of the test among N options is only known to be at most this."""
+        """Whether the p-value of the permutation test among N options is only an upper bound: no
+        random permutation was as uneven as the choices. False for pairs."""
         rows = load_option_models_of_all_raters(self.raters.filtered)
         mine = (row for row in rows if (row.judge, row.prompt) == (self.judge, self.prompt))
         return not self.compares_pairs and any(row.permutation.p_is_bound for row in mine)
@@ -224,8 +225,9 @@ class ReportCard(CardMeasures):
         return "" if noise is None else f" ({share(noise, 0)} change on a repeat in the same order)"
 
     def _cached_repeats_warning(self) -> str:
-        """Warning that repeats may come from a cache: they hardly ever differ (at most STEADY)
-        although the judge's temperature is at least WARM. "" otherwise, or if one is unknown."""
+        """Warning that repeats may come from a cache, if the upper end of the interval of the
+        changes on a repeat is at most STEADY although the judge's temperature is at least WARM; ""
+        otherwise, and if one of the two is unknown."""
         warm, high = self.raters.temperatures.get(self.judge), self.measures["noise_floor"].high
         if warm is None or warm < WARM or high is None or high > STEADY:
             return ""
@@ -252,8 +254,9 @@ class ReportCard(CardMeasures):
         return f"{name} {self._difference_text(self.accuracy_lead, scale, 1)}"
 
     def _preferred_position_clause(self) -> str:
-        """Clause on the preferred position. Among more than two options flips have no single
-        direction, so it gives the share of the choices, as the view Position does."""
+        """Clause on the preferred position. Among more than two options, flips have no single
+        direction, so the clause gives the position's share of the choices, as the view Position
+        does."""
         toward = self.preferred_position
         if self.compares_pairs:
             return f"flips go more often toward the answer shown {toward} than away from it"

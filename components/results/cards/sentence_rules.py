@@ -297,9 +297,9 @@ RULE_GROUPS: Final = {
         """
     ),
 }
-"""Group -> its rules: on consistency, on quality, and the advice. A flip rate below 10 % and
-fewer than 5 items are too few for a claim, fewer than 20 comparisons unless a test is significant;
-the level of tests is 5 %."""
+"""Group -> its rules: on consistency ("steadiness"), on quality, and the advice. The rules on
+consistency claim an effect only with a flip rate of at least 10 %, with at least 5 items, and with
+either 20 comparisons judged in every order or a significant test. The level of tests is 5 %."""
 
 NO_REPLY_RULES: Final = tuple(rules[0] for rules in RULE_GROUPS.values())
 """The rules for a judge of which all calls failed, one of each group."""
@@ -319,12 +319,15 @@ SENTENCE_WORDS: Final = (
     "order_effect", "memory", "beside_person", "each", "orders_wanted", "then_merge", "compare",
     "unknown",
 )  # fmt: skip
-"""Keys of the texts that a sentence may insert besides values: the changes on a repeat, a warning
-of repeats that hardly ever differ, a clause on the preferred position, its name, the preferred
-label, the net flip rate, such as "(12.0 points toward first [3.1, 20.4])", the shares of right,
-wrong and tied verdicts, the lead over chance, the advice of the view Remedies, and differences with
-their intervals: flips minus changes on a repeat, repeats further apart minus consecutive ones,
-judge minus replaced person; words for pairs or more options, and on unknown better answers."""
+"""Keys of the texts that a sentence may insert besides values of CARD_FACTS. "repeat": changes on a
+repeat; "cache": warning of repeats that hardly ever differ; "more_often": clause on the preferred
+position; "toward", "label": name of the preferred position, and of the preferred label; "lean": net
+flip rate, such as "(12.0 points toward first [3.1, 20.4])"; "known_split": shares of right, wrong
+and tied verdicts; "lead": accuracy above chance; "remedy": advice of the view Remedies. Differences
+with intervals: "order_effect" (disagreement between orders minus changes on a repeat), "memory"
+(repeats further apart minus consecutive ones), "beside_person" (judge minus replaced person). Words
+for pairs or for more options: "each", "orders_wanted", "then_merge"; words used if no better answer
+is known: "compare", "unknown"."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

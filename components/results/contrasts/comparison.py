@@ -59,9 +59,9 @@ def address_for_two_sides(whole: FilteredStudy, left: str, right: str) -> dict[s
 
 @cache_in_filtered_study
 def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The sides with the names `left` and `right`, as a PairedSides. An empty or unknown
-    name is replaced by a default side; if there is none, by a side without a name, and
-    `PairedSides.problem` then tells that nothing can be compared."""
+    """The sides (judges or prompts) with the names `left` and `right`, as a PairedSides. A default
+    side replaces a name that is empty or unknown. If there is no default side, a side without
+    a name takes its place, and `PairedSides.problem` tells that nothing can be compared."""
     known = sides.list_sides_of_whole_study(filtered)
     if {left, right} - {""} - set(known):
         known |= sides.sides_in_other_studies(filtered)
@@ -74,7 +74,8 @@ def pair_sides(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 
 def pair_with_filtered_side(filtered: FilteredStudy, other: str) -> PairedSides:
     """Pair two sides: the judge or prompt that the filters select, and the side named `other`. If
-    the filters select none, the most consistent judge (with one judge, prompt) takes its place."""
+    the filters select neither, the first side is the most consistent judge or, in a study with one
+    judge, prompt; if `other` is this side, it is the least consistent judge or prompt."""
     chosen = filtered.filter
     wanted = {
         name: "" if value == ALL_CHOICE else value
@@ -112,7 +113,7 @@ def compared_measure_family(filtered: FilteredStudy, view: str) -> str:
 def comparison_headline(filtered: FilteredStudy, other: str, view: str) -> tuple[str, str]:
     """Headline and the sentence below it: the difference between the side that the filters select
     and the side named `other`, in the measures of `view`. If the filters select no side, the
-    sentence names the one that is compared."""
+    sentence names the judge or prompt that is compared instead."""
     pair, family = pair_with_filtered_side(filtered, other), compared_measure_family(filtered, view)
     title, lead = panels.contrast_headline(pair, family)
     kind = "judge" if pair.left.judge else "prompt"

@@ -125,8 +125,8 @@ class PairedSides:
         return {}
 
     def family_contrasts(self, name: str) -> list[MeasureContrast]:
-        """Differences, left minus right side, of the measures of the family `name`; in the family
-        Nudges, each kind of twins that both sides judged, such as padding, is a measure too.
+        """(measure, difference left minus right side) for each measure of the family `name`. In the
+        family Nudges, each kind of twins that both sides judged, such as padding, is a measure too.
 
         Intervals are adjusted for all measures of comparisons together, so that a difference has
         the same interval in every view. Win rates are adjusted only for each other, and so are
@@ -142,12 +142,12 @@ class PairedSides:
         return [line for line in found if line[0].key in shown]
 
     def _jointly_adjusted_contrasts(self, name: str) -> list[MeasureContrast]:
-        """Differences, left minus right, in all measures of the family `name`. For COMPARISONS,
-        each kind of twins that both sides judged is a measure too.
+        """(measure, difference left minus right side) for each measure of the family `name`. For
+        COMPARISONS, each kind of twins that both sides judged is a measure too.
 
         The intervals are adjusted for all measures of the family and, if the two sides were
-        chosen from more than two `candidates`, for this choice; with twins, by Bonferroni's
-        method."""
+        chosen from more than two `candidates`, for all pairs of these. If twins are among the
+        measures, the adjustment is Bonferroni's."""
         by_people = Raters(self.filtered).known_answer_source == "people"
         compared = family_measures(name, self.contestants, by_people)
         twins = self._twin_totals if name == COMPARISONS else {}
@@ -185,9 +185,9 @@ class PairedSides:
         return candidate_sides(self.filtered, self.left, self.right)
 
     def _critical_value_for_choice(self, compared: Sequence[MeasureRecord]) -> float:
-        """Least critical value for the intervals, so that they hold although the two sides may
-        have been chosen for their difference: the 95 % quantile of the largest |z| over all
-        pairs of `candidates`. 0 with two candidates, because then there was no choice."""
+        """Smallest critical value with which the intervals hold although the two sides may have
+        been chosen for their difference: the 95 % quantile of the largest |z| over all pairs of
+        `candidates`. 0 with two candidates, because then there was no choice."""
         if len(self.candidates) < 3 or not compared:
             return 0.0
         frame = stack_candidates_and_people(self.filtered, self.candidates)

@@ -23,9 +23,9 @@ from studies.domain import Estimate
 
 _CONTRASTS: Final = macros("results/contrasts/contrasts.html")
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Two sides are said to flip toward opposite positions if the net flip rate (share of pairs that
-flip toward the first position minus share toward the second) of one is above this value, that of
-the other below its negative, and the difference is significant."""
+"""Two sides are said to flip toward opposite positions if their net flip rates (share of pairs that
+flip toward the first position minus share toward the second) have opposite signs, both are further
+from 0 than this value, and their difference is significant."""
 
 
 # ---------------------------------------------------------------------------- headline

@@ -73,9 +73,9 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
-    """Names of the two sides to compare by default: the most and the least consistent judge of the
-    study, whatever the filters; with one judge, the most and the least consistent prompt. With
-    neither, the first name in `known` and ""."""
+    """Names of the two sides to compare by default, whatever the filters: the most and the least
+    consistent judge of the study; with one judge, the most and the least consistent prompt. If
+    there are neither two judges nor two prompts, the first name in `known` and ""."""
     for ranked in _rank_judges_then_prompts(FilteredStudy(filtered.store, filtered.name)):
         offered = [name for name in ranked if name in known]
         if len(offered) > 1:

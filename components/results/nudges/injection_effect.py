@@ -89,8 +89,8 @@ def injection_effect(filtered: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_text_places(filtered: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Where the suspect texts are that judges saw in `rows`: (item, "@instruction") for the
-    instruction of an item, (item, model) for the answer of a model."""
+    """The suspect texts that judges saw in `rows`, each as (item, place). The place is
+    "@instruction" for the instruction of the item, or the name of the model whose answer it is."""
     shown: dict[str, set[str]] = defaultdict(set)
     for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
         shown[item].update(contestants.split(SEP))

@@ -127,7 +127,8 @@ LENGTH_LATER: Final = replace(
     bodies=(Body("length_folded", "eh-length-folded", chart_height=330),),
     needs="",
 )
-"""The same panel, folded: with twins, length is not the first question."""
+"""The panel on length for studies with twins: the figure of LENGTH, hidden behind a title, because
+the effects of the twins come first there."""
 CONTROLLED: Final = Panel(
     "controlled",
     render_length_controlled_win_rates,

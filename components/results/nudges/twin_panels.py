@@ -59,8 +59,8 @@ def twin_effects_by_rater(filtered: FilteredStudy) -> dict[Rater, list[TwinEffec
 
 def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
     """Headline and the sentence below it on the twin with the largest effect; None without
-    twins. With several judges or prompts, they are about the one with the largest significant
-    effect."""
+    twins. With several judges or prompts, both texts are about the judge and prompt with the
+    largest significant effect."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None
@@ -155,7 +155,7 @@ def _examples_box_id(effect: TwinEffect, rater_number: int) -> str:
 
 def render_twin_examples(filtered: FilteredStudy) -> Markup | None:
     """Render examples of every family, for at most MAX_RATERS judges and prompts; a click on a row
-    of the forest shows those of its family. None without twins or without their texts."""
+    of the forest shows the examples of its family. None without twins or without their texts."""
     effects_by_rater = twin_effects_by_rater(filtered)
     boxes = []
     for rater, own in enumerate(list(effects_by_rater.values())[:MAX_RATERS]):
@@ -266,9 +266,9 @@ def _length_weight_text(
     judge: str, weights: dict[str, dict[str, Estimate]], named: bool, tests: float
 ) -> str:
     """Sentence on the weight that a judge gives to length, compared with people if they voted;
-    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: name the judge;
-    `tests`: number of sentences for which the intervals are widened; above 1 they are called
-    adjusted."""
+    empty if it is unknown. `weights`: as in `_people_style_weight`; `named`: whether
+    the sentence names the judge; `tests`: number of tests for which the interval is widened; if it
+    is above 1, the sentence calls the interval adjusted."""
     who, whose = (judge, f" for {judge}") if named else ("It", "")
     unknown = Estimate(None)
     minus, own = (

@@ -49,8 +49,8 @@ class JudgeRow:
 
     @property
     def leans_to(self) -> str:
-        """Text on the preferred position, such as "the first"; without a significant one, "too few
-        items" or "not shown"."""
+        """The preferred position, such as "the first". If no preference is significant: "too few
+        items" if none could be with so few items, else "not shown"."""
         if self.preferred_position:
             return f"the {self.preferred_position}"
         return "too few items" if self.lean.has_too_few_items else "not shown"

@@ -136,8 +136,9 @@ def next_steps(filtered: FilteredStudy, bias: Bias) -> list[NextStep]:
 
 
 def _improved_prompt_address(filtered: FilteredStudy, found: PromptToImprove) -> dict[str, str]:
-    """Query parameters of the page that shows the panel "Improve the prompt" for `found`; judge and
-    prompt are named only if the study has several."""
+    """Query parameters of the page that shows the panel "Improve the prompt" of the study that
+    `found` names. Its judge is a parameter only if that study has several judges, its prompt only
+    if it has several prompts."""
     base = filtered.store.study(found.study)
     judges = [one.name for one in base.judges]
     where = {"study": found.study, "view": remedies_tab.NAME}

@@ -75,9 +75,9 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def rater_of_shown_card(filtered: FilteredStudy) -> str | None:
-    """Name of the judge (with its prompt) whose report card is shown. It is the only one
-    that passes the filters, and either a filter selects it or the study has no other. None
-    otherwise; the table of all judges is shown then."""
+    """Name of the judge (with its prompt) whose report card is shown instead of all judges. A card
+    is shown if exactly one judge with one prompt passes the filters, and either a filter on judge
+    or prompt is set or the study has only this one. None otherwise."""
     raters = Raters(filtered)
     picked = filtered.filter.judge != ALL_CHOICE or filtered.filter.prompt != ALL_CHOICE
     alone = len(raters.filtered_rater_names) == 1 and (picked or len(raters.names) == 1)
@@ -99,9 +99,9 @@ def render_unusable_replies(filtered: FilteredStudy) -> Markup | None:
 
 
 def render_judges(filtered: FilteredStudy) -> Content | None:
-    """Render the table of judges. None if a report card is shown instead, for a study of single
-    answers, for choices among more than two options, and for pairs none of which was judged in
-    both orders."""
+    """Render the table of judges of a study of pairs. None if a report card is shown instead, if no
+    pair was judged in both orders, and for other studies (of single answers, or of choices among
+    more than two options)."""
     if rater_of_shown_card(filtered) or not has_comparisons(filtered):
         return None
     told = f"Click a name for the judge's card. 95{NARROW_SPACE}% CI by item"
@@ -111,8 +111,8 @@ def render_judges(filtered: FilteredStudy) -> Content | None:
 
 
 def render_entropy(filtered: FilteredStudy) -> Content | None:
-    """Render the matrix of position entropy, for choices among more than two options; None if a
-    report card is shown instead."""
+    """Render the matrix of position entropy of a study of choices among more than two options. None
+    for other studies, and if a report card is shown instead."""
     if rater_of_shown_card(filtered) or not has_comparisons(filtered):
         return None
     if load_bias(filtered).max_options <= 2:
@@ -198,7 +198,8 @@ def opens_summary(address: Mapping[str, str]) -> bool:
 
 def summary_preview_html(outputs: Mapping[str, Any]) -> Markup:
     """HTML of the Summary that is shown until the page's controls have loaded: headline, key
-    figures, table of judges or card, advice, ranking. `outputs`: output name -> content."""
+    figures, table of judges, matrix of entropy or card, advice, ranking. `outputs`: output name ->
+    content."""
     names = ("judges", "entropy", "card", "advice", "ranking")
     shown = [outputs[name] for name in names if outputs.get(name)]
     cards = join(fill('<div class="eh-panel">{}</div>', one) for one in shown)

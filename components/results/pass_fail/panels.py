@@ -130,7 +130,7 @@ def pass_fail_order_headline(results: PassFailResults) -> tuple[str, str] | None
 
 def is_pass_rate_wrong(results: PassFailResults) -> bool:
     """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
-    the number of judges and prompts; False if one of them is unknown."""
+    the number of judges and prompts; False if one of the two rates is unknown."""
     if results.shown_result is None:
         return False
     observed = results.shown_result.rates.observed_pass_rate.value
@@ -166,8 +166,9 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
 
 
 SMALL_BOX, SMALL_COLUMN = 0.2, 0.4
-"""Parts of a column's height, and of the width, below which a box is drawn larger than its number
-asks for, so that its text has room (see .eh-areas in assets/style.css)."""
+"""A box is drawn larger than its number of verdicts asks for, so that its text has room, if it is
+less than SMALL_BOX of its column's height, or the column less than SMALL_COLUMN of the width (see
+.eh-areas in assets/style.css)."""
 
 
 def confusion_box_sizes_text(results: PassFailResults) -> str:
@@ -309,9 +310,9 @@ def wrong_verdicts_html(filtered: FilteredStudy, errors: str) -> Markup | None:
 
 
 def _select_surest_rows(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """The MAX_ROWS rows, each of another item, in which the judge was surest of its verdict, which
-    is a pass in all `rows` (`passed`) or a fail in all. If its probabilities are unknown, the
-    first rows."""
+    """The MAX_ROWS rows, each of another item, in which the judge was surest of its verdict. All
+    verdicts in `rows` are passes (`passed`), or all are fails. If the judge's probabilities are
+    unknown, the first rows."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

@@ -140,8 +140,9 @@ def _estimates_with_plots_table(
     first: str, head: str, rows: Sequence[ValueRow], label: str, named: bool = True
 ) -> Markup:
     """HTML table of estimates and their plots; values of a row: estimate, number format, chance.
-    `first` and `head`: heads of the names and of the estimates; `label` and `named` as in
-    `page_table`."""
+    `first` and `head`: heads of the columns of names and of estimates; `label`: name of the table
+    for screen readers; `named`: whether the hover card of an estimate contains the row's name (that
+    of a plot always does)."""
     found = [row.values[0] for row in rows]
     below = any(end is not None and end < 0 for one in found for end in (one.low, one.value))
     axis = fit_share_axis(found, holds=(0.0, 1.0)) if below else Axis()  # J may be negative
@@ -199,8 +200,9 @@ def paper_table_by_judge(
     end: str,
     definitions: Mapping[str, str] | None = None,
 ) -> PaperTable | None:
-    """Table for a paper with one row for each (judge, prompt) in `found`; the `columns` read their
-    cells from its value there. None without model judges.
+    """Table for a paper with one row for each (judge, prompt) in `found`; the `columns` compute the
+    cells of a row from the value that `found` has for this judge and prompt. None without model
+    judges.
 
     The caption is `title`, then the definition of each column that has a value (`definitions`:
     column head -> text), then `end`."""

@@ -75,7 +75,7 @@ def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Mark
 def render_creation_tables(filtered: FilteredStudy, split: str, cell: str) -> Content | None:
     """Render Creation-MMBench's tables. With `split` "Models", the five levels by model;
     with "Categories" or "Tasks", the measure `cell` ("Reward", "Win rate" or "VFS", visual
-    factuality score) by category or task. None for a study without five-level verdicts and
+    factuality score) by category or task. None for a study with neither five-level verdicts nor
     factuality scores."""
     if not shows_levels(filtered):
         return None
@@ -122,7 +122,7 @@ def comparable_studies(filtered: FilteredStudy) -> list[str]:
     """Names of the studies with verdicts that this one can be compared with. They have the same
     data and a common prompt, and differ in what judges see (images or descriptions) or in the
     unrelated option (an answer to another item), which is absent, added, or in place of an
-    answer. Pairs of studies in which one has an added option come last."""
+    answer. Sorted by name; but if this study has no added option, studies with one come last."""
     mine, lines = filtered.study, filtered.store.studies()
     others = [one.name for one in lines if one.name != filtered.name and one.judged]
     found = []
@@ -141,8 +141,8 @@ def _is_comparable(one: Study, two: Study) -> bool:
 def load_choices_of_other_study(
     filtered: FilteredStudy, name: str | None
 ) -> unrelated_option.ComparisonStudy | None:
-    """The choices among N options in the study `name`, under the same filters; None if `name` is
-    not one of the comparable studies."""
+    """The choices among N options in the study `name`, under the filters of the study shown; None
+    if `name` is not one of the comparable studies."""
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)

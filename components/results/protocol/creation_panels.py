@@ -77,7 +77,7 @@ def show_creation_table(
     """HTML of the table that `split` (one of SPLITS) names: stacked bars of the five levels by
     model (factuality scores, if the study has no five levels), or a matrix of the measure
     `cell` (a key of CELL_SCALES) by category or task. A message without verdicts or
-    tasks. `sections`: names of the panels that the study's protocol has."""
+    tasks. `sections`: names of the groups of panels that the view shows."""
     rows = load_level_and_factuality_rows(filtered)
     if rows.empty:
         why = "Creation-MMBench compares each model with a baseline in five levels."
@@ -187,8 +187,8 @@ def compute_distance_from_people(
     difference in levels (MAE), and share of verdicts at most one level away (Consistency). None
     without votes.
 
-    `other_study`: rows of another study of the same items to compare with, as (what its judges
-    see, rows); "images" or, for descriptions of images, "context"."""
+    `other_study`: another study of the same items to compare with, as (what its judges see,
+    rows). Its judges see "images" or, for descriptions of images, "context"."""
     rows = protocol_sections.protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
@@ -287,8 +287,9 @@ def both_orders_plot(
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
     """HTML plot of two values of the rater `who`: in one order (hollow mark) and in both orders
-    (solid mark with interval). If only that of one order is known, it is a diamond; if none is,
-    the axis is empty. With `select`, a click opens the judgements that these filters select."""
+    (solid mark with interval). If only the value in one order is known, it is drawn as a diamond;
+    if no value is known, the axis is empty. With `select`, a click opens the judgements that these
+    filters select."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return range_table.track_html(axis)

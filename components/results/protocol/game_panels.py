@@ -224,8 +224,8 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
 
 def rating_colours(scale: ScoreScale, highest: float) -> scales.ColourScale:
     """Colour scale of ratings: no colour up to half of the highest possible rating, full colour
-    at that rating. If it is unknown, it is taken to be the first of USUAL_ENDS that is at least
-    `highest`, the highest rating given."""
+    at that rating. If `scale` has no highest possible rating, it is taken to be the first of
+    USUAL_ENDS that is at least `highest`, the highest rating given."""
     ends = (scale.high,) if math.isfinite(scale.high) else USUAL_ENDS
     full = next((end for end in ends if end >= highest), highest)
     texts = (f"no colour: {full / 2:g} or less", f"full colour: {full:g}")
@@ -328,7 +328,8 @@ def _ratings_title(found: Mapping[str, creation_levels.PromptRatings]) -> str:
 
 def _model_with_highest_win_rate(filtered: FilteredStudy) -> tuple[str, Estimate] | None:
     """The model with the highest adjusted win rate, and this rate; None without verdicts. A
-    baseline in every pair does not count: its rate is against all others, theirs against it."""
+    baseline in every pair is left out: it is compared with all other models, but each of these
+    only with the baseline, so that the rates are not comparable."""
     rows = load_pairwise_verdict_rows(filtered)
     rates = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates.pop(study_baseline(filtered) or "", None)
@@ -337,7 +338,8 @@ def _model_with_highest_win_rate(filtered: FilteredStudy) -> tuple[str, Estimate
 
 def _leader_not_significant_clause(filtered: FilteredStudy, best: Estimate) -> str:
     """Clause that the highest win rate is not significantly above the next; "" if it is. With a
-    baseline in every pair, `best` is compared with an even share instead."""
+    baseline in every pair, the clause gives the interval of `best`, and whether it is significantly
+    different from an even share."""
     if study_baseline(filtered):
         side = "not significantly different from"
         side = "significantly above" if (best.low or 0) > 0.5 else side

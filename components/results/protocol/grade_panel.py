@@ -211,10 +211,10 @@ def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCe
 
 
 def show_items_with_unusable_replies(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table of two ways to treat items for which some reply is unusable, for each judge and
-    prompt with such items. It has the number of these items, the Grade Score without their
-    incomplete sets of rotations (Evenhand's rule), and Grade Score, entropy and choice share
-    with them, as in the authors' code. Empty if there are no such items."""
+    """HTML table of scores by two rules for items with an unusable reply, one row for each judge
+    and prompt with such items: the number of these items; the Grade Score without their incomplete
+    sets of rotations (Evenhand's rule); Grade Score, entropy and choice share with these sets (the
+    rule of the authors' code). Empty if there are no such items."""
     rows = mark_unrelated(load_choice_rows(filtered))
     lines, every = [], set[str]()
     for cell in cells:

@@ -60,8 +60,8 @@ class PublishedGrade:
 
     @property
     def doubt_level(self) -> int:
-        """How impossible the printed grade is. 0: possible; 1: above `max_grade`; 2: even above
-        both the entropy and the choice value."""
+        """Degree to which the printed grade is impossible. 0: possible; 1: above `max_grade`; 2:
+        even above both the entropy and the choice value."""
         if self.grade <= self.max_grade + ROUNDING_ERROR:
             return 0
         return 2 if self.grade > max(self.entropy, self.choice) + ROUNDING_ERROR else 1

@@ -71,9 +71,9 @@ def _verdict_slot(verdict: Verdict) -> int:
 
 
 def load_rows_by_both_parsing_rules(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two frames with the same rows, choices among options: with the verdicts that the study's
-    parsing rule read, and with those of the other rule. They have only choices whose reply text
-    is stored and was read again, at most MAX_REREAD."""
+    """Two frames with the same rows (choices among options): one with the verdicts that the study's
+    parsing rule read, one with those that the other rule read. Both have only choices whose reply
+    text is stored and was read again, at most MAX_REREAD."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = parsing_rule_to_compare(filtered.study.reading)

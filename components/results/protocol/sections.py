@@ -36,8 +36,9 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Protocol of a prompt -> its panels. They are added to the panels of the study's preset; none is
-added if the preset already has one of them."""
+"""Protocol of a prompt -> names of the sections (groups of panels) for its verdicts. A study shows
+the sections of its preset, and those of its prompts' protocols; if the preset has one of the
+sections of a protocol, the others of this protocol are not added."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
@@ -68,7 +69,8 @@ def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
 
 
 def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """Judgements with a prompt of one of these protocols, and people's votes, under the filters."""
+    """Filtered judgements with a prompt that asks for one of these kinds of verdicts
+    (`protocols`), such as "pairwise", and all filtered votes of people."""
     wanted = {name for name, kind in protocol_by_prompt(filtered).items() if kind in protocols}
     frame = Raters(filtered).rows
     mask = frame["prompt"].isin(wanted).to_numpy() | row_selection.people_mask(frame)

@@ -133,9 +133,9 @@ HOW_COMPUTED: Final = {
 def _protocol_panel(
     name: str, renderer: Callable[..., Any], title: str, subtitle: str = "", *keys: str, **more: Any
 ) -> Panel:
-    """Build the panel `name`. `keys`: paths of its numbers in the JSON output; `more`:
-    further fields of Panel. `how` is not a text here but a key of HOW_COMPUTED, by default
-    `name`. Without `bodies`, the panel has one body, with the panel's name."""
+    """Build the panel `name`. `keys`: paths of its numbers in the JSON output; `more`: further
+    fields of Panel. Of these, `how` is a key of HOW_COMPUTED (by default `name`) instead of the
+    text; without `bodies`, the panel has one body, with the panel's name."""
     bodies = more.pop("bodies", (Body(name, f"eh-{name.replace('_', '-')}", clickable=True),))
     how = HOW_COMPUTED.get(more.pop("how", name), "")
     return Panel(name, renderer, bodies, title, subtitle, how=how, json_keys=keys, **more)

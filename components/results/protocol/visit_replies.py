@@ -143,7 +143,8 @@ def _cost_row(spending: HeadToHeadSpending) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """Number of calls of one judge and prompt (`replies`), and by status of the reply."""
+    """Numbers of calls of one judge and prompt: of all (`replies`, failed calls included), and by
+    status of the reply."""
 
     judge: str
     prompt: str

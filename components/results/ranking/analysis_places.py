@@ -1,5 +1,6 @@
-"""Places of the models under other choices of analysis, as one strip: a row for each model, a
-column for each choice, a number only where the place differs."""
+"""Table of the models' places in the ranking under other choices of analysis: a row for each model,
+a column for each choice; a cell has a number only where the place differs from the default
+analysis."""
 
 import json
 from collections.abc import Sequence
@@ -27,14 +28,15 @@ from metrics.win_rates.first_place import (
 )
 
 MAX_CHOICES: Final = 12
-"""Maximum number of columns of the strip; further prompts and baselines are only in the range."""
+"""Maximum number of columns for choices of analysis. Further choices (prompts and baselines) count
+only in the range of places."""
 TITLE: Final = "Does it hold under other choices?"
 SUBTITLE: Final = (
     "place by win rate, a baseline in every pair counted as ½; dot: the same place; range: over "
     "all combinations of choices"
 )
 ORDERS_FOLD: Final = "[data-keep=fold_orders]"
-"""The fold with the ratings from each order alone."""
+"""CSS selector of the fold with the ratings from each order alone."""
 HOW_CHOICES: Final = (
     "Models are placed by win rate, by the study's counting rule, ties counted half; against a "
     "baseline that is in every pair, the baseline counts as ½. Each column changes one choice: "
@@ -104,10 +106,10 @@ def _analysis_name(analysis: Analysis, default: Analysis) -> str:
 
 
 def _analysis_column_head(analysis: Analysis, name: str, chosen: Filter) -> str | Markup:
-    """Head of the column of an analysis. It is a button if the page can show this analysis: for
-    a prompt, one opponent, or flips counted as ties, the button sets the filter and keeps the
-    other filters (`chosen`); for a single order, it opens the ratings by order. Otherwise it is
-    plain text, as for "ties left out"."""
+    """Head of the column of an analysis: its `name`, as a button if the page can show this
+    analysis. For a prompt, one opponent, or flips counted as ties, the button sets this filter and
+    keeps the other filters (`chosen`); for a single order, it opens the ratings by order. An
+    analysis that the page cannot show, "ties left out", has plain text."""
     if analysis.prompt != EVERY:
         chosen = replace(chosen, prompt=analysis.prompt)
     elif analysis.baseline != EVERY:
@@ -135,8 +137,8 @@ def _column_css_class(analysis: Analysis) -> str:
 
 
 def _place_cell(analysis: Analysis, name: str, usual: int, default: Analysis) -> TableCell:
-    """Cell with the place of the model `name` in an analysis, or with a dot if this place is the
-    same as in the analysis `default`, where it is `usual`."""
+    """Cell with the place of the model `name` in an analysis, or with a dot if this place is
+    `usual`, the model's place in the analysis `default`."""
     place = analysis.places[name]
     head, kind = _analysis_name(analysis, default), _column_css_class(analysis)
     if place == usual:

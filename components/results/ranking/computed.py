@@ -34,11 +34,11 @@ class Ranking:
     win_rates: dict[str, Estimate] = field(default_factory=dict)
     head_to_heads: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     pairs: pd.DataFrame | None = None
-    """Battles of the Elo curve, in the order judged."""
+    """Battles of the Elo curve, in plan order."""
     first_order: Leaderboard | None = None
     """Like `largest_group_leaderboard`, but only from verdicts in the order that the plan lists
-    first for a pair; None without usable verdicts in this order. Of all verdicts if no pair has
-    both orders."""
+    first for a pair; None without usable verdicts in this order. If no comparison has usable
+    verdicts in both orders, it is computed from all verdicts, and `second_order` is None."""
     second_order: Leaderboard | None = None
     """Like `largest_group_leaderboard`, but only from verdicts in the other order of a pair; None
     without usable verdicts in this order."""
@@ -47,7 +47,7 @@ class Ranking:
     orders: int = 1
     """Largest number of orders in which a pair was to be judged; 0 if no order is recorded."""
     why_empty: str = "Ratings need pairwise comparisons."
-    """Sentence on why there is no board, if there is none."""
+    """Sentence on why there is no leaderboard; used only if `boards` is empty."""
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
@@ -96,7 +96,7 @@ def compute_ranking(
 
 
 def _missing_outcomes_text(verdicts: pd.DataFrame | None) -> str:
-    """Sentence on why no pair has an outcome; `verdicts` as for `compute_ranking`."""
+    """Sentence on why no pair has an outcome; `verdicts`: the single verdicts of the judges."""
     replies = None if verdicts is None else select_pair_rows_of_judges_or_people(verdicts)
     if replies is None or replies.empty:
         return Ranking.why_empty

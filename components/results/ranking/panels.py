@@ -26,7 +26,7 @@ from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
 MAX_EVIDENCE: Final = 4
-"""Number of e-values shown (first against second model, second against third, …)."""
+"""Maximum number of e-values shown (first against second model, second against third, …)."""
 MAX_EVIDENCE_ROWS: Final = 300_000
 """Largest number of judgements for which the page shows e-values; with more, it shows none."""
 MAX_E_VALUE: Final = 1_000_000
@@ -180,8 +180,8 @@ def elo_figure(ranking: Ranking) -> Figure | None:
 
 def bradley_terry_by_model(ranking: Ranking) -> dict[str, float]:
     """Model -> Bradley–Terry rating, the value that Elo approaches with more comparisons. Models
-    are left out if their ratings are not finite: some models of their group never lost to the
-    others."""
+    are left out if the ratings of their group are not finite, because some models of the group
+    never lost to the others."""
     return {
         name: rating.value
         for board in ranking.boards

@@ -84,8 +84,8 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _unseparated_neighbours_clause(both: Leaderboard, names: Sequence[str]) -> str:
-    """Clause on the models in `names` that stand next to each other in the ranking by both orders
-    and do not differ significantly, or that all neighbours do."""
+    """Clause on the models in `names` that are neighbours in the ranking `both`, from both orders
+    together: which neighbours, or how many, do not differ significantly, or that all do."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_significantly_better(*pair)]
     if not unclear:

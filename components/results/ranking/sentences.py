@@ -65,9 +65,9 @@ def is_significantly_above(gap: Estimate) -> bool:
 
 
 def _is_significantly_ahead(board: Leaderboard, above: str, below: str) -> bool:
-    """Whether `above` is rated significantly higher than `below`, by two intervals of the
-    difference: without adjustment, and adjusted for all pairs of models, as for the range
-    of ranks."""
+    """Whether `above` is rated significantly higher than `below`: two intervals of the difference
+    must be above 0, the one without adjustment and the one adjusted for all pairs of models, as for
+    the range of ranks."""
     return is_significantly_above(board.gap(above, below)) and board.is_significantly_better(
         above, below
     )

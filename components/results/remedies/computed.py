@@ -114,9 +114,8 @@ class RemedyResults:
 
     @cached_property
     def budget_plan(self) -> BudgetPlan | None:
-        """The rules worth their cost, the cheapest first, with the rules of all judges as
-        candidates. Each agrees significantly more often than the one before. None if no better
-        answer is known."""
+        """The rules worth their cost, from the rules of all judges, the cheapest first: each agrees
+        significantly more often than the rule before it. None if no better answer is known."""
         return plan_budget(self.study, self.inputs.prices)
 
     @property
@@ -265,8 +264,8 @@ class RemedyResults:
 
 
 def dollars_per_thousand_comparisons(rule: RuleEstimate, inputs: RemedyInputs) -> float | None:
-    """Dollars for 1,000 comparisons by the rule, at the prices in `inputs`; None if one is
-    unknown."""
+    """Dollars for 1,000 comparisons by the rule, at the prices in `inputs`; None if the price of a
+    call that the rule needs is unknown."""
     one = rule_cost(rule, inputs.prices)
     return None if one is None else 1000 * one
 
@@ -281,9 +280,9 @@ def _agreement_value(rule: RuleEstimate) -> float:
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyResults:
-    """Compute the remedies of a filtered study for one judge and prompt. It is the one whose
-    single calls agree most often with the better answers; if the filters exclude it, the first
-    that passes them. The other judges still count as members of juries."""
+    """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
+    agree most often with the better answers; if the filters exclude this one, the first that passes
+    them. The other judges still count as members of juries."""
     (study, inputs), shown = load_remedies_of_all_raters(filtered), filtered.filter
     rater = _choose_shown_rater(study, shown.judge, shown.prompt)
     return RemedyResults(filtered, study, inputs, rater)
@@ -309,8 +308,8 @@ def pilot_study_names(store: Store, name: str) -> list[str]:
 @memoise_by_study
 def _pilot_estimates(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
     """(judge -> estimates of its rules in the pilot study, the pilot's prices and token
-    counts). They are for the first prompt of the study file or, if the judge has no verdicts
-    with it, another one."""
+    counts). The estimates are on verdicts with the first prompt of the pilot's study file; if the
+    judge has none with this prompt, on its verdicts with another prompt."""
     inputs = read_remedy_inputs(pilot.store, pilot.name)
     study = build_remedy_study(pilot.whole_frame_by_person, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.raters) if study.grid.size else {}

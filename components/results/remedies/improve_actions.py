@@ -63,8 +63,9 @@ def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> 
     """Perform the action of a button of the card "Improve the prompt". `send["improve"]` names it:
     "write" (ask the judge for rules), "try", "adopt" or "undo"; another value does nothing.
 
-    Return (name of a study whose calls now wait in Run, message for the user), "" for each that
-    there is not. StudyError if the visitor may not change the study, or without labels."""
+    Return (name of the study whose calls now wait in Run, message for the user); "" in place of
+    each if there is no such study, or no message. Raise StudyError if the visitor may not change
+    the study, or if it has no labels or more than MAX_CASES labelled cases."""
     store, name = filtered.store, filtered.name
     if not store.owns(name) or store.read_only:
         raise StudyError(f"only the owner of {name!r} can improve its prompts")
@@ -97,8 +98,8 @@ def _save_candidates_and_record_look(
     on the hold-out items; return its name. Its calls then wait in Run.
 
     The trial is recorded as a "look" at the hold-out items, because differences are adjusted
-    for the number of looks. Not recorded again if the latest look has the same candidates. A
-    latest look without any reply is replaced."""
+    for the number of looks. It is not recorded again if the latest look has the same candidates,
+    and it replaces the latest look if that has no reply yet."""
     name = task.plan.study.name
     rules = [line.lstrip("-*• ").strip() for line in str(fields.get("rules", "")).splitlines()]
     rules = [line for line in rules if line]

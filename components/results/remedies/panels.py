@@ -94,8 +94,9 @@ NO_PAIRS_FINDING: Final = (
 
 
 def _missing_data_headline(results: RemedyResults) -> tuple[str, str]:
-    """Headline and the sentence below it if no rule can be compared, with the reason: no verdicts
-    in both orders, no known better answers, or filters that leave no comparison with one."""
+    """Headline and the sentence below it if no rule can be compared, with the reason, such as no
+    verdicts in both orders, no known better answers, or filters that leave no comparison with a
+    known better answer."""
     filtered, study = results.filtered, results.study
     if filtered.has_only_people:
         return "Remedies are for judges.", "All verdicts of this study are by people."
@@ -246,8 +247,8 @@ def _list_budget_steps(
 ) -> Iterator[tuple[PlanStep, str, str, str]]:
     """Yield (step, reach, title, explanation) for each step of the plan, the most expensive
     rule first. The reach is the numbers of comparisons for which this rule is the best that
-    the budget pays for, such as "101 to 200". The explanation is replaced by the judges' names
-    unless it has them."""
+    `budget` (dollars or calls, as in `plan`) pays for, such as "101 to 200". The explanation is
+    that of the rule if it names the rule's judges; else only the names of these judges."""
     above = 0.0
     for place, step in enumerate(reversed(plan.steps)):
         most = step.affordable_comparisons(budget)
@@ -273,7 +274,7 @@ def best_rule_sentence(
     """Sentence on the best rule that `budget` (dollars or calls, as in `plan`) pays for on all
     `needed` comparisons; if it pays for none, on the cheapest rule and how many comparisons it
     pays for. If the budget is in calls and too small for the `recommended` rule, a sentence on
-    the calls that this rule needs follows, provided that both rules use the same judge."""
+    the calls that this rule needs follows, provided that the two rules have a judge in common."""
 
     def format_amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
@@ -387,9 +388,10 @@ def _rule_rows_of_study(results: RemedyResults) -> list[RuleRow]:
 
 
 def best_rules_table(results: RemedyResults) -> Markup:
-    """HTML table of at most MAX_BEST_RULES rules, numbered as in the table of all rules: the
-    recommended rule, one call and the usual rule (both orders must agree), then the cheapest of
-    the rules that no cheaper rule equals in agreement."""
+    """HTML table of at most MAX_BEST_RULES rules, with the order and numbers of the table of all
+    rules: the recommended rule, one call, the usual rule (both orders must agree) and, as far as
+    there is room, rules on the Pareto frontier (no other rule with as few calls agrees as
+    often)."""
     rows = [
         row
         for row in _rule_rows_of_study(results)

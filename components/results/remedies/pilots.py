@@ -159,9 +159,9 @@ def _build_pilot(
     extra_tokens: tuple[float, float] = (0.0, 0.0),
 ) -> Pilot:
     """Build a pilot for the remedy `kind`. `study`: the study, with the judges and prompts
-    of the pilot; `calls_each`: calls for each item; `repeats`: times that each call is
-    made. `extra_tokens`: additional (input, output) tokens of a call with a new prompt, as half
-    of the calls have."""
+    of the pilot; `calls_each`: number of calls for each item, repeats included; `repeats`:
+    times that each call is made. `extra_tokens`: additional (input, output) tokens of each call
+    with the pilot's new prompt, which half of the calls have."""
     items = min(PILOT_ITEMS, len(set(results.study.grid.items.tolist())))
     small = replace(
         study,

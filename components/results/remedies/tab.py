@@ -144,7 +144,8 @@ def judge_alone_share_sentence(results: RemedyResults) -> str:
 
 
 def render_best_rules(filtered: FilteredStudy) -> Content | None:
-    """Render the rules worth their price, and the usual one; None without a known better answer."""
+    """Render the short table of rules: the best ones, one call and the usual rule (both orders must
+    agree); None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None

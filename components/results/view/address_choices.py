@@ -30,7 +30,8 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Entropy": "Position entropy",
     "Entropy of positions": "Position entropy",
 }
-"""Former text of a choice -> its next or present text, so that older addresses still work."""
+"""Former text of a choice -> the text that replaced it, so that older addresses still work. A text
+that was replaced several times has an entry for each replacement."""
 
 FORMER_VIEWS: Final[Mapping[str, str]] = {
     "Overview": "Summary",
@@ -46,15 +47,16 @@ FORMER_VIEWS: Final[Mapping[str, str]] = {
 FORMER_COMPARISONS: Final = ("Compare two", "Contrasts")
 """Former names of the view that compared two sides."""
 FORMER_FAMILIES: Final[Mapping[str, str]] = {"Quality": "Agreement", "Win rates": "Ranking"}
-"""Family of measures in a former address of two sides -> view that compares them; else Position."""
+"""Family of measures that an older address of a comparison of two sides names -> the view that now
+compares these measures. Families that are not listed are compared in Position."""
 
 
 def choice_or_default(
     wanted: str | None, known: Sequence[str], default: str | None = None
 ) -> str | None:
     """The choice `wanted` (usually from the page address) if it is in `known`, or its present
-    text if it was renamed; else `default`, if given; else the first of `known`; None if that
-    is empty."""
+    text if it was renamed; else `default`, if given; else the first of `known`; None if
+    `known` is empty."""
     for _ in RENAMED_CHOICES:  # a choice may have been renamed several times
         if wanted in known:
             break

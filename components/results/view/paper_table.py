@@ -35,7 +35,8 @@ def describe_items_and_filters(filtered: FilteredStudy, labelled: bool = False) 
 
 def chosen_filters_text(filtered: FilteredStudy, names: Sequence[str]) -> str:
     """Text on the filters in use, to follow a number of items, such as ", coding only"; "" if none
-    is. It covers the filters in `names`, models, and injection suspects that are left out."""
+    is. It covers the filters that `names` lists, the filter on models, and the one that leaves out
+    injection suspects."""
     filters = [getattr(filtered.filter, name) for name in names]
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(filtered.filter.contestants)

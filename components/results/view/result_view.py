@@ -83,8 +83,8 @@ class Upload:
 
 @dataclass(frozen=True)
 class Body:
-    """Where one part of a panel's content is placed on the page, HTML or a chart; a panel has one
-    or several."""
+    """Place on the page for one part of a panel's content, which is HTML or a chart; a panel has
+    one or several."""
 
     name: str
     elem_id: str | None = None
@@ -190,9 +190,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class PanelGroup:
-    """Panels beside each other (`row`) or below each other. `visible` tells whether a study has
-    the group at all. With `fold`, a title, the panels are hidden until the title is clicked;
-    such a group is left out if none of its panels has content."""
+    """Panels beside each other (`row`) or below each other. `visible`: function that tells whether
+    the group is shown for a study; without it, the group always is. With `fold`, a title, the
+    panels are hidden until the title is clicked; such a group is left out if none of its panels
+    has content."""
 
     panels: tuple[Panel | PanelGroup, ...]
     row: bool = True
@@ -244,8 +245,8 @@ class View:
         return {name: state.value if state else None for name, state in states.items()}
 
     def panels_of_shown_groups(self, filtered: FilteredStudy) -> list[Panel]:
-        """Panels without those of groups that are hidden for this study; a panel among them may
-        still hide itself."""
+        """The view's panels, except those in groups that are hidden for this study. A panel of the
+        result may still be hidden when it is drawn, if it has nothing to show."""
         groups = [group for group in _iterate_groups(self.layout) if group.visible]
         hidden = {
             panel.name

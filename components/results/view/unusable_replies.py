@@ -166,9 +166,9 @@ def repair_steps(
     filtered: FilteredStudy, unusable: UnusableReplies, *, on_run: bool, may_run: bool = True
 ) -> list[NextStep]:
     """Rows of next steps for unusable replies: read them; change the prompt (if all calls failed,
-    check the judge); ask again. Only the first, if no call can be made again or the reader
-    may not run the study (`may_run`). The button of the last step starts the calls if the page
-    shows the Run tab (`on_run`); otherwise it opens that tab."""
+    check the judge); ask again. Only the row for reading, if no call can be made again or if
+    the reader may not run the study (`may_run` is False). The button of the row "ask again"
+    starts the calls if the page shows the Run tab (`on_run`); otherwise it opens that tab."""
     store, name, failed = filtered.store, filtered.name, unusable.only_failed_calls
     read = NextStep(
         "See the failed calls" if failed else "Read the replies",

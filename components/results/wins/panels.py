@@ -160,8 +160,9 @@ def default_matrix_columns(filtered: FilteredStudy) -> str:
 
 def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     """HTML matrix of win rates; rows are models. `raters`: "Judges", "People" or "Difference"
-    (judges minus people). `by`: "Category", "Judge" or "Prompt", the columns for "Judges"; for the
-    others, the columns are categories. A message without verdicts or votes."""
+    (judges minus people). `by` ("Category", "Judge" or "Prompt") names the columns for "Judges";
+    for "People" and "Difference", the columns are categories. A message without verdicts or
+    votes."""
     if raters == "Judges":
         rows = filtered.counted_outcomes
         return _win_rate_matrix_html(rows, SPLIT_COLUMNS[by], by) if len(rows) else NOTHING_YET_HTML
@@ -212,9 +213,10 @@ def _contestant_matrix_html(
     cells: Mapping[tuple[str, str], Estimate | None],
     scale: scales.ColourScale,
 ) -> Markup:
-    """HTML matrix of `cells`: a row for each model in `names`, a column for each value of the
-    frame's column `column`, which the page calls `by`. A first column pools all values; `cells`
-    has it under ALL_CATEGORIES. It is left out if there is only one judge or prompt."""
+    """HTML matrix of `cells`, (model, value) -> estimate: a row for each model in `names`, a column
+    for each value of the frame's column `column`, which the page calls `by`. A first column pools
+    all values; its estimates have the key (model, ALL_CATEGORIES). It is left out if the columns
+    are judges or prompts and there is only one."""
     sizes = row_selection.count_items_by(rows, column)
     columns = [heatmap.MatrixColumn(group, str(n)) for group, n in sizes.items() if group]
     total = len(columns) != 1 or column == "category"

@@ -26,21 +26,22 @@ FACET_WORDS: Final = {ITEM: "items", "judge": "judges", "prompt": "prompts", REP
 LOGITS: Final = tables.NumberStyle(2, signed=True)
 MIN_JURY: Final = 3
 MIN_NARROWING: Final = 0.005
-"""Part by which an interval must narrow to be shown as at least 1 %."""
+"""If no interval narrows by at least this part, which is shown as 1 %, the sentence says that more
+calls would hardly help."""
 
 
 @memoise_by_study
 def plan_leader_precision(filtered: FilteredStudy) -> PrecisionPlan | None:
-    """How much more items, judges, prompts or repeats would narrow the interval of the highest
-    win rate. None without win rates, or if too few items were judged by every judge with every
-    prompt and with this model in both positions."""
+    """Return by how much twice the items, judges, prompts or repeats would narrow the interval of
+    the highest win rate. None without win rates, or if too few items were judged by every judge
+    with every prompt and with this model in both positions."""
     rates = study_win_rates(filtered)
     return precision_plan(filtered.measured_judge_rows, next(iter(rates))) if rates else None
 
 
 def leader_precision_sentence(plan: PrecisionPlan) -> str:
-    """Sentence on how much the interval would narrow with twice the items, judges, prompts or
-    repeats."""
+    """Sentence on how much the interval of the win rate would narrow with twice the items, judges,
+    prompts or repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
     if gains[0][1] < MIN_NARROWING:
         return f"More calls would hardly narrow the interval of the win rate of {plan.contestant}."
@@ -74,7 +75,7 @@ def show_leader_precision(filtered: FilteredStudy) -> Markup:
 def show_jury_win_rates(filtered: FilteredStudy) -> Markup:
     """HTML table of the win rates if a strict majority of the judges decides each case. Below it,
     the share of cases that have such a majority, and how many independent judges the jury is
-    worth (the correlation of their verdicts, if no better answer is known). Empty with fewer
+    worth or, if no better answer is known, the correlation of their verdicts. Empty with fewer
     than MIN_JURY judges, or without pairs."""
     got = _compute_jury_and_sentence(filtered)
     if got is None:
@@ -115,9 +116,9 @@ def _compute_jury_and_sentence(filtered: FilteredStudy) -> tuple[JuryResult, str
 
 
 def _effective_judges_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on how many independent judges these judges are worth, given how their errors
-    correlate. If the better answers are unknown, on the correlation of their verdicts; "" if
-    that is unknown."""
+    """Sentence on how many independent judges the judges in `rows` are worth, given the correlation
+    of their errors. If the better answers are unknown, a sentence on the correlation of their
+    verdicts; "" if this correlation is unknown too."""
     votes = effective_judges(rows)
     if votes is not None and votes.value is not None:
         return (

@@ -24,8 +24,9 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 @dataclass(frozen=True, slots=True)
 class ScoreResults:
     """Results on scores of single answers by judge and prompt. Most panels show only one judge and
-    prompt. Those with a shown effect of an order come first; among equals, the one with the most
-    arrangements (orders of options and criteria in its prompt), then with the most verdicts."""
+    prompt: one for which an effect of an order is shown, if there is any; among several, the one
+    with the most arrangements (orders of options and criteria in its prompt), and among equals in
+    this, the one with the most verdicts."""
 
     distributions: dict[Rater, score_distribution.ScoreDistribution]
     order: dict[Rater, OptionOrder]
@@ -87,9 +88,9 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
 
 
 def scores_in_agreement_view_mask(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows with scores of single answers that the view Agreement shows. If any such
-    row has a label, these are all rows with scores; otherwise only those whose prompt lists the
-    options of a scale. The view Paper shows the others."""
+    """Mask of the rows with scores of single answers that the view Agreement shows. If any row with
+    such a score has a label, these are all rows with such scores; otherwise only those whose prompt
+    lists the options of a scale. The view Paper shows the others."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)

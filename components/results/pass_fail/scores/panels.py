@@ -56,9 +56,9 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     """Headline and the sentence below it on the scores of the judge and prompt shown; a message
     without scores.
 
-    If several orders of the options were used, the headline is the share of answers whose
-    score changes with the order, or that no effect is shown; else the same for the order of the
-    criteria; else the agreement with labels; else the mean score."""
+    If several orders of the options were used, the headline gives the share of answers whose score
+    changes with the order, or says that no effect of the order is shown; else the same for the
+    order of the criteria; else the agreement with labels; else the mean score."""
     found, rater = results.distribution, results.shown_rater
     if found is None or rater is None:
         return "No usable score passes the filters.", "Remove a filter to see scores."
