@@ -52,7 +52,8 @@ class PaperClaim:
     opens: str
     """Label of the card's button."""
     action: str
-    """"example" opens an example file as a new study; "open" opens a stored study."""
+    """"example" opens the example file named `study` as a new study; "open" opens the stored study
+    of this name."""
     study: str
 
 
