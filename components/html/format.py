@@ -1,4 +1,4 @@
-"""How numbers, lists of names and shortened texts are written on the page."""
+"""Formats of numbers, lists of names and shortened texts on the page."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
 
 
 def rounded_shares(parts: Sequence[float]) -> list[str]:
-    """Format the shares of one whole as per cent without decimals that add up to 100: those with
-    the largest remainders are rounded up; of two equal ones the odd one, as `share` does."""
+    """Format the shares of one whole as per cent without decimals that add up to 100. The shares
+    with the largest remainders are rounded up; of two equal remainders, that of the odd number
+    comes first, as `share` rounds halves to even."""
     exact = [round(100 * part, 9) for part in parts]
     down = [math.floor(one) for one in exact]
     order = sorted(range(len(down)), key=lambda k: (round(down[k] - exact[k], 9), -(down[k] % 2)))
@@ -258,8 +259,9 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
 
 
 def overlap_clause(best: str, found: Mapping[str, Estimate]) -> str:
-    """Clause such as "; its interval overlaps that of a and b": the names in `found` whose interval
-    has an upper end at or above the lower end of `best`, the highest; "" if there are none."""
+    """Clause such as "; its interval overlaps that of a and b". It names those in `found` (name ->
+    estimate) whose interval reaches the lower end of the interval of `best`, the name with the
+    highest value; "" if there are none."""
     if (low := found[best].low) is None:
         return ""
     highs = {name: one.high for name, one in found.items() if name != best}

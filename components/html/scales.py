@@ -158,8 +158,8 @@ def even_share_scale(options: int) -> ColourScale:
 
 def scale_for_many_options(pairs: ColourScale, chance: float) -> ColourScale:
     """Colour scale for choices among many options, made from `pairs`, the scale for choices between
-    two. The full colour is moved in proportion to `chance` (1/2 for pairs): 0.28 for pairs becomes
-    0.14 at a chance of 1/4."""
+    two. The value with full colour is multiplied by the ratio of `chance` to 1/2, the chance of
+    pairs: 0.28 for pairs becomes 0.14 at a chance of 1/4."""
     full = pairs.full * chance / 0.5
     percent = number(100 * full, 0 if full >= 0.1 else 1)
     return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))

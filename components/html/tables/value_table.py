@@ -79,8 +79,8 @@ STYLES: Final[dict[Style, NumberStyle]] = {
 
 
 Head = ColumnHead | Axis | tuple[str, str] | str
-"""A column head: a text (the first is that of the names, the others are above numbers), a text and
-its hover card, or the axis of a column of plots."""
+"""A column head: a ColumnHead; a text; a pair (text, hover card); or the axis of a column of plots.
+A text alone heads the row names if it is the first head, else a column of numbers."""
 MUTED_DASH: Final = Markup('<span class="eh-mute">–</span>')
 
 
