@@ -58,8 +58,8 @@ def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
 def _list_row(
     line: ComparisonRow, inspected: InspectedStudy, several: Sequence[str]
 ) -> tuple[object, ...]:
-    """Values of a row for the template: key, whether it is open, question, chips, models, and the
-    fields `several`."""
+    """Values of a row for the template: key, whether it is open, question, chips, models, and a
+    list with the row's values of the fields `several` ("judge", "prompt")."""
     key = (inspected.keys or {}).get(line.at, "")
     question = truncate((inspected.questions or {}).get(line.item) or line.item, _MAX_QUESTION)
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
