@@ -51,7 +51,8 @@ class RunActions:
         return [gr.Timer(active=False), *shown[1:]]
 
     def runs_and_opened_run_html(self, name: str, scope: str, opened: str) -> list[Any]:
-        """HTML of the list of runs, and of the run `opened` (an id)."""
+        """HTML of the list of runs, and of the run `opened` (an id). `scope`, here a value of
+        `past_runs.SCOPES`: whether the list has the runs of this study or of all studies."""
         if not name:
             return ["", ""]
         return [runs_html(self._store, name, scope, opened), run_html(self._store, opened, name)]
