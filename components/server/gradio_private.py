@@ -270,8 +270,8 @@ class FairQueue(IdleAwareQueue):
 
     def _drop_unread_messages(self) -> None:
         """Delete unread messages if there are too many (see `sessions_with_messages_to_delete`).
-        Also forget what was stored about sessions that have no messages any more: the time of the
-        last message and, if none of their events waits or runs, their event ids."""
+        Also delete two facts on sessions that have no messages any more: the time of the last
+        message and, if none of their events waits or runs, their event ids."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}
