@@ -12,7 +12,7 @@ TEMPLATE: Final = "share/board/board.html"
 MAX_NAMED: Final = 2
 """Number of rows that a headline names."""
 _TOKENS_END: Final = "/* -------------------------------------------------------------------- bins"
-"""The first line of style.css after its tokens."""
+"""The first line of style.css after the definitions of its CSS variables."""
 Json = dict[str, Any]
 
 

@@ -7,7 +7,7 @@
 - items of the built-in probe set are those that come with Evenhand.
 
 Because of the keys, a changed prompt, another text of an item, or verdicts of another judge are
-found even if somebody has written all file hashes anew."""
+found even if all file hashes were computed again after the change."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -200,9 +200,10 @@ def _require_equal_items(
 
 
 def _describe_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
-    """Text that names what may have been changed in the records, given that some keys do not fit:
-    each prompt, judge or item of which no key fits, or the item if all keys that do not fit belong
-    to one item. If none explains it: "single records were exchanged"."""
+    """Text that names what may have been changed in the records, given that the keys of some calls
+    do not fit. The prompts of these calls are named if no call with one of these prompts has a key
+    that fits; likewise the judges, and the items. The item is also named if all keys that do not
+    fit belong to one item. If nothing is named: "single records were exchanged"."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
