@@ -114,9 +114,10 @@ def request_judge_models(
 
 
 def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save and return the plan of a run or, with `one_item`, of a trial on one item. An error is
-    raised, with the reason, if the study cannot be run, or if saving would remove stored replies of
-    a study with this name (see `_rename_or_refuse_if_replies_lost`)."""
+    """Save the plan of a run or, with `one_item`, of a trial on one item; return the plan. If
+    saving would remove stored replies of a study with this name, a study that still has the default
+    name gets a free one; for any other name an error is raised. An error is also raised, with the
+    reason, if the study cannot be run or has the name of a recorded demo."""
     plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -128,9 +129,9 @@ def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Pla
 
 
 def _rename_or_refuse_if_replies_lost(plan: Plan, store: Store) -> Plan:
-    """Return the plan if it can be saved without removing replies of a stored study of the same
-    name. Otherwise, a plan whose name begins with the default name of new studies gets a free name;
-    for any other, StudyError is raised."""
+    """Return the plan unchanged if saving it removes no stored replies of a study of the same name.
+    Otherwise return it with a free name if its name begins with the default name of new studies;
+    for any other name, raise StudyError."""
     name, lost = plan.study.name, planning.count_replies_dropped_by_plan(plan, store)
     if not lost:
         return plan
@@ -147,11 +148,11 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     """Import all recorded verdicts of a source as a study; return the study's name. An error is
     raised if the source cannot be read or has neither verdicts nor votes.
 
-    The study takes the place of the one that this visitor imported from the same source before, and
-    votes cast on the page are kept. If there is none, it takes the place of a study on this source
-    that was begun in the form and not changed, and takes its name if somebody gave it one. All
-    other studies begun so are deleted. `judge`: new name for the source's judge, used only if the
-    source has exactly one."""
+    If this visitor has imported verdicts from this source before, the new study replaces that one,
+    and votes cast on the page are kept. Otherwise its name is that of a study on this source which
+    the visitor began in the form, named, and did not change in any other way; if there is none, a
+    name made from the source. Unchanged studies on this source that were begun in the form are then
+    deleted. `judge`: new name for the source's judge, used only if the source has exactly one."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -340,10 +341,10 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     """The study file `text` with a guessed column mapping, if the source needs one and can be read
     with the guess; else unchanged.
 
-    The guess must find no verdicts, but a question with the answers of at least two models, or one
-    answer with its label (such as "pass", or a score). In the second case the study also gets a
-    prompt that judges one answer on the scale of these labels; if there is none, the file is
-    unchanged."""
+    A guess is used only if it contains no verdicts, but a question, and either the answers of two
+    or more models, or one answer with its label (such as "pass", or a score). In the case of one
+    answer, the study also gets a prompt that judges one answer on the scale of these labels; if
+    there is no such prompt, the file is unchanged."""
     study = read_lenient_study(text, folder)
     if table_columns.mappable_table(study_preview.build_preview(text, folder)) is None:
         return text
