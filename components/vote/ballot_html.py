@@ -84,8 +84,8 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
 
 
 def voter_name_html(name: str, fixed: bool) -> Markup:
-    """HTML of the voter's name with a button. A typed name can be changed, and a Hugging Face
-    account can be logged out. `fixed`: the name comes from a login; one from the page's password
+    """HTML of the voter's name with a button: to change a typed name, or to log out of a Hugging
+    Face account. `fixed`: whether the name comes from a login; a name from the page's own password
     login has no button."""
     account = name.removeprefix(ACCOUNT_PREFIX) if name.startswith(ACCOUNT_PREFIX) else None
     return html.voter(name, fixed, account, LOGOUT_PATH)

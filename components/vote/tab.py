@@ -21,8 +21,8 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 _BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
 _LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
 READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
-"""Script that sets the last input of an event to the browser state: the voter's name and parameters
-of the page address. (A public page adds inputs at the front.)"""
+"""Script that sets the last input of an event to the browser state (see `VoteTab.browser_state`).
+On a public page, further inputs come first."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
 """READ_BROWSER_STATE that also focuses the ballot; a focused tab would take the arrow keys."""
 
@@ -31,7 +31,8 @@ READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHe
 class VoteTab:
     card: gr.HTML
     browser_state: gr.Textbox
-    """Browser state as JSON: the voter's name, and whether the page is a voter's page."""
+    """Browser state as JSON: the voter's name, whether the page is a voter's page, the result of a
+    login, and the open tab."""
     organiser: gr.Column
     controls: list[Any]
     """The controls of the voting rules, in the order of the fields of `VotingControls`."""
