@@ -28,11 +28,11 @@ def elo_curve_figure(
     has a line for one order of the battles, with its name at the end of the line. Its band, the
     range over shuffled orders, appears while the mouse is over the model.
 
-    `battles`: the numbers of battles at which ratings are given. `curves`: model -> ratings there.
-    `band`: model -> lower edge and upper edge there. `bradley_terry`: model -> Bradley–Terry
-    rating, only for the CSV download. `replay` adds a slider under the plot that shows the ratings
-    after any number of battles. `height`: pixels. A redrawn chart with the same `revision` keeps
-    its zoom."""
+    `battles`: the numbers of battles at which ratings are given. `curves`: model -> its rating at
+    each of these numbers. `band`: model -> lower edges and upper edges of its band at these
+    numbers. `bradley_terry`: model -> Bradley–Terry rating, only for the CSV download. `replay`
+    adds a slider under the plot that shows the ratings after any number of battles. `height`:
+    pixels. A redrawn chart with the same `revision` keeps its zoom."""
     keep = parts.spaced_indices(len(battles))
     x = [battles[i] for i in keep]
     names = list(curves)
