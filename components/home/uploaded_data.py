@@ -49,8 +49,8 @@ class UploadedData:
     """Judge calls that answers without verdicts would need; None if they cannot be counted."""
     judge_unnamed: bool = False
     unread_column: str = ""
-    """Column that should have verdicts or labels by its name, but that no field of the study file
-    reads yet; "" if there is none."""
+    """Column whose name suggests verdicts or labels, and which the study file does not read yet; ""
+    if there is none."""
     notes: tuple[str, ...] = ()
     """Notes of the import: rows left out, and assumptions made."""
     chosen: str = ""
