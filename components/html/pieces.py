@@ -185,8 +185,8 @@ def no_significant_difference_badge() -> Markup:
 
 
 def rating_gap_badge(text: str, tip: str) -> Markup:
-    """HTML badge beside the gap between two ratings that is not significant, or not after
-    adjustment; `tip`: text of its hover card."""
+    """HTML badge beside the gap between two ratings, with the words `text`, such as "not
+    significant" or "not after adjustment"; `tip`: text of its hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
     return fill("<span{}>{}</span>", made, text)
 

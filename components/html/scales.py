@@ -175,7 +175,8 @@ _SCALES: Final = {
     "position_term": POSITION_TERM_SCALE,
     "accuracy": ACCURACY_SCALE,
 }
-"""Key of a measure -> its colours, where they are not those that follow from the record."""
+"""Key of a measure -> its colour scale, for measures whose scale does not follow from their record
+in the catalogue."""
 
 
 def colour_scale_of(record: MeasureRecord) -> ColourScale:
