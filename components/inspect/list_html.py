@@ -45,8 +45,8 @@ def list_html(inspected: InspectedStudy) -> Markup:
 
 
 def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
-    """Those of "judge" and "prompt" that each row of the list shows: those of which the study has
-    several, unless a filter selects one."""
+    """Names of the fields that each row of the list shows: "judge" if the study has several judges
+    and no filter selects one of them; "prompt" likewise."""
     offered = inspected.choices or {}
     return tuple(
         name
