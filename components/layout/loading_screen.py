@@ -51,7 +51,8 @@ LINK_CARD: Final = fill(
     TITLE,
     LEAD,
 )
-"""Card of a link to the page, without any outside address."""
+"""HTML meta tags for the preview of a link to the page; the address of its picture is added for
+each request."""
 PICTURE: Final = ASSETS / "screenshots" / "bias_light.png"
 PICTURE_PATH: Final = "/card.png"
 """Path at which the server has the picture of the card."""
