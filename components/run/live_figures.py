@@ -252,10 +252,10 @@ class LiveStudy:
 class LiveStudies:
     """The live figures of all studies, shared by all sessions of the server.
 
-    Its three functions take the name of a study. `study_headline` returns the headline of its
-    Results tab. `outcome` returns the HTML that its Run tab shows once all calls have been made.
-    `forecast` returns the number and cost of all its calls, as forecast before the run.
-    """
+    The three functions given to it get the name of a study. `study_headline` returns the headline
+    of its Results tab. `outcome` returns the HTML that its Run tab shows once all calls have been
+    made. `forecast` returns the number and cost of all its calls, as forecast before the run; None
+    if unknown."""
 
     def __init__(
         self,
