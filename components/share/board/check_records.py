@@ -162,8 +162,9 @@ def _describe_ask(ask: Ask) -> str:
 
 
 def _check_against_study_file(records: StudyRecords) -> None:
-    """Raise BoardError if the study's name, prompts or data source are not those of the study file,
-    or if items of the probe set differ from those that come with Evenhand."""
+    """Raise BoardError if the study file does not fit the records beside it (name of the folder,
+    prompt files, name of the data), or if items of the probe set differ from those that come with
+    Evenhand."""
     folder, data = f"{RECORDS}/{records.name}", records.study.data
     if folder_name(records.study.name) != records.name:
         raise BoardError(f"{folder}/{STUDY_FILE}: has the name of another study")
