@@ -367,7 +367,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
 
 def _prompt_name_for_label_scale(values: Collection[float | str]) -> str | None:
     """Name of a prompt that judges one answer on the scale of the labels: pass or fail, 1 to 5, or
-    1 to 10. None without labels, or if a label lies outside each of these scales."""
+    1 to 10. None if there are no labels, or if no scale contains all of them."""
     scores = [value for value in values if not isinstance(value, str)]
     if values and not scores:
         return "pass-fail"
@@ -398,8 +398,8 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_sort_key(path: Path) -> tuple[int, int]:
-    """Sort key that finds the file of questions among uploaded files, the one with the highest key:
-    most columns, then most bytes."""
+    """Sort key of an uploaded file: its number of columns, then its bytes. The file with the
+    highest key is taken as the questions."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 
