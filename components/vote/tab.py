@@ -199,7 +199,8 @@ def render(store: Store, study: str, state: Mapping[str, Any], account: str = ""
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-    """Name of the account logged in with Hugging Face or the page's password; "" without login."""
+    """Name under which a logged-in visitor votes: "hf:" and the name of the Hugging Face account,
+    or the name of the page's password login; "" without a login."""
     if profile is not None:
         return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")
