@@ -79,7 +79,7 @@ def _elo_table(
     bradley_terry: Mapping[str, float],
 ) -> CsvTable:
     """CSV table with one row per point of a curve: model, number of battles (`x`), Elo, ends of the
-    model's band there, and its Bradley–Terry rating (`bradley_terry`)."""
+    model's band there, and its Bradley–Terry rating. Parameters as for `elo_curve_figure`."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))
