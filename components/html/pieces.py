@@ -172,7 +172,8 @@ def button_html(action: Action, small: bool = False) -> Markup:
 
 
 def status_badge(status: Status, n: int | None = None) -> Markup:
-    """HTML badge of a reply's status: sign, word and colour (readable without colour)."""
+    """HTML badge of a reply's status: sign, word and colour (readable without colour); with `n`,
+    also this number of replies."""
     number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
     values = (status, STATUS_GLYPHS[status], status.replace("_", " "), number_of)
     return fill('<span class="eh-badge s-{}"><i>{}</i>{}{}</span>', *values)

@@ -85,7 +85,8 @@ def score_scale(
     name: str, full: float, blank_text: str, full_text: str, unit: str = "of 1"
 ) -> ColourScale:
     """Colour scale of a score whose best value, 1, has no colour, and whose value `full` has the
-    strongest; the two texts are the legend of these values."""
+    strongest; `blank_text` and `full_text` are the legend of these two values, `unit` the unit of
+    the score."""
     ends = (f"no colour: {blank_text}", f"full colour: {full_text}")
     return ColourScale(name, "b", 1, full, ends, 2, 1, unit)
 

@@ -166,7 +166,7 @@ def plotted_cells(
     bounds: tuple[float, float] | None = None,
 ) -> tuple[Markup, Markup]:
     """HTML of an estimate in two cells: as a number with its interval (see `value_cell`), and as a
-    plot (see `forest_cell`)."""
+    plot (see `forest_cell`). The parameters are those of these two functions."""
     return (
         value_cell(estimate, style, who=who, select=select, key=key),
         forest_cell(estimate, axis, style, who, select, bounds=bounds),
