@@ -256,7 +256,8 @@ def _mask_without_button_filters(
     verified: Mapping[str, Mask],
 ) -> Mask:
     """For each comparison, whether it passes all filters except those that have a button with a
-    count: flips, status, changes on a repeat, and "injection suspects only"."""
+    count: flips, status, changes on a repeat, and "injection suspects only". Parameters as for
+    `filter_comparisons`."""
     firsts = index.frame.iloc[index.first]
     mask = np.ones(len(index), bool)
     for name in _EXACT_FILTERS:
