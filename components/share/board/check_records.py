@@ -121,7 +121,8 @@ def check_record_structure(records: StudyRecords) -> None:
 
 
 def _require_all_orders(judgements: Sequence[Judgement], where: str) -> None:
-    """Raise BoardError if a comparison has records, but not in all the orders planned for it."""
+    """Raise BoardError if a comparison has records, but not in all the orders planned for it.
+    `where`: file that the error names."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
     for one in judgements:
@@ -239,7 +240,7 @@ def _reread_and_check_verdict(
     records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
 ) -> bool:
     """Read a reply again; BoardError if this gives another verdict than the stored one. Return
-    whether it could be read again.
+    whether it could be read again. `where`: file and line that the error names.
 
     A verdict that was read from token probabilities cannot be read again if these were not stored.
     Then it is only checked against the stored probabilities of the labels."""

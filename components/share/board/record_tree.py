@@ -160,7 +160,7 @@ def _replace_salted_keys(
 ) -> list[Judgement]:
     """Replace the keys of the judgements' calls by keys that everybody can compute again. On a
     public page, a secret text of the visitor (a salt) is hashed into each key; the new keys are
-    those of the same calls without it."""
+    those of the same calls without it. `identities`: as in StudyRecords."""
     salted = asks_of(plan, identities)
     plain = asks_of(replace(plan, salt=""), identities)
     known = {
