@@ -91,7 +91,7 @@ def request_judge_models(
     text: str, folder: Path, index: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
     """Request the models at the address of judge number `index` (from 0), which also tests its key;
-    the result has the models or the error."""
+    the result has the models or the error. `typed` and `consents`: as for `test_judge`."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= index < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")
@@ -205,8 +205,9 @@ def describe_images(
     text: str, store: Store, engine: Engine, request: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
     """Have a judge describe the images of a study's items, and write the items with these
-    descriptions to a new file. `request`: {"judge": name, "prompt": name}. The study file in the
-    result uses the new file; after an error it is unchanged, and the notice is the reason."""
+    descriptions to a new file. `request`: {"judge": name, "prompt": name}; `typed`: keys that the
+    user typed. The study file in the result uses the new file; after an error it is unchanged, and
+    the notice is the reason."""
     folder = store.folder
     try:
         study = study_preview.plan_from_text(text, folder).study
@@ -237,9 +238,10 @@ def describe_images(
 
 
 def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResult:
-    """Download a private Hub dataset with the visitor's token, and store it as a file with an
-    unguessable name, so that other visitors cannot open it. The study file in the result uses this
-    file; after an error it is unchanged, and the notice is the reason."""
+    """Download a private Hub dataset with the visitor's token, which is in `typed` under
+    HUB_TOKEN_NAME, and store it as a file with an unguessable name, so that other visitors cannot
+    open it. The study file in the result uses this file; after an error it is unchanged, and the
+    notice is the reason."""
     folder = store.folder
     try:
         spec = study_preview.read_data_spec(read_lenient_study(text, folder))
