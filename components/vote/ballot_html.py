@@ -69,7 +69,8 @@ def answer_html(text: str) -> Markup:
 
 
 def ballot_count_text(standing: VoterProgress, mode: BallotMode) -> str:
-    """The number of ballots in words: "3 pairs", or "880 ballots: 800 pairs, 80 of them twice"."""
+    """The number of a voter's ballots in words: "3 pairs", or "880 ballots: 800 pairs, 80 of them
+    twice"."""
     noun, once = MODES[mode].noun, standing.total - standing.repeats
     if not standing.repeats:
         return count(once, noun)
@@ -139,8 +140,8 @@ def end_screen_html(
 
 
 def store_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
-    """HTML of the error screen if the store cannot be written and there is no ballot to show;
-    `fixed`: whether the voter's name cannot be changed."""
+    """HTML of the error screen if the store cannot be written (`why`: the reason) and there is no
+    ballot to show; `fixed`: whether the voter's name cannot be changed."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     return html.write_error(time.time(), notice, voter_name_html(name, fixed))
 

@@ -174,8 +174,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
 def render(store: Store, study: str, state: Mapping[str, Any], account: str = "") -> list[Any]:
     """Values for all outputs of the tab. `state`: what the browser stores, such as the voter's
-    name. On a voter's page, and if another visitor owns the study, the organiser's part is hidden
-    and only the ballot is shown."""
+    name; `account`: name of a logged-in voter, used in its place. On a voter's page, and if another
+    visitor owns the study, the organiser's part is hidden and only the ballot is shown."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(state.get("login", "")), "")
     ballot = ballot_actions.handle_ballot_action(
         store, study, {"act": "show", "voter": state.get("voter", "")}, account, login_error
