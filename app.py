@@ -134,9 +134,9 @@ def store_and_engine_for_access(store: Store, access: Access) -> tuple[Store, En
 
 
 def _make_visitor_storage_check(store: Store, access: Access) -> Callable[[], bool]:
-    """Return a function without arguments: whether visitors may store more data. It always returns
-    True if their data have no limit. If there is no room, it first deletes studies that were not
-    used for a while, and returns whether there is room then."""
+    """Return a function that takes no arguments and returns whether visitors may store more data:
+    always True if their data have no limit. If there is no room, the function first deletes studies
+    that were not used for a while, and returns whether there is room then."""
     most = access.visitor_bytes
     return expiry.VisitorStorageLimit(store, most).make_room_if_needed if most else lambda: True
 
