@@ -35,7 +35,8 @@ RANKED: Final = {
     "decisiveness": "decisiveness",
     "model_bias_spread": "bias_spread",
 }
-"""Columns on how a judge ranks the models -> field of `RankerMeasures` with the measure."""
+"""Column with a measure of how a judge ranks the models -> field of `RankerMeasures` that has
+it."""
 TWINS: Final = "twin_preference"
 """Column of the largest effect of a twin (an answer with a change that should not matter); the kind
 of change differs between rows."""
