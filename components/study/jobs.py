@@ -149,10 +149,11 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     raised if the source cannot be read or has neither verdicts nor votes.
 
     If this visitor has imported verdicts from this source before, the new study replaces that one,
-    and votes cast on the page are kept. Otherwise its name is that of a study on this source which
-    the visitor began in the form, named, and did not change in any other way; if there is none, a
-    name made from the source. Unchanged studies on this source that were begun in the form are then
-    deleted. `judge`: new name for the source's judge, used only if the source has exactly one."""
+    and votes cast on the page are kept. Otherwise, if the visitor has begun a study on this source
+    in the form and only named it, the new study replaces that one and keeps its name. In all other
+    cases the name is made from the source. Further studies on this source that were begun in the
+    form and, apart from their name, not changed, are deleted. `judge`: new name for the source's
+    judge, used only if the source has exactly one."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -343,8 +344,8 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     """The study file `text` with a guessed column mapping, if the source needs one and can be read
     with the guess; else unchanged.
 
-    A guess is used only if it contains no verdicts, but a question, and either the answers of two
-    or more models, or one answer with its label (such as "pass", or a score). In the case of one
+    A guess is used only if it has a question and no verdicts, and also either the answers of two or
+    more models, or one answer with its label (such as "pass", or a score). In the case of one
     answer, the study also gets a prompt that judges one answer on the scale of these labels; if
     there is no such prompt, the file is unchanged."""
     study = read_lenient_study(text, folder)
