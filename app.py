@@ -134,9 +134,9 @@ def store_and_engine_for_access(store: Store, access: Access) -> tuple[Store, En
 
 
 def _make_visitor_storage_check(store: Store, access: Access) -> Callable[[], bool]:
-    """Return a function that returns whether visitors may store more data: always True if their
-    data have no limit. If there is no room, the function first deletes studies that were not used
-    for a while."""
+    """Return a function that takes no arguments and returns whether visitors may store more data:
+    always True if their data have no limit. If there is no room, the function first deletes studies
+    that were not used for a while, and returns whether there is room then."""
     most = access.visitor_bytes
     return expiry.VisitorStorageLimit(store, most).make_room_if_needed if most else lambda: True
 
@@ -164,9 +164,10 @@ def page_launch_arguments(
     preview: loading_screen.Preview = lambda _: None,
 ) -> dict[str, Any]:
     """Return those arguments of Gradio's launch() that set the appearance of the page and check
-    each request (host, route and size). `quota`: limit of the size of all uploaded files
-    together; `mcp`: whether the routes of MCP tools are open; `home`: whether the page has a
-    Home tab; `preview`: what the loading screen shows."""
+    each request (host, route and size). `quota`: limit of the size of all uploaded files together;
+    `mcp`: whether the routes of MCP tools are open; `home`: whether the page has a Home tab;
+    `preview`: function that gets the query parameters of the page's address and returns the content
+    to show while the page loads, or None."""
     settings = theme.appearance_launch_arguments(home=home, preview=preview)
     settings["app_kwargs"]["lifespan"] = make_host_check_lifespan(hosts)
     limits = Middleware(

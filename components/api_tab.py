@@ -177,8 +177,8 @@ def make_run_api_functions(store: Store, engine: Engine) -> tuple[Callable[..., 
 
 
 def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that its caller gets the message of an error of `_REPORTED_ERRORS`; all
-    other errors pass unchanged."""
+    """Wrap a function of the API: errors that users can understand (`_REPORTED_ERRORS`) are raised
+    again as gr.Error, whose message the caller of the API gets; all other errors pass unchanged."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:
@@ -202,7 +202,8 @@ _TOKEN_HELP = (
 
 
 def _add_token_parameter(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
-    """Add a last parameter `token`; the function then runs as the visitor with this token."""
+    """Return the function of the API with `token` as a further, last parameter. A call runs as the
+    visitor with this token, so it reaches only the studies that this visitor may open."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
     whole = own.replace(parameters=[*own.parameters.values(), last])

@@ -28,11 +28,11 @@ def elo_curve_figure(
     has a line for one order of the battles, with its name at the end of the line. Its band, the
     range over shuffled orders, appears while the mouse is over the model.
 
-    `battles`: the numbers of battles at which ratings are given. `curves`: model -> ratings there.
-    `band`: model -> lower edge and upper edge there. `bradley_terry`: model -> Bradley–Terry
-    rating, only for the CSV download. `replay` adds a slider under the plot that shows the ratings
-    after any number of battles. `height`: pixels. A redrawn chart with the same `revision` keeps
-    its zoom."""
+    `battles`: the numbers of battles at which ratings are given. `curves`: model -> its rating at
+    each of these numbers. `band`: model -> lower edges and upper edges of its band at these
+    numbers. `bradley_terry`: model -> Bradley–Terry rating, only for the CSV download. `replay`
+    adds a slider under the plot that shows the ratings after any number of battles. `height`:
+    pixels. A redrawn chart with the same `revision` keeps its zoom."""
     keep = parts.spaced_indices(len(battles))
     x = [battles[i] for i in keep]
     names = list(curves)
@@ -79,7 +79,7 @@ def _elo_table(
     bradley_terry: Mapping[str, float],
 ) -> CsvTable:
     """CSV table with one row per point of a curve: model, number of battles (`x`), Elo, ends of the
-    model's band there, and its Bradley–Terry rating (`bradley_terry`)."""
+    model's band there, and its Bradley–Terry rating. Parameters as for `elo_curve_figure`."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))

@@ -119,8 +119,8 @@ class FirstSharePoint:
 def live_first_share_figure(points: Sequence[FirstSharePoint], *, even: float = 0.5) -> Figure:
     """Figure of the first-position share (share of verdicts for the answer shown first, ties left
     out) after each verdict that is not a tie. A line is drawn at `even`, the share of a judge that
-    prefers no position. The y axis has one of two fixed ranges (see `_y_range`), so that a redrawn
-    chart can be compared with the former one."""
+    prefers no position. The y axis is always 0.25 to 0.75 or 0 to 1, so that a redrawn chart can be
+    compared with the former one."""
     points = [points[i] for i in parts.spaced_indices(len(points))]
     last = points[-1] if points else None
     colour = _preferred_position_colour(last, even)
@@ -181,10 +181,9 @@ def _preferred_position_colour(last: FirstSharePoint | None, even: float) -> str
 def _y_range(points: Sequence[FirstSharePoint], even: float) -> tuple[float, float]:
     """The y range: 0.25 to 0.75, or 0 to 1.
 
-    The range 0 to 1 is used if `even` is not 0.5, or if the latest share, or an earlier one from 20
-    or more verdicts, is not between 0.28 and 0.72. There are only two ranges because an axis fitted
-    to the data would make small and large changes look alike.
-    """
+    It is 0 to 1 in two cases: `even` is not 0.5; or the latest share, or any share of 20 or more
+    verdicts, is not between 0.28 and 0.72. There are only two ranges because an axis fitted to the
+    data would make small and large changes look alike."""
     settled = [p.value for p in points if p.n >= 20 or p is points[-1]]
     if abs(even - 0.5) < 0.01 and all(0.28 < value < 0.72 for value in settled):
         return 0.25, 0.75

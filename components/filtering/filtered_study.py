@@ -72,9 +72,10 @@ class FilteredStudy:
 
     @cached_property
     def twin_effects(self) -> list[TwinEffect]:
-        """How each kind of twin (a copy of an answer with one small change) moves verdicts, on the
-        items of the selected category; empty if the study has no twins. Only the filter on category
-        applies, because the intervals are adjusted for all judges and prompts together."""
+        """Effect of each kind of twin (a copy of an answer with one small change) on the verdicts,
+        by judge and prompt, for the items of the selected category; empty if the study has no
+        twins. Only the filter on category applies, because the intervals are adjusted for all
+        judges and prompts together."""
         chosen = Filter(category=self.filter.category)
 
         def compute() -> list[TwinEffect]:

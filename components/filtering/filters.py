@@ -151,7 +151,8 @@ def short_rater_names(raters: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...]
 
 
 def rater_column_head(raters: Collection[tuple[str, ...]]) -> str:
-    """Head of a column with the names that `short_rater_names` gives these (judge, prompt)."""
+    """Head of a column of raters, "Prompt" or "Judge", by the names that `short_rater_names` gives
+    these pairs (judge, prompt)."""
     return "Prompt" if len({judge for judge, _ in raters}) == 1 < len(raters) else "Judge"
 
 

@@ -109,8 +109,8 @@ class Raters:
 
     @cached_property
     def known_answer_source(self) -> KnownAnswerSource:
-        """How the better answers are known: by the "design" of the data, by the votes of "people",
-        or "none" if no better answer is known."""
+        """Source of the known better answers: the "design" of the data, the votes of "people", or
+        "none" if no better answer is known."""
         return known_answer_source(self.filtered) if has_known_answers(self.rows) else "none"
 
     @cached_property
@@ -136,8 +136,9 @@ class Raters:
 
 @memoise_by_study
 def _read_remedy_judges_and_prices(whole: FilteredStudy) -> RemedyInputs:
-    """Inputs of the comparison of remedies besides the verdicts, such as judges and prices per
-    call; cached once for all filters."""
+    """Facts that the comparison of remedies (rules that decide a comparison from several stored
+    verdicts) needs besides the verdicts, such as judges and prices per call. `whole`: the study
+    without filters, so that the facts are cached once for all filters."""
     return read_remedy_inputs(whole.store, whole.name)
 
 
@@ -182,7 +183,7 @@ def is_agreement_with_people(filtered: FilteredStudy) -> bool:
 
 @memoise_by_study
 def known_answer_source(filtered: FilteredStudy) -> KnownAnswerSource:
-    """How the better answers are known: "people" if only votes of people name them, else "design"
+    """Source of the known better answers: "people" if only votes of people name them, else "design"
     (also if no better answer is known). The page calls a verdict "correct" only with "design"."""
     items = filtered.store.item_facts(filtered.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}

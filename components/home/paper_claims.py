@@ -30,7 +30,8 @@ from studies.store.store import Store
 html: Final = macros("home/home.html")
 SMALL_JUDGE: Final = "SmolLM2-135M"
 LARGER_JUDGE: Final = "Qwen 1.5B"
-"""SMALL_JUDGE and LARGER_JUDGE are the judges of the two recorded demo studies."""
+"""SMALL_JUDGE and LARGER_JUDGE name the judges of the two recorded demo studies that the cards
+cite."""
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
 """Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
@@ -52,7 +53,8 @@ class PaperClaim:
     opens: str
     """Label of the card's button."""
     action: str
-    """"example" opens an example file as a new study; "open" opens a stored study."""
+    """"example" opens the example file named `study` as a new study; "open" opens the stored study
+    of this name."""
     study: str
 
 

@@ -117,7 +117,8 @@ def opens_home(address: Mapping[str, str]) -> bool:
 
 
 def first_content_of_home(store: Store, engine: Engine) -> FirstContent | None:
-    """Home as it is shown until its event has been answered; None while the live demo runs."""
+    """Content of Home that the page shows until the server has answered its first request for Home;
+    None while the live demo runs."""
     if engine.active_run(live_demo_study_name(store)) is not None:
         return None
     finding, squares, studies, examples = shown = show_home(store, engine)

@@ -33,9 +33,10 @@ UNNAMED_JUDGES: Final = frozenset({"judge", "recorded"})
 
 @dataclass(frozen=True, slots=True)
 class UploadedData:
-    """Content of uploaded files. `text`: a study file that names them as its data; `files`:
-    the name of the file, or how many there are, in words; `seconds`: time for storing and reading;
-    `amount`: items and recorded verdicts, in words (rows of the table if no column is known)."""
+    """Content of uploaded files. `text`: a study file that names the files as its data; `files`:
+    the name of the only file, or the number of files in words; `seconds`: time for storing and
+    reading; `amount`: items and recorded verdicts, in words (rows of the table if no column is
+    known)."""
 
     text: str
     files: str
@@ -48,11 +49,13 @@ class UploadedData:
     """Judge calls that answers without verdicts would need; None if they cannot be counted."""
     judge_unnamed: bool = False
     unread_column: str = ""
-    """Column that has verdicts or labels by its name, and no meaning yet."""
+    """Column whose name suggests verdicts or labels, and which the study file does not read yet; ""
+    if there is none."""
     notes: tuple[str, ...] = ()
     """Notes of the import: rows left out, and assumptions made."""
     chosen: str = ""
-    """Kind that the visitor chose instead of the one seen."""
+    """Kind of contents that the visitor chose in place of the first in `facts`; "" without a
+    choice."""
 
     @property
     def kind(self) -> str:

@@ -1,4 +1,4 @@
-"""How numbers, lists of names and shortened texts are written on the page."""
+"""Formats of numbers, lists of names and shortened texts on the page."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
 
 
 def rounded_shares(parts: Sequence[float]) -> list[str]:
-    """Format the shares of one whole as per cent without decimals that add up to 100: those with
-    the largest remainders are rounded up; of two equal ones the odd one, as `share` does."""
+    """Format the shares of one whole as per cent without decimals that add up to 100. The shares
+    with the largest remainders are rounded up. Of shares with equal remainders, those with an odd
+    whole part are rounded up first, so that a half is rounded to an even number, as `share`
+    does."""
     exact = [round(100 * part, 9) for part in parts]
     down = [math.floor(one) for one in exact]
     order = sorted(range(len(down)), key=lambda k: (round(down[k] - exact[k], 9), -(down[k] % 2)))
@@ -74,8 +76,9 @@ def even_share_text(options: Collection[int]) -> str:
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     """Format the interval of an estimate, such as "[65.5, 72.9]", with both ends multiplied by
-    `scale` (100 turns shares into per cent); empty if an end is missing. If it excludes 0 and an
-    end would be printed as 0, it has up to three decimals, but not for plain shares (Wilson)."""
+    `scale` (100 turns shares into per cent); empty if an end is missing. If the interval excludes 0
+    but an end would be printed as 0, up to three decimals are printed; Wilson intervals, which
+    belong to plain shares, always have the given `decimals`."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
     more = decimals_that_show_sign_of_interval(estimate, decimals, scale)
@@ -85,7 +88,8 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
 
 
 def points(text: str, kind: str = "") -> str:
-    """A formatted number with its unit: "1 point", "−3.2 points", "279 Elo points"."""
+    """A formatted number with its unit: "1 point", "−3.2 points", "279 Elo points". `kind`: word
+    before "points", such as "Elo"."""
     unit = f"{kind} point".lstrip()
     return f"{text} {unit}" if text.lstrip("+−") == "1" else f"{text} {unit}s"
 
@@ -258,8 +262,9 @@ def join_names(names: Sequence[str], max_names: int = 3) -> str:
 
 
 def overlap_clause(best: str, found: Mapping[str, Estimate]) -> str:
-    """Clause such as "; its interval overlaps that of a and b": the names in `found` whose interval
-    has an upper end at or above the lower end of `best`, the highest; "" if there are none."""
+    """Clause such as "; its interval overlaps that of a and b". It names those in `found` (name ->
+    estimate) whose interval reaches the lower end of the interval of `best`, the name with the
+    highest value; "" if there are none."""
     if (low := found[best].low) is None:
         return ""
     highs = {name: one.high for name, one in found.items() if name != best}

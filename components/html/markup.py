@@ -107,9 +107,9 @@ ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 
 
 def markdown_html(text: str) -> Markup:
-    """Text of a model with the Markdown of its lines as HTML: headings, bold, italics, code and
-    bullets. Lines that begin or end a code block (```) are left out, links and images stay text;
-    everything is escaped."""
+    """HTML of a text that a model wrote in Markdown. Headings, bold, italics, code and bullets are
+    shown as such; lines that begin or end a code block (```) are left out; links and images stay
+    text. Everything is escaped."""
     lines: list[Markup] = []
     fenced = False
     for line in text.split("\n"):

@@ -172,7 +172,8 @@ def button_html(action: Action, small: bool = False) -> Markup:
 
 
 def status_badge(status: Status, n: int | None = None) -> Markup:
-    """HTML badge of a reply's status: sign, word and colour (readable without colour)."""
+    """HTML badge of a reply's status: sign, word and colour (readable without colour); with `n`,
+    also this number of replies."""
     number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
     values = (status, STATUS_GLYPHS[status], status.replace("_", " "), number_of)
     return fill('<span class="eh-badge s-{}"><i>{}</i>{}{}</span>', *values)
@@ -185,8 +186,8 @@ def no_significant_difference_badge() -> Markup:
 
 
 def rating_gap_badge(text: str, tip: str) -> Markup:
-    """HTML badge beside the gap between two ratings that is not significant, or not after
-    adjustment; `tip`: text of its hover card."""
+    """HTML badge beside the gap between two ratings, with the words `text`, such as "not
+    significant" or "not after adjustment"; `tip`: text of its hover card."""
     made = attributes({"class": "eh-badge s-unreadable", "data-tip": tip, "tabindex": "0"})
     return fill("<span{}>{}</span>", made, text)
 

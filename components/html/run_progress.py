@@ -57,7 +57,7 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
 
 def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
     """HTML list of the latest replies: verdict or status, judge, models in the order shown,
-    question, end of the text; a message without replies."""
+    question, end of the text. If there are no replies, a message."""
     if not rows:
         return empty_state("No replies yet.", "Replies appear here as they arrive.")
     return wrap(fill('<div class="eh-feed">{}</div>', join(_reply_html(row) for row in rows)))

@@ -85,7 +85,8 @@ def score_scale(
     name: str, full: float, blank_text: str, full_text: str, unit: str = "of 1"
 ) -> ColourScale:
     """Colour scale of a score whose best value, 1, has no colour, and whose value `full` has the
-    strongest; the two texts are the legend of these values."""
+    strongest; `blank_text` and `full_text` are the legend of these two values, `unit` the unit of
+    the score."""
     ends = (f"no colour: {blank_text}", f"full colour: {full_text}")
     return ColourScale(name, "b", 1, full, ends, 2, 1, unit)
 
@@ -158,8 +159,8 @@ def even_share_scale(options: int) -> ColourScale:
 
 def scale_for_many_options(pairs: ColourScale, chance: float) -> ColourScale:
     """Colour scale for choices among many options, made from `pairs`, the scale for choices between
-    two. The full colour is moved in proportion to `chance` (1/2 for pairs): 0.28 for pairs becomes
-    0.14 at a chance of 1/4."""
+    two. The value with full colour is multiplied by the ratio of `chance` to 1/2, the chance of
+    pairs: 0.28 for pairs becomes 0.14 at a chance of 1/4."""
     full = pairs.full * chance / 0.5
     percent = number(100 * full, 0 if full >= 0.1 else 1)
     return replace(pairs, full=full, ends=(pairs.ends[0], f"full colour: {percent} % or less"))
@@ -175,7 +176,8 @@ _SCALES: Final = {
     "position_term": POSITION_TERM_SCALE,
     "accuracy": ACCURACY_SCALE,
 }
-"""Key of a measure -> its colours, where they are not those that follow from the record."""
+"""Key of a measure -> its colour scale, for measures whose scale does not follow from their record
+in the catalogue."""
 
 
 def colour_scale_of(record: MeasureRecord) -> ColourScale:

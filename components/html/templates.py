@@ -45,7 +45,7 @@ def percent_bounds(estimate: Estimate | None, decimals: int = 1) -> str:
 
 
 def html_id(field: str) -> str:
-    """The `id` of the control of a field: "data.count" -> "f-data-count"."""
+    """The HTML `id` of the control for a field of the form: "data.count" -> "f-data-count"."""
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 

@@ -179,9 +179,10 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Filter button -> number of comparisons that a click on it would list. The menus, the text
-    search, and filters without a button (set by a link from Results, such as the chosen position)
-    stay as they are; the other buttons do not count. Parameters as for `filter_comparisons`."""
+    """Filter button -> number of comparisons that a click on it would list. The present values of
+    the menus, of the text search, and of filters without a button (set by a link from Results, such
+    as the chosen position) apply; those of the other buttons do not. Parameters as for
+    `filter_comparisons`."""
     base = _mask_without_button_filters(index, selection, matching, verified)
     found = {
         "all": base,
@@ -258,7 +259,8 @@ def _mask_without_button_filters(
     verified: Mapping[str, Mask],
 ) -> Mask:
     """For each comparison, whether it passes all filters except those that have a button with a
-    count: flips, status, changes on a repeat, and only injection suspects."""
+    count: flips, status, changes on a repeat, and "injection suspects only". Parameters as for
+    `filter_comparisons`."""
     firsts = index.frame.iloc[index.first]
     mask = np.ones(len(index), bool)
     for name in _EXACT_FILTERS:

@@ -15,9 +15,11 @@ from studies.domain import STATUSES, USABLE_STATUSES
 from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 FilterButton = tuple[str, int | None, Mapping[str, Any], bool]
-"""Label, number of matches, filters that a click sets, whether it is active."""
+"""Label, number of matches (None: no number is shown), filters that a click sets, whether it is
+active."""
 FilterMenu = tuple[str, str, str, Mapping[str, str]]
-"""Field, label, value, and text of each choice by its value."""
+"""Field of `Selection` that the menu sets, label, value chosen now, and {value of a choice: its
+text}."""
 _MENUS: Final = {
     "judge": "Judge",
     "prompt": "Prompt",

@@ -1,4 +1,4 @@
-"""HTML helpers for the opened comparison: its template, untrusted text, images."""
+"""Common parts of the HTML of an opened comparison: its template, untrusted text, images."""
 
 from collections.abc import Iterable
 from typing import Final

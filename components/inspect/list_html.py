@@ -46,8 +46,8 @@ def list_html(inspected: InspectedStudy) -> Markup:
 
 
 def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
-    """Those of "judge" and "prompt" that each row of the list shows: those of which the study has
-    several, unless a filter selects one."""
+    """Names of the fields that each row of the list shows: "judge" if the study has several judges
+    and no filter selects one of them; "prompt" likewise."""
     offered = inspected.choices or {}
     return tuple(
         name
@@ -59,8 +59,8 @@ def _varying_fields(inspected: InspectedStudy) -> tuple[str, ...]:
 def _list_row(
     line: ComparisonRow, inspected: InspectedStudy, several: Sequence[str]
 ) -> tuple[object, ...]:
-    """Values of a row for the template: key, whether it is open, question, chips, models, and the
-    fields `several`."""
+    """Values of a row for the template: key, whether it is open, question, chips, models, and a
+    list with the row's values of the fields `several` ("judge", "prompt")."""
     key = (inspected.keys or {}).get(line.at, "")
     question = truncate((inspected.questions or {}).get(line.item) or line.item, _MAX_QUESTION)
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])

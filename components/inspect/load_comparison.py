@@ -68,7 +68,8 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: first reply, replies to its repeats (`again`), messages sent."""
+    """One order of a comparison: the first `reply`, the replies to repeats of its call (`again`),
+    and the messages `sent`."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -87,7 +88,9 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; `answers`: (model, text), in the first call's order."""
+    """One comparison with all its texts. `line`: its row in the list; `answers`: pairs (model,
+    text; None if it was not recorded), in the order of the first call; `recorded`: whether all its
+    verdicts were imported; `simulated`: whether its judge is simulated."""
 
     line: ComparisonRow
     item: Item | None

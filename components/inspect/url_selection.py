@@ -44,7 +44,8 @@ class Selection:
     suspect: str = ""
     """Comparisons with an injection suspect ("only"), or comparisons with none ("without")."""
     no_twins: bool = False
-    """Only comparisons that show no twin, as the numbers of Results count them."""
+    """Only comparisons that show no twin (a copy of an answer with one change); the numbers of
+    Results count only these."""
     verified: str = ""
     """Only comparisons with an answer (of `contestant`, if set) that got this kind of verification,
     such as "harmful" (a key of `verification_filter.VERIFICATION_KINDS`)."""

@@ -42,7 +42,8 @@ Preview = Callable[[Mapping[str, str]], FirstContent | None]
 """Function from query parameters to the first content; None: empty cards."""
 _BODY: Final = b"<gradio-app"
 _CARD_TAGS: Final = re.compile(rb"<meta\s+(?:property|name)=\"(?:og|twitter):[^>]*>\s*")
-"""Tags from which a chat draws the card of a link; Gradio's name Gradio."""
+"""Meta tags from which chats and other sites draw the card of a link. Gradio's tags, which describe
+Gradio, are removed."""
 LINK_CARD: Final = fill(
     '<meta property="og:title" content="Evenhand: {}"><meta property="og:description" content="{}">'
     '<meta property="og:type" content="website"><meta property="og:site_name" content="Evenhand">'
@@ -50,7 +51,8 @@ LINK_CARD: Final = fill(
     TITLE,
     LEAD,
 )
-"""Card of a link to the page, without any outside address."""
+"""HTML meta tags for the preview of a link to the page; the address of its picture is added for
+each request."""
 PICTURE: Final = ASSETS / "screenshots" / "bias_light.png"
 PICTURE_PATH: Final = "/card.png"
 """Path at which the server has the picture of the card."""
@@ -65,7 +67,8 @@ class LoadingScreen:
         self, app: ASGIApp, *, home: bool = True, preview: Preview = lambda _: None
     ) -> None:
         """`home`: whether the page has a Home tab. `preview`: function of the query parameters that
-        returns HTML to show in place of the empty cards, or None."""
+        returns the content of the loading screen and the first values of components, or None for
+        empty cards."""
         self._app, self._home, self._preview = app, home, preview
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,8 +108,8 @@ class LoadingScreen:
 
 
 def first_values_html(values: Mapping[str, str]) -> Markup:
-    """Script tags that prepare Gradio's configuration of the page before Gradio reads it, and give
-    components their first values, by elem_id."""
+    """Script tags that prepare Gradio's configuration of the page before Gradio reads it. `values`:
+    elem_id of a component -> the value that it has from the start."""
     script = read_program_file(ASSETS / "first.js")
     return fill("{}<script>{}</script>", json_script("eh-first", values), script)
 

@@ -115,8 +115,9 @@ def appearance_launch_arguments(
     *, home: bool = True, preview: loading_screen.Preview = lambda _: None
 ) -> dict[str, Any]:
     """Arguments of Gradio's launch() for the theme, the HTML head, the loading screen and the
-    compression of responses. `home`: whether the page has a Home tab; `preview`: function that
-    returns the content of the loading screen."""
+    compression of responses. `home`: whether the page has a Home tab; `preview`: function that gets
+    the query parameters of the page's address and returns the content to show while the page loads,
+    or None."""
     return {
         "theme": evenhand_theme(),
         "head": head_html(),

@@ -49,9 +49,9 @@ def compute_summary_ahead(store: Store, requested: Mapping[str, str]) -> None:
 def loading_screen_content(
     store: Store, engine: Engine | None, requested: Mapping[str, str]
 ) -> FirstContent | None:
-    """The contents of a page with the query parameters `requested` while it loads: Home, or the
-    Summary of a study's results if a drawing of it is stored and no run of the study is active.
-    None if the page opens with another tab, and in public mode."""
+    """The contents of a page with the query parameters `requested` while it loads: Home; or the
+    Summary of a study's results, if a drawing of it is stored and no run of the study is active.
+    None in public mode and in all other cases, such as a page that opens with another tab."""
     if isinstance(store, VisitorStore):
         return None
     if engine is not None and home_tab.opens_home(requested):

@@ -51,7 +51,8 @@ class RunActions:
         return [gr.Timer(active=False), *shown[1:]]
 
     def runs_and_opened_run_html(self, name: str, scope: str, opened: str) -> list[Any]:
-        """HTML of the list of runs, and of the run `opened` (an id)."""
+        """HTML of the list of runs, and of the run `opened` (an id). `scope`, here a value of
+        `past_runs.SCOPES`: whether the list has the runs of this study or of all studies."""
         if not name:
             return ["", ""]
         return [runs_html(self._store, name, scope, opened), run_html(self._store, opened, name)]
@@ -107,7 +108,7 @@ class RunActions:
         self, name: str, scope: str, event: gr.EventData, key: str = "", origin: str = ""
     ) -> list[Any]:
         """Perform the action of a button that was clicked in a notice; an unknown action does
-        nothing."""
+        nothing. `key` and `origin`: a typed key, and the only origin to which it may be sent."""
         asked = notices.parse_notice_click(click_data(event))
         if asked.get("do") == "start":
             return self._start_with_key(name, scope, key, origin)
@@ -184,8 +185,9 @@ def start_run(
     budget: float | None = None,
 ) -> Run:
     """Start a run of the missing calls of a stored study and return it; if the study has an active
-    run, return that one. gr.Error if the study cannot be run. `budget`: maximum dollars for the
-    whole study, in this run only, in place of the study file's."""
+    run, return that one. gr.Error if the study cannot be run. `typed`: judge -> key that the user
+    typed. `settings`: which calls are made again. `budget`: maximum dollars for the whole study, in
+    this run only, in place of the study file's."""
 
     def start() -> Run:
         plan = load_stored_plan(store, name)

@@ -59,7 +59,7 @@ class LiveFigures:
     wins_figure: Figure | None
     sequence: Estimate = NO_VERDICT
     """Share of items with more verdicts for the first position than for the second, among items
-    with unequal numbers; with a confidence sequence."""
+    with unequal numbers of the two. Its interval is valid at every moment of a run."""
     changed: Estimate = NO_VERDICT
     """Share of comparisons judged in all orders whose verdict changes with the order."""
     repeats: Estimate = NO_VERDICT
@@ -169,10 +169,10 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_first_slot_share_points(self, first: bool) -> None:
-        """Add a point to the curve of the first-position share: the share of all rows so far. At
-        the `first` update, also add the shares of the first 8, …, n rows, at up to 40 evenly spaced
-        numbers. If there are then more than MAX_SHARE_POINTS points, every second one is
-        deleted."""
+        """Add a point to the curve of the first-position share: the share of all rows so far. With
+        `first`, for the first update, add up to 40 points instead: the shares of the oldest 8, …, n
+        rows, at evenly spaced numbers of rows. If there are then more than MAX_SHARE_POINTS points,
+        delete every second one."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -252,10 +252,10 @@ class LiveStudy:
 class LiveStudies:
     """The live figures of all studies, shared by all sessions of the server.
 
-    Its three functions take the name of a study. `study_headline` returns the headline of its
-    Results tab. `outcome` returns the HTML that its Run tab shows once all calls have been made.
-    `forecast` returns the number and cost of all its calls, as forecast before the run.
-    """
+    The three functions given to it get the name of a study. `study_headline` returns the headline
+    of its Results tab. `outcome` returns the HTML that its Run tab shows once all calls have been
+    made. `forecast` returns the number and cost of all its calls, as forecast before the run; None
+    if unknown."""
 
     def __init__(
         self,

@@ -2,8 +2,8 @@
 button.
 
 The kind of a notice is `calm` for information, `warn` for a problem that affects numbers or speed,
-and `bad` for one that stops the work until the user acts. A click on the button sends {"do": …},
-which `components.run.tab` handles."""
+and `bad` for one that stops the work until the user acts. A click on the button sends {"do": …}, on
+which `actions_tab.RunActions` acts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

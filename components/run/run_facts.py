@@ -120,7 +120,8 @@ class RunFacts:
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
     """Load the state of a study for the Run tab. While a run is active, everything comes from the
     run's snapshot and nothing is read from the replies, since the page asks twice a second; fields
-    that the snapshot lacks keep their defaults."""
+    that the snapshot lacks keep their defaults. `quotes`: cached numbers and costs of the calls
+    that Run and Retry would make."""
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():

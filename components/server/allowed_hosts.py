@@ -123,7 +123,8 @@ class Hosts:
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether a page of `origin` may send a request that is addressed to `host`.
+        """Whether a page of `origin` may send a request that is addressed to `host` and arrived at
+        `own_address`, an IP address of this server.
 
         It may if its origin is `host` itself, or another name of this server at the same port. All
         loopback names count as the same host. Apart from that, a page at an IP address or loopback

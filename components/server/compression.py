@@ -100,7 +100,8 @@ def _compress_page(body: bytes) -> bytes:
 
 
 def _script_files_by_request_path() -> dict[str, Path]:
-    """Path of a request, or of the file that it names -> file: plotly.js and Gradio's scripts."""
+    """Name of a script in the path of a request -> its file. A script of Gradio is named by the
+    whole path ("/assets/…"), plotly.js by the path of its file."""
     gradio = find_spec("gradio")
     folder = Path(str(gradio.origin if gradio else "")).parent / "templates/frontend/assets"
     found = {f"/assets/{path.name}": path for path in folder.glob("*")}

@@ -156,9 +156,10 @@ def sessions_with_messages_to_delete(
     limit: int,
 ) -> list[str]:
     """Sessions whose unread messages are to be deleted, so that at most `limit` unread messages
-    remain in all. `unread`: session -> number of unread messages. Sessions in `busy` (with an
-    unfinished event), and those that got a message in the last UNREAD_ANSWER_SECONDS, are never
-    chosen; so more messages than `limit` may remain."""
+    remain in all. `unread`: session -> number of unread messages. `last_message_times`: session ->
+    time of its last message (of `time.monotonic`). Sessions in `busy` (with an unfinished event),
+    and those that got a message in the last UNREAD_ANSWER_SECONDS, are never chosen; so more
+    messages than `limit` may remain."""
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []
     for session, answers in unread.items():

@@ -100,9 +100,10 @@ def wrap_handlers(
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
 ) -> None:
-    """Give every event handler further inputs. `added`: parameter name -> component. `wrap` gets a
-    handler and its inputs; it returns the function that replaces it, which takes the values of
-    `added` before the other inputs, or None to leave the handler unchanged."""
+    """Give event handlers further inputs. `added`: parameter name -> component. `wrap` gets a
+    handler and its inputs, and returns the function that replaces the handler; this function takes
+    the values of `added` before the other inputs. If `wrap` returns None, the handler is left
+    unchanged."""
     for event in blocks.fns.values():
         guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
         if guarded is None:
@@ -270,8 +271,8 @@ class FairQueue(IdleAwareQueue):
 
     def _drop_unread_messages(self) -> None:
         """Delete unread messages if there are too many (see `sessions_with_messages_to_delete`).
-        Also forget what was stored about sessions that have no messages any more: the time of the
-        last message and, if none of their events waits or runs, their event ids."""
+        Also delete two facts on sessions that have no messages any more: the time of the last
+        message and, if none of their events waits or runs, their event ids."""
         pending = self.pending_messages_per_session
         unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting_events(), *self._running_events())}

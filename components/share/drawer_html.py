@@ -46,8 +46,8 @@ def export_buttons_html(filtered: FilteredStudy) -> Markup:
 
 
 def paper_table_html(filtered: FilteredStudy, name: str) -> Markup:
-    """HTML of the table `name` as it would be printed, with its LaTeX and Markdown text; of the
-    first table if there is none of this name, or a note if there is no table."""
+    """HTML of a table as it would be printed, with its LaTeX and Markdown text: the table `name`
+    or, if there is none of this name, the first table. If the study has no table, a note."""
     found = paper_text.paper_tables(filtered)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:

@@ -140,8 +140,8 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
 
 
 def _intervals_text(frame: pd.DataFrame, term: str = " and the position term") -> str:
-    """Sentences on the intervals and tests of the kinds of comparisons that have verdicts; `term`:
-    what is added to the ratings of pairs."""
+    """Sentences on the intervals and tests that fit the numbers of options of the readable verdicts
+    in `frame`. `term`: words that follow "Bradley–Terry ratings"."""
     options = select_picks(frame)["options"]
     parts = ["Wilson intervals at the effective sample size for shares"]
     if (options == 2).any():

@@ -93,7 +93,7 @@ def _bind_exports(
     tab: ShareTab, filter_inputs: list[Any], filtered_of: Callable[..., FilteredStudy | None]
 ) -> None:
     """Bind the event by which a click on an export button writes the file and downloads it; one
-    event serves all buttons."""
+    event serves all buttons. Parameters as for `bind`."""
 
     def write_clicked_export(event: gr.EventData, *values: Any) -> Any:
         filtered = filtered_of(*values)

@@ -106,8 +106,8 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         result: jobs.JobResult, text: str, state: FormState, tested: Any, draft: str, typed: str
     ) -> list[Any]:
         """Save the study file of `result` in its study, unless the study has calls already; return
-        the outputs that show it in the form. `text` is the study file before: if nothing has
-        changed, only the notice does."""
+        the outputs that show it in the form. `text` is the study file before the change; if
+        `result` has the same text, only the notice is shown."""
         if result.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), result.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")
@@ -153,8 +153,9 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def read_item_and_new_file_choice(form: list[Any]) -> tuple[NewItem, bool]:
-    """The new item from the values of the form's fields, in the order of `fields` in
-    `_bind_saving`, and whether to start a new file."""
+    """Return the new item, and whether to start a new data file with it. `form`: values of the
+    form's fields, in this order: instruction, images, addresses of images, licence, category,
+    reference, context, author, new file."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]
     made = NewItem(

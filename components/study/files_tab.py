@@ -36,7 +36,8 @@ def save_and_show_new_study(
 ) -> list[Any]:
     """Save the study file `text` as a new study called `name` (if empty: as the file says), and
     show it in the form. A file that is not valid is shown, but not saved. Returns the values for
-    `form_outputs`, then one for the study menu. `tested`: see `judges.judge_drawer`."""
+    `form_outputs`, then one for the study menu. `tested`: results of the form's tests of judges and
+    addresses, by key (see `judge_drawer` in form/judges.py)."""
     name, made = draft_studies.save_new_study(text, store, name)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
@@ -178,8 +179,8 @@ def save_prompt_draft(
 
 
 def _replaced_prompt_text(reference: str, name: str, folder: Path) -> str:
-    """How a notice names the prompt that was replaced: "version 1" if `reference`, its entry in the
-    study file, is another version of the prompt `name`; else `reference`."""
+    """Name of the replaced prompt in a notice: "version 1" if `reference`, its entry in the study
+    file, is another version of the prompt `name`; else `reference`."""
     found = lenient_study.find_prompt(reference, lenient_study.available_prompts(folder), folder)
     if found is None or found.prompt.name != name:
         return reference

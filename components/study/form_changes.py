@@ -31,10 +31,10 @@ Changed = tuple[str, FormState]
 def apply_changes(
     text: str, state: FormState, entries: Sequence[FormChange], folder: Path
 ) -> Changed:
-    """Apply changes of the form, in order; return study file and form state. Changes with a number
-    up to `state.last_change` are skipped, since they were applied before. An invalid change is not
-    made, and the state's notice says why; nothing is changed in a study file that cannot be
-    parsed."""
+    """Apply the changes `entries` of the form, in order; return study file and form state. Changes
+    with a number up to `state.last_change` are skipped, since they were applied before. An invalid
+    change is not made, and the state's notice says why; nothing is changed in a study file that
+    cannot be parsed."""
     state = replace(state, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= state.last_change:

@@ -26,9 +26,9 @@ def render_form(
     draft: str = "",
     numbers: cost_preview.ForecastByJudge | None = None,
 ) -> list[str]:
-    """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: see
-    `judges.judge_drawer`; `draft`: text in the prompt editor; `numbers`: forecast of the calls,
-    None without a plan."""
+    """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: results
+    of the form's tests of judges and addresses, by key (see `judge_drawer` in form/judges.py);
+    `draft`: text in the prompt editor; `numbers`: forecast of the calls, None without a plan."""
     return [
         render_title(preview),
         render_notices(preview, state),

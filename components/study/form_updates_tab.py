@@ -45,9 +45,10 @@ def form_updates(
     before: FormState | None = None,
 ) -> list[Any]:
     """Values for `form_outputs`: study file, form and plan. `text`: the study file. `tested`:
-    results of the form's tests of judges and addresses, by key (listed in `judges.judge_drawer`).
-    `draft`: text in the prompt editor. It is replaced by the text of the prompt now shown if the
-    editor has just been opened or shows another prompt than in `before`, the former state."""
+    results of the form's tests of judges and addresses, by key (see `judge_drawer` in
+    form/judges.py). `draft`: text in the prompt editor. It is replaced by the text of the prompt
+    now shown if the editor has just been opened or shows another prompt than in `before`, the
+    former state."""
     look, numbers = preview_and_forecast(text, store)
     was = before or FormState()
     editing = state.panel == "prompts" and state.mode == "editor"
@@ -87,7 +88,8 @@ def plan_updates(
 ) -> list[Any]:
     """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
     profile, download and precision. If the study cannot be run, the strip has the reasons, and
-    buttons, run bar and precision are hidden or empty. `tested`: see `judges.judge_drawer`."""
+    buttons, run bar and precision are hidden or empty. `tested`: results of the form's tests of
+    judges and addresses, by key (see `judge_drawer` in form/judges.py)."""
     saved = _write_download(preview.lenient_study.text)
     profile = form_html.render_slice_profile(preview, state)
     found = blockers.find_blockers_besides_keys(preview)

@@ -91,7 +91,7 @@ def request_judge_models(
     text: str, folder: Path, index: int, typed: TypedKeys, consents: Consents
 ) -> ModelList:
     """Request the models at the address of judge number `index` (from 0), which also tests its key;
-    the result has the models or the error."""
+    the result has the models or the error. `typed` and `consents`: as for `test_judge`."""
     judges = read_lenient_study(text, folder).judges
     if not 0 <= index < len(judges):
         return ModelList("", error="this judge is no longer in the study; reload the page")
@@ -114,9 +114,10 @@ def request_judge_models(
 
 
 def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save and return the plan of a run or, with `one_item`, of a trial on one item. An error is
-    raised, with the reason, if the study cannot be run, or if saving would remove stored replies of
-    a study with this name (see `_rename_or_refuse_if_replies_lost`)."""
+    """Save the plan of a run or, with `one_item`, of a trial on one item; return the plan. If
+    saving would remove stored replies of a study with this name, a study that still has the default
+    name gets a free one; for any other name an error is raised. An error is also raised, with the
+    reason, if the study cannot be run or has the name of a recorded demo."""
     plan = study_preview.plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -128,9 +129,9 @@ def save_plan_for_run(text: str, store: Store, *, one_item: bool = False) -> Pla
 
 
 def _rename_or_refuse_if_replies_lost(plan: Plan, store: Store) -> Plan:
-    """Return the plan if it can be saved without removing replies of a stored study of the same
-    name. Otherwise, a plan whose name begins with the default name of new studies gets a free name;
-    for any other, StudyError is raised."""
+    """Return the plan unchanged if saving it removes no stored replies of a study of the same name.
+    Otherwise return it with a free name if its name begins with the default name of new studies;
+    for any other name, raise StudyError."""
     name, lost = plan.study.name, planning.count_replies_dropped_by_plan(plan, store)
     if not lost:
         return plan
@@ -147,11 +148,12 @@ def import_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     """Import all recorded verdicts of a source as a study; return the study's name. An error is
     raised if the source cannot be read or has neither verdicts nor votes.
 
-    The study takes the place of the one that this visitor imported from the same source before, and
-    votes cast on the page are kept. If there is none, it takes the place of a study on this source
-    that was begun in the form and not changed, and takes its name if somebody gave it one. All
-    other studies begun so are deleted. `judge`: new name for the source's judge, used only if the
-    source has exactly one."""
+    If this visitor has imported verdicts from this source before, the new study replaces that one,
+    and votes cast on the page are kept. Otherwise, if the visitor has begun a study on this source
+    in the form and only named it, the new study replaces that one and keeps its name. In all other
+    cases the name is made from the source. Further studies on this source that were begun in the
+    form and, apart from their name, not changed, are deleted. `judge`: new name for the source's
+    judge, used only if the source has exactly one."""
     folder = store.folder
     spec = replace(
         study_preview.read_data_spec(read_lenient_study(text, folder)),
@@ -204,8 +206,9 @@ def describe_images(
     text: str, store: Store, engine: Engine, request: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
     """Have a judge describe the images of a study's items, and write the items with these
-    descriptions to a new file. `request`: {"judge": name, "prompt": name}. The study file in the
-    result uses the new file; after an error it is unchanged, and the notice is the reason."""
+    descriptions to a new file. `request`: {"judge": name, "prompt": name}; `typed`: keys that the
+    user typed. The study file in the result uses the new file; after an error it is unchanged, and
+    the notice is the reason."""
     folder = store.folder
     try:
         study = study_preview.plan_from_text(text, folder).study
@@ -236,9 +239,10 @@ def describe_images(
 
 
 def fetch_private_dataset(text: str, store: Store, typed: TypedKeys) -> JobResult:
-    """Download a private Hub dataset with the visitor's token, and store it as a file with an
-    unguessable name, so that other visitors cannot open it. The study file in the result uses this
-    file; after an error it is unchanged, and the notice is the reason."""
+    """Download a private Hub dataset with the visitor's token, which is in `typed` under
+    HUB_TOKEN_NAME, and store it as a file with an unguessable name, so that other visitors cannot
+    open it. The study file in the result uses this file; after an error it is unchanged, and the
+    notice is the reason."""
     folder = store.folder
     try:
         spec = study_preview.read_data_spec(read_lenient_study(text, folder))
@@ -340,10 +344,10 @@ def with_guessed_columns(text: str, folder: Path) -> str:
     """The study file `text` with a guessed column mapping, if the source needs one and can be read
     with the guess; else unchanged.
 
-    The guess must find no verdicts, but a question with the answers of at least two models, or one
-    answer with its label (such as "pass", or a score). In the second case the study also gets a
-    prompt that judges one answer on the scale of these labels; if there is none, the file is
-    unchanged."""
+    A guess is used only if it has a question and no verdicts, and also either the answers of two or
+    more models, or one answer with its label (such as "pass", or a score). In the case of one
+    answer, the study also gets a prompt that judges one answer on the scale of these labels; if
+    there is no such prompt, the file is unchanged."""
     study = read_lenient_study(text, folder)
     if table_columns.mappable_table(study_preview.build_preview(text, folder)) is None:
         return text
@@ -366,7 +370,7 @@ def with_guessed_columns(text: str, folder: Path) -> str:
 
 def _prompt_name_for_label_scale(values: Collection[float | str]) -> str | None:
     """Name of a prompt that judges one answer on the scale of the labels: pass or fail, 1 to 5, or
-    1 to 10. None without labels, or if a label lies outside each of these scales."""
+    1 to 10. None if there are no labels, or if no scale contains all of them."""
     scores = [value for value in values if not isinstance(value, str)]
     if values and not scores:
         return "pass-fail"
@@ -397,8 +401,8 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_sort_key(path: Path) -> tuple[int, int]:
-    """Sort key that finds the file of questions among uploaded files, the one with the highest key:
-    most columns, then most bytes."""
+    """Sort key of an uploaded file: its number of columns, then its bytes. The file with the
+    highest key is taken as the questions."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 

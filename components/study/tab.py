@@ -42,8 +42,8 @@ LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
 TYPED_TEXT: Final = (
     "(text, ...rest) => [document.querySelector('#eh-yaml .cm-focused') ? text : '', ...rest]"
 )
-"""Script that sends the study file if somebody types in it, else "". A change made by the form is
-drawn already; if it were drawn again, later, it could overwrite the next change."""
+"""Script that sends the study file while its editor has the focus, else "". A change made by the
+form is drawn already; if it were drawn again, later, it could overwrite the next change."""
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
@@ -170,8 +170,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 def open_study(store: Store, name: str, text: str, state: FormState, tested: Any) -> list[Any]:
     """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
     any. If it cannot be read, the form of a new study, with a notice. `text`: the study file shown
-    until now; the form state keeps it if it has unsaved changes. `tested`: see
-    `judges.judge_drawer`."""
+    until now; the form state keeps it if it has unsaved changes. `tested`: results of the form's
+    tests of judges and addresses, by key (see `judge_drawer` in form/judges.py)."""
     unsaved = dict(state.unsaved)
     if state.study and text.strip() != state.opened.strip():
         unsaved[state.study] = text

@@ -288,9 +288,10 @@ def _ballot_hash(study: str, ballot: Ballot) -> str:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The ballot to show after an action on ballot number `position`. `stamp`: time at which that
-    ballot was done before the action, 0 if it was open. After an open ballot comes the next one
-    without a vote; after one that was done before, the one that follows it."""
+    """The ballot to show after an action on ballot number `position`; None if nothing is left.
+    `stamp`: time at which that ballot was done before the action, 0 if it was open. If it was done
+    and the voter's following ballot is done too, this is the following ballot; otherwise it is the
+    next one without a vote."""
     return (
         session.show_following_done_ballot(position) if stamp else None
     ) or session.next_ballot()

@@ -69,7 +69,8 @@ def answer_html(text: str) -> Markup:
 
 
 def ballot_count_text(standing: VoterProgress, mode: BallotMode) -> str:
-    """The number of ballots in words: "3 pairs", or "880 ballots: 800 pairs, 80 of them twice"."""
+    """The number of a voter's ballots in words: "3 pairs", or "880 ballots: 800 pairs, 80 of them
+    twice"."""
     noun, once = MODES[mode].noun, standing.total - standing.repeats
     if not standing.repeats:
         return count(once, noun)
@@ -84,8 +85,8 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
 
 
 def voter_name_html(name: str, fixed: bool) -> Markup:
-    """HTML of the voter's name with a button. A typed name can be changed, and a Hugging Face
-    account can be logged out. `fixed`: the name comes from a login; one from the page's password
+    """HTML of the voter's name with a button: to change a typed name, or to log out of a Hugging
+    Face account. `fixed`: whether the name comes from a login; a name from the page's own password
     login has no button."""
     account = name.removeprefix(ACCOUNT_PREFIX) if name.startswith(ACCOUNT_PREFIX) else None
     return html.voter(name, fixed, account, LOGOUT_PATH)
@@ -139,8 +140,8 @@ def end_screen_html(
 
 
 def store_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
-    """HTML of the error screen if the store cannot be written and there is no ballot to show;
-    `fixed`: whether the voter's name cannot be changed."""
+    """HTML of the error screen if the store cannot be written (`why`: the reason) and there is no
+    ballot to show; `fixed`: whether the voter's name cannot be changed."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     return html.write_error(time.time(), notice, voter_name_html(name, fixed))
 

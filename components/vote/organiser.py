@@ -50,7 +50,10 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class VotingControls:
-    """The voting rules as values of the page's controls."""
+    """The voting rules as values of the page's controls. `choose`: rule by which comparisons are
+    chosen; `votes`: wanted votes per comparison; `repeats`: per cent of a voter's comparisons that
+    are shown a second time; `each`: maximum comparisons of one voter (0: no limit); `whom`: answers
+    to verify; `reveal`: whether the models are named after each vote."""
 
     mode: str
     choose: str

@@ -21,8 +21,8 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 _BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
 _LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
 READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
-"""Script that sets the last input of an event to the browser state: the voter's name and parameters
-of the page address. (A public page adds inputs at the front.)"""
+"""Script that sets the last input of an event to the browser state (see `VoteTab.browser_state`).
+On a public page, further inputs come first."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
 """READ_BROWSER_STATE that also focuses the ballot; a focused tab would take the arrow keys."""
 
@@ -31,7 +31,8 @@ READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHe
 class VoteTab:
     card: gr.HTML
     browser_state: gr.Textbox
-    """Browser state as JSON: the voter's name, and whether the page is a voter's page."""
+    """Browser state as JSON: the voter's name, whether the page is a voter's page, the result of a
+    login, and the open tab."""
     organiser: gr.Column
     controls: list[Any]
     """The controls of the voting rules, in the order of the fields of `VotingControls`."""
@@ -173,8 +174,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
 def render(store: Store, study: str, state: Mapping[str, Any], account: str = "") -> list[Any]:
     """Values for all outputs of the tab. `state`: what the browser stores, such as the voter's
-    name. On a voter's page, and if another visitor owns the study, the organiser's part is hidden
-    and only the ballot is shown."""
+    name; `account`: name of a logged-in voter, used in its place. On a voter's page, and if another
+    visitor owns the study, the organiser's part is hidden and only the ballot is shown."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(state.get("login", "")), "")
     ballot = ballot_actions.handle_ballot_action(
         store, study, {"act": "show", "voter": state.get("voter", "")}, account, login_error
@@ -198,7 +199,8 @@ def render(store: Store, study: str, state: Mapping[str, Any], account: str = ""
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-    """Name of the account logged in with Hugging Face or the page's password; "" without login."""
+    """Name under which a logged-in visitor votes: "hf:" and the name of the Hugging Face account,
+    or the name of the page's password login; "" without a login."""
     if profile is not None:
         return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")

@@ -47,7 +47,9 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; a cell given as text instead of TableCell gets the CSS class of its column."""
+    """A table; a cell given as text instead of TableCell gets the CSS class of its column. `kind`:
+    CSS classes of the table; `label`: its accessible name; `box`: CSS class of the scrolling box
+    around it; `data`: further attributes of the table element."""
 
     columns: Cells
     rows: Iterable[TableRow | Cells]

@@ -45,9 +45,10 @@ class TypedColumn:
     axis: Axis | None = None
     """Axis of a column that draws estimates instead of writing them."""
     chance: Callable[[Any], float | None] | None = None
-    """Function that gets the level with which a row's plot compares its estimate."""
+    """Function that returns, from `ValueRow.values`, the level marked in a row's plot to compare
+    the estimate with, such as chance; None marks no level."""
     interval: bool = True
-    """Whether a paper has the interval in a column of its own."""
+    """Whether the table of a paper has the interval in a second column."""
     tip: str = ""
     """Hover card of the head."""
 

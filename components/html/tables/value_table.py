@@ -79,8 +79,8 @@ STYLES: Final[dict[Style, NumberStyle]] = {
 
 
 Head = ColumnHead | Axis | tuple[str, str] | str
-"""A column head: a text (the first is that of the names, the others are above numbers), a text and
-its hover card, or the axis of a column of plots."""
+"""A column head: a ColumnHead; a text; a pair (text, hover card); or the axis of a column of plots.
+A text alone heads the row names if it is the first head, else a column of numbers."""
 MUTED_DASH: Final = Markup('<span class="eh-mute">–</span>')
 
 
@@ -166,7 +166,7 @@ def plotted_cells(
     bounds: tuple[float, float] | None = None,
 ) -> tuple[Markup, Markup]:
     """HTML of an estimate in two cells: as a number with its interval (see `value_cell`), and as a
-    plot (see `forest_cell`)."""
+    plot (see `forest_cell`). The parameters are those of these two functions."""
     return (
         value_cell(estimate, style, who=who, select=select, key=key),
         forest_cell(estimate, axis, style, who, select, bounds=bounds),

@@ -53,7 +53,8 @@ class AddressRate:
     ) -> None:
         self._burst, self._per_second, self._clock = burst, per_second, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Address -> requests that it had left, and the time of its last one."""
+        """Address -> number of requests still allowed after its last request, and the time of that
+        request."""
 
     def count_request_if_allowed(self, address: str) -> bool:
         """Whether `address` may make a request now; if so, the request is counted."""

@@ -49,7 +49,8 @@ class ConnectionLimits:
 
 def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = None) -> None:
     """Set the connection limits of a uvicorn server that has not started, and turn off its
-    websockets."""
+    websockets. `limits`: by default those of ConnectionLimits, with fewer connections if the
+    process may not open enough files."""
     limits = limits or ConnectionLimits(connections=_max_connections_by_open_files())
     config.http = type("LimitedProtocol", (BoundedProtocol,), {"limits": limits})
     config.ws = "none"

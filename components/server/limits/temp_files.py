@@ -52,9 +52,10 @@ def list_temp_files(folder: Path) -> list[TempFile]:
 
 
 def delete_old_and_sum_bytes(folder: Path, max_bytes: int, now: float) -> int:
-    """Delete the oldest files of a folder, as long as they are expired, more than `max_bytes` bytes
-    are left, or more than MAX_FILES files are left; files younger than IN_USE_SECONDS always stay.
-    Return the number of bytes left. `now`: the present time, in seconds since 1970."""
+    """Delete files of a folder, the oldest first, as long as one of three conditions holds: the
+    file is older than MAX_AGE_SECONDS; more than `max_bytes` bytes are left; more than MAX_FILES
+    files are left. Files younger than IN_USE_SECONDS always stay. Return the number of bytes left.
+    `now`: the present time, in seconds since 1970."""
     files = list_temp_files(folder)
     left, number = sum(one.bytes for one in files), len(files)
     for one in files:

@@ -12,13 +12,13 @@ TEMPLATE: Final = "share/board/board.html"
 MAX_NAMED: Final = 2
 """Number of rows that a headline names."""
 _TOKENS_END: Final = "/* -------------------------------------------------------------------- bins"
-"""The first line of style.css after its tokens."""
+"""The first line of style.css after the definitions of its CSS variables."""
 Json = dict[str, Any]
 
 
 def board_page(board: Json, manifest: str) -> Markup:
-    """HTML of a board, a static page that compares judges; `manifest` is the SHA-256 of the file
-    that lists its parts."""
+    """HTML of a board, a static page that compares judges. `board`: the contents of board.json;
+    `manifest`: the SHA-256 of the file manifest.json, which lists the hashes of the other files."""
     files = {
         "tokens": read_program_file(ASSETS / "style.css").split(_TOKENS_END)[0],
         "style": read_program_file(ASSETS / "board" / "board.css"),

@@ -35,16 +35,19 @@ RANKED: Final = {
     "decisiveness": "decisiveness",
     "model_bias_spread": "bias_spread",
 }
-"""Columns of a judge as a ranker -> field of `RankerMeasures`."""
+"""Column with a measure of how a judge ranks the models -> field of `RankerMeasures` that has
+it."""
 TWINS: Final = "twin_preference"
-"""Column of the largest effect of a twin, which has another family in each row."""
+"""Column of the largest effect of a twin (an answer with a change that should not matter); the kind
+of change differs between rows."""
 COLUMNS: Final = (*TALLIED, *RANKED, TWINS)
 UNPLACED: Final = frozenset({"decisiveness", "longer", TWINS})
 """Columns in which no direction is better, so that `add_rank_ranges` gives the rows no places."""
 DECIMALS: Final = 6
 """Decimals of the numbers of a board: beyond them, processors may round differently."""
 LAST_TIME: Final = 1e11
-"""Times of replies from here on (after the year 5000) are no seconds since 1970: unknown dates."""
+"""Times of replies from this value on (later than the year 5000) are not seconds since 1970, and
+count as unknown."""
 FORMAT: Final = 1
 
 
@@ -96,8 +99,9 @@ def describe_column(key: str) -> Json:
 
 
 def rows_with_verdicts_and_sets(records: StudyRecords) -> Iterator[tuple[Json, Json, Json]]:
-    """Yield (row, its verdicts, the set of comparisons that it is about) for each judge with a
-    prompt that compares answers. People get no rows."""
+    """For each pair of judge and prompt with judgements that compare answers, yield three dicts:
+    the row; its verdicts; and facts on the set of comparisons that was judged. People get no
+    rows."""
     frame = frame_from_judgements(records.items, records.judgements, records.study.name)
     by = ["judge", "prompt"]
     own, twins = (twin_rows.filter_rows_by_twins(frame, kind) for kind in ("without", "only"))
@@ -205,7 +209,8 @@ def _describe_judged_set(
 ) -> Json:
     """Facts on the comparisons that a judge was given, without those that show twins (changed
     copies of answers): hash, source, number of items and comparisons, models. Equal sets of
-    comparisons have equal hashes; only rows with the same set are ranked against each other."""
+    comparisons have equal hashes; only rows with the same set are ranked against each other.
+    `content`: item -> hash of its contents."""
     asked = {
         (one.ask.item, tuple(sorted(one.ask.shown)))
         for one in judgements

@@ -7,7 +7,7 @@
 - items of the built-in probe set are those that come with Evenhand.
 
 Because of the keys, a changed prompt, another text of an item, or verdicts of another judge are
-found even if somebody has written all file hashes anew."""
+found even if all file hashes were computed again after the change."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -121,7 +121,8 @@ def check_record_structure(records: StudyRecords) -> None:
 
 
 def _require_all_orders(judgements: Sequence[Judgement], where: str) -> None:
-    """Raise BoardError if a comparison has records, but not in all the orders planned for it."""
+    """Raise BoardError if a comparison has records, but not in all the orders planned for it.
+    `where`: file that the error names."""
     found: dict[tuple[str, str, str, tuple[str, ...], int], set[tuple[str, ...]]] = {}
     wanted: dict[tuple[str, str, str, tuple[str, ...], int], int] = {}
     for one in judgements:
@@ -162,8 +163,9 @@ def _describe_ask(ask: Ask) -> str:
 
 
 def _check_against_study_file(records: StudyRecords) -> None:
-    """Raise BoardError if the study's name, prompts or data source are not those of the study file,
-    or if items of the probe set differ from those that come with Evenhand."""
+    """Raise BoardError if the study file does not fit the records beside it (name of the folder,
+    prompt files, name of the data), or if items of the probe set differ from those that come with
+    Evenhand."""
     folder, data = f"{RECORDS}/{records.name}", records.study.data
     if folder_name(records.study.name) != records.name:
         raise BoardError(f"{folder}/{STUDY_FILE}: has the name of another study")
@@ -200,9 +202,10 @@ def _require_equal_items(
 
 
 def _describe_changed_parts(records: StudyRecords, planned: Mapping[AskPlace, PlannedAsk]) -> str:
-    """Text that names what may have been changed in the records, given that some keys do not fit:
-    each prompt, judge or item of which no key fits, or the item if all keys that do not fit belong
-    to one item. If none explains it: "single records were exchanged"."""
+    """Text that names what may have been changed in the records, given that the keys of some calls
+    do not fit. The prompts of these calls are named if no call with one of these prompts has a key
+    that fits; likewise the judges, and the items. The item is also named if all keys that do not
+    fit belong to one item. If nothing is named: "single records were exchanged"."""
     fitting: list[Ask] = []
     others: list[Ask] = []
     for one in records.judgements:
@@ -237,7 +240,7 @@ def _reread_and_check_verdict(
     records: StudyRecords, judgement: Judgement, planned: PlannedAsk, where: str
 ) -> bool:
     """Read a reply again; BoardError if this gives another verdict than the stored one. Return
-    whether it could be read again.
+    whether it could be read again. `where`: file and line that the error names.
 
     A verdict that was read from token probabilities cannot be read again if these were not stored.
     Then it is only checked against the stored probabilities of the labels."""

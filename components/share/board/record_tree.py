@@ -160,7 +160,7 @@ def _replace_salted_keys(
 ) -> list[Judgement]:
     """Replace the keys of the judgements' calls by keys that everybody can compute again. On a
     public page, a secret text of the visitor (a salt) is hashed into each key; the new keys are
-    those of the same calls without it."""
+    those of the same calls without it. `identities`: as in StudyRecords."""
     salted = asks_of(plan, identities)
     plain = asks_of(replace(plan, salt=""), identities)
     known = {
@@ -204,8 +204,8 @@ def _make_study_records(
 
 
 def prompt_names_or_paths(prompts: Iterable[prompt_files.Prompt]) -> tuple[str, ...]:
-    """How the board's study file names the prompts: a built-in prompt by its name, any other by the
-    path of its file in the record tree."""
+    """Names of the prompts in the board's study file: of a built-in prompt its name, of any other
+    the path of its file in the record tree."""
     listed = tuple(prompts)
     return tuple(dict.fromkeys(map(_prompt_name_or_path, listed, _prompt_paths(listed))))
 
@@ -280,7 +280,7 @@ def judgement_row(judgement: Judgement) -> dict[str, Any]:
 
 
 def _make_object_to_dict_function(kind: type[Any]) -> Callable[[object], dict[str, Any]]:
-    """A function that returns the fields of an object of this class."""
+    """A function from an object of this class to a dict of its fields (name -> value)."""
     names = tuple(one.name for one in fields(kind))
     take = attrgetter(*names)
     return lambda one: dict(zip(names, take(one), strict=True))

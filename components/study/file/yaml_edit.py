@@ -168,8 +168,9 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _index_of_preceding_entry(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """Where a new key goes, in the order of the documentation: index of the entry that it follows,
-    or None if it comes before all entries. `entries`: (key, first line, last line) of each."""
+    """Index in `entries` of the entry after which a new key is inserted, so that keys have the
+    order of the documentation; None if it comes before all entries. `path`: the new key, with the
+    block that contains it. `entries`: (key, first line, last line) of each entry of this block."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
     rank = {key.name: index for index, key in enumerate(block)}
     own = rank.get(path[-1], len(rank))

@@ -130,8 +130,8 @@ def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], vision: bool
 ) -> Markup:
     """HTML of the Protocol step: published presets, then the settings that fit the prompts.
-    `protocols`: those that the study's prompts name, such as "pairwise"; `vision`: whether a judge
-    sees images."""
+    `protocols`: those that the study's prompts name, such as "pairwise"; `contestants`: the models
+    of the data; `vision`: whether a judge sees images."""
     pairs, choice = bool(protocols & _PAIR_PROTOCOLS) or not protocols, "choice" in protocols
     models = {name: name for name in contestants}
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]

@@ -184,8 +184,9 @@ def model_list_key(address: str) -> str:
 def _list_local_models(
     judge: Mapping[str, Any], index: int, servers: Sequence[LocalServer] | None
 ) -> list[tuple[str, str, list[Any]]] | None:
-    """For each model server found on this machine: title, name of its list, and its models, each
-    with the click that chooses it for the judge number `index` (from 0). None before a search."""
+    """For each model server found on this machine: its title; the name of its list in the form,
+    such as "models ollama"; and its models, each with the click that chooses it for the judge
+    number `index` (from 0). None before a search."""
     if servers is None:
         return None
     current = judge.get(JUDGE.model.name)

@@ -49,7 +49,7 @@ class ForecastByJudge:
     stored: int = 0
     """Number of calls with a stored reply, which are not made again."""
     limits: Mapping[str, str] = field(default_factory=dict)
-    """Judge -> name of the limit on its calls in flight (`limit_by_judge`)."""
+    """Judge -> text that is equal for judges whose calls share a limit on simultaneous calls."""
 
     @property
     def new_asks(self) -> int:
@@ -77,9 +77,9 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the calls without a stored reply take, all judges together
-        (`total_run_seconds`). Judges whose time is unknown are left out; None if it is unknown for
-        all."""
+        """Seconds of a run of the calls without a stored reply: judges are called in parallel, but
+        the times of judges that share a limit (`limits`) add up. Judges whose time is unknown are
+        left out; None if it is unknown for all."""
         times = {
             name: one.seconds for name, one in self.by_judge.items() if one.seconds is not None
         }
@@ -143,8 +143,8 @@ def stored_plan_quote(store: Store, name: str) -> CostQuote:
 
 
 def _count_stored_asks(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """How many of the plan's calls have a stored reply, as the store's own counts say; None without
-    a store, or if the stored study has another plan. `asks`: number of all calls of the plan."""
+    """Number of the plan's calls with a stored reply, from the counts of the store; None without a
+    store, or if the stored study has another plan. `asks`: number of all calls of the plan."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.status_counts(plan.study.name)

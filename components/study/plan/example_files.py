@@ -18,8 +18,8 @@ def example_names() -> list[str]:
 
 @lru_cache(maxsize=64)
 def example_title(name: str) -> str:
-    """Name of the study in an example file, found without parsing the whole file; if it has none,
-    `name`, that of the file."""
+    """Return the name of the study in the example file `name`, found without parsing the whole
+    file; if the file has no name in it, return `name`."""
     found = re.search(r"^name:\s*(.+?)\s*$", example_text(name), re.MULTILINE)
     return found[1].strip("\"'") if found else name
 

@@ -43,7 +43,8 @@ class IdleCache:
             self._schedule_deletion()
 
     def delete_idle_values(self) -> None:
-        """Delete all values that were not used for `_idle_seconds()`."""
+        """Delete all values that were not used for PUBLIC_SECONDS on a public page, or for
+        PRIVATE_SECONDS on a private machine."""
         latest = self.clock() - _idle_seconds()
         for key, used in list(self._last_uses.items()):
             if used <= latest:

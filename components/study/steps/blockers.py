@@ -150,7 +150,7 @@ def _judge_blockers(study: LenientStudy) -> list[Blocker]:
 
 def endpoint_blockers(judge: Mapping[str, Any], index: str) -> list[Blocker]:
     """Reasons why the study cannot run yet: the judge number `index` (from 0) has no address, or no
-    model. None for a judge that is not called at an address."""
+    model. Empty if it has both, or is not called at an address."""
     if entries.judge_kind(judge) != entries.ENDPOINT:
         return []
     named = any(judge.get(key.name) for key in (JUDGE.name, JUDGE.model))

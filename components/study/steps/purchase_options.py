@@ -171,8 +171,8 @@ def best_option(options: Sequence[PurchaseOption], half_width: float) -> Purchas
 def _first_addition_and_reason(
     planned: PlannedStudy, best: PurchaseOption | None, parts: Mapping[str, float]
 ) -> tuple[str, str]:
-    """The addition to make first (empty if none is certain to help), and the reason; `parts`:
-    measured share of each source of variance."""
+    """The addition to make first (empty if none is certain to help), and the reason; `best`: the
+    result of `best_option`; `parts`: measured share of each source of variance."""
     if best is None:
         return "", (
             "None of these additions is certain to narrow the interval of the "

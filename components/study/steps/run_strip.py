@@ -48,8 +48,10 @@ def steps_html(
     tested: Mapping[str, Any],
 ) -> Markup:
     """HTML of the three steps. A step may have two texts: the browser shows the one about a missing
-    key until the key is typed, since typed keys are known only in the browser. `tested`: see
-    `judges.judge_drawer`."""
+    key until the key is typed, since typed keys are known only in the browser. `numbers`: forecast
+    of the calls, None without a plan; `blockers`: reasons why the study cannot be run, other than
+    missing keys; `tested`: results of the form's tests of judges and addresses, by key (see
+    `judge_drawer` in form/judges.py)."""
     missing = key_blockers(preview.lenient_study)
     usual = study_steps(preview, numbers, blockers, tested)
     keyless = study_steps(preview, numbers, [*blockers, *missing], tested) if missing else usual
@@ -149,8 +151,8 @@ def blocked_strip(blockers: Sequence[Blocker], met: Sequence[FulfilledRequiremen
 def _reasons_html(blockers: Sequence[Blocker], met: Sequence[FulfilledRequirement]) -> Markup:
     """HTML of the reasons why a study cannot be run: a sentence for each, with its button or key
     field; then, if there are several, a list of all reasons; then the conditions that are met. The
-    browser leaves out reasons that no longer apply (such as a typed key), and shows only the first
-    sentence that is left."""
+    browser leaves out a missing key once the key is typed, and shows only the first sentence that
+    is left."""
     hosts = [origin_of(blocker.key_url) or "this address" for blocker in blockers]
     return html.reasons(list(zip(blockers, hosts, strict=True)), met)
 

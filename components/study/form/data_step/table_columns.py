@@ -53,8 +53,8 @@ def source_table(study: LenientStudy) -> SourceTable | None:
 
 
 def list_mappable_names(table: SourceTable) -> list[str]:
-    """Names that can be mapped: the table's columns, then fields inside nested columns; the first
-    _MAX_COLUMNS of them."""
+    """Names that can be mapped: the table's columns, then fields inside nested columns; at most
+    _MAX_COLUMNS names."""
     return [*table.columns, *list_nested_paths(table)][:_MAX_COLUMNS]
 
 
