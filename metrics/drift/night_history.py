@@ -43,7 +43,7 @@ class StreamHistory:
     bags: OutcomeCounts = field(default_factory=dict)
     evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
     single: Mapping[str, str] = field(default_factory=dict)
-    """Outcomes of the baseline night by item; empty if the baseline had several nights when the
+    """Item -> outcome on the baseline night. Empty if several baseline nights were saved before the
     first night was tested."""
     baseline_nights: int = 0
     """Number of nights in the baseline: nights that were saved as good and not tested."""

@@ -29,13 +29,13 @@ RESISTANCE: Final = "resistance"
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
 """Key of a measure -> kind of its score in baseline files, if that is not the key."""
 _CALL_SEP, _VERDICT_MARK, _NO_VERDICT = "\x1d", "\x1e", "?"
-"""Within the text of a night's verdicts on an item: between two calls, between a call and its
-verdict, and in place of a missing verdict."""
+"""Characters in the text of a night's verdicts on an item: the separator of two calls, the
+separator of a call and its verdict, and the mark of a missing verdict."""
 CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
     KNOWN_ANSWERS: lambda rows: bool((rows["known_answer"] >= 0).any()),
     BOTH_ORDERS: lambda rows: bool((rows["orders"] > 1).any()),
 }
-"""Condition of a measure -> whether a night meets it."""
+"""Condition of a measure -> function that returns whether the rows of a night meet it."""
 
 
 class Stream(NamedTuple):
@@ -108,8 +108,8 @@ def _scores_of_measure_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dic
 
 
 def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
-    """Return item -> verdicts of the item's calls, sorted by the order shown, as one text; without
-    unusable replies, and without items that have no others."""
+    """Return item -> verdicts of the item's calls as one text, sorted by the order shown. Unusable
+    replies are left out, and items without a usable reply."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
     usable = row_selection.usable_status_mask(rows)[:, np.newaxis]

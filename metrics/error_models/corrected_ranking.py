@@ -249,8 +249,9 @@ def _em_iteration(
     pseudo: float,
 ) -> tuple[Floats, Floats]:
     """Run one iteration of EM from the strengths `theta` [round, model] and the error `rates`
-    [round, rate]: return the new error rates, and the step to add to the strengths. `extra` are the
-    extra errors and labelled verdicts (see `_fit_by_em`)."""
+    [round, rate]: return the new error rates, and the step to add to the strengths. `extra` [2,
+    round, rate] are numbers of errors and of labelled verdicts to add for each error rate, `pseudo`
+    is the number of wins to add to both sides of every pair."""
     for_a, for_b, a_known, a_lost, b_known, b_lost = totals
     gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
     p = 1 / (1 + np.exp(-gap))

@@ -64,7 +64,7 @@ class UnlabelledJury:
     error_correlation: Estimate | None = None
     effective_judges: Estimate | None = None
     right: Estimate | None = None
-    """Share of comparisons whose more probable answer is the better one."""
+    """Expected share of comparisons in which the answer with the higher probability is better."""
     better: Floats = field(default_factory=lambda: np.zeros(0))
 
     def as_json(self) -> Json:

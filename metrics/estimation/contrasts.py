@@ -39,8 +39,8 @@ MAX_BOOTSTRAP_FAMILY = 400
 Bonferroni's."""
 MIN_DISCORDANT = 10
 """Number of units (verdicts or comparisons) that must differ between the two cells for the t
-interval of a difference of shares to be reliable; with fewer, `_widen_to_score_interval` widens
-it."""
+interval of a difference of shares to be reliable; with fewer, it is widened to Tango's score
+interval."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,8 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     the two cells, or if the standard error is 0.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses an effective number of units (`_tango_sample_size`).
+    The sample size of the score interval is the number of independent units that would give the
+    observed standard error.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw

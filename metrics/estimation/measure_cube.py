@@ -36,7 +36,7 @@ all rows at once would take ten times the memory of the frame."""
 @dataclass(frozen=True, eq=False)
 class _MeasureTotals:
     """Sums of one measure: a row of `sums` for every (cell, item), sorted by cell. `statistic`
-    computes the measure from added rows."""
+    computes the measure from rows of `sums` that are added up."""
 
     measure: Measure
     cell: Ints

@@ -40,7 +40,8 @@ class PassFailResult:
     """True pass rate by another method (`prediction_powered_rate`)."""
     errors_p: float | None
     """p-value of equal error rates for all contestants; None if no test is possible: for one
-    contestant, without labels, or if all verdicts on good and all on bad answers are equal."""
+    contestant, without labels, or if the verdicts on good answers are all equal and those on bad
+    answers too."""
 
     @property
     def may_reverse_ranking(self) -> bool:
