@@ -30,7 +30,7 @@ MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
 """Number of baseline nights (saved as good, without a test) from which a drop right after them is
 found as reliably as a later one. With fewer it is found less often: after a single night, a drop
-that is spread over all items is found in one of twelve series (docs/coverage.md)."""
+that is spread over all items is found in about one of twelve series (docs/coverage.md)."""
 
 
 READABLE: Final = 0.90

@@ -81,9 +81,9 @@ def night_outcomes_by_stream(
 
 
 def _twin_duel_shares(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
-    """Return, by judge and prompt, then by item, the share of verdicts for the original in duels
-    (an answer against its twin), in sixtieths. Floors (twins whose change cannot matter) and
-    controls (twins with a real fault) do not count."""
+    """Return stream RESISTANCE of each judge and prompt -> item -> share of verdicts for the
+    original in duels (an answer against its twin), in sixtieths as text. Floors (twins whose change
+    cannot matter) and controls (twins with a real fault) do not count."""
     rows = twin_verdicts(twins, frame)
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]

@@ -328,10 +328,10 @@ def _recommend_rule(
     """Recommend a rule instead of one call; None if none is shown to help.
 
     For each number of calls, from the lowest, the best rule that needs no more calls is taken. The
-    first whose gain over one call is significant on items that were not used to choose it is
-    returned. None also if no rule in `rules` has a significant `adjusted` gain. `losses`: id of a
-    rule -> (calls per answer, loss on each answer), "one call" first; `item`: item of each answer;
-    `span`: the largest possible gain."""
+    first of these rules with a significant gain over one call, on items that were not used to
+    choose it, is returned. None also if no rule in `rules` has a significant `adjusted` gain.
+    `losses`: id of a rule -> (calls per answer, loss on each answer), "one call" first; `item`:
+    item of each answer; `span`: the largest possible gain."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules
