@@ -249,7 +249,7 @@ def _estimate_point_rule(
 def _repeat_losses(verdicts: _RaterVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
     """Return the mean number of calls per answer in one arrangement, and three arrays by answer:
     the loss of the combined repeats and the mean loss of one call, both as means over its
-    arrangements, and the item.
+    arrangements, and the item. Calls repeated only to measure noise are included.
 
     Only arrangements of an answer with at least MIN_REPEATS calls are used; None if they are from
     fewer than two items.
