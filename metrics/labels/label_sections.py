@@ -81,8 +81,8 @@ def pass_fail_rows_by_contestant(
 def pass_fail_rates_by(
     frame: pd.DataFrame, rater: tuple[str, str], column: Literal["contestant", "category"]
 ) -> dict[str, pass_fail.PassFailRates]:
-    """Compute the rates of one judge and prompt separately for each contestant or category; rows
-    without a category are left out."""
+    """Return contestant (or category, as `column` states) -> rates of one judge and prompt on its
+    answers; rows without a category are left out."""
     found = _pass_fail_rows_by(frame, rater, "first" if column == "contestant" else column)
     return {name: pass_fail.pass_fail_rates(rows) for name, rows in found.items() if name}
 

@@ -90,8 +90,8 @@ class OptionOrder(OrderEffect):
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
-    """Estimate the effects of the options' order for each judge and prompt with two or more orders;
-    empty without such judges."""
+    """Return (judge, prompt) -> effects of the options' order, for judges and prompts with two or
+    more orders; empty without such judges."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = answer_verdicts(frame), chosen_options(frame)

@@ -88,8 +88,8 @@ class PointRemedies:
 
 
 def compare_single_answer_rules_with_one_call(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
-    """Compare the rules with one call, for each judge and prompt that has verdicts on labelled
-    answers; empty without such verdicts."""
+    """Return (judge, prompt) -> comparison of the rules with one call, for judges and prompts with
+    verdicts on labelled answers; empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
     table = answer_verdicts(frame)

@@ -77,8 +77,8 @@ def _measures_beside_grade_score(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
-    does.
+    """Return "grade_gradelab", "entropy_gradelab" and "choice_gradelab": grade, entropy and choice
+    share as the code of the Grade Score's authors (gradelab) computes them.
 
     That code also counts items with an unreadable rotation, and divides the entropy by the log of
     the number of orders, not of options. Where neither makes a difference the result is empty,
