@@ -54,7 +54,8 @@ NightScores = Mapping[Stream, Mapping[str, str]]
 def night_outcomes_by_stream(
     frame: pd.DataFrame, twins: pd.DataFrame | None = None
 ) -> dict[Stream, dict[str, str]]:
-    """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
+    """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`). `twins` has
+    the rows that show a twin, which are not in `frame`.
 
     Each judge with each prompt has a stream for each measure that the catalogue lists for the
     command `gate` and whose conditions the study meets: accuracy (if no better answers are known:

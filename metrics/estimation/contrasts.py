@@ -290,7 +290,8 @@ def _mean_absolute_item_difference(paired: PairedTotals) -> float:
 def _tango_sample_size(paired: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Return the sample size for Tango's interval: the number of independent units (such as
     verdicts) that would give the observed standard error. It is the number of items if all items
-    have the same difference, or if each item has one unit."""
+    have the same difference, or if each item has one unit. `raw` is the estimate of the difference,
+    `discordance` the mean absolute difference of an item."""
     error = jackknife_error(paired.sums, paired.difference)
     variance = discordance * paired.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or paired.n == raw.items:

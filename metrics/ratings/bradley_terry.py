@@ -331,7 +331,8 @@ def bradley_terry_ratings(
     """Return contestant -> rating, best first in each group of contestants connected by battles.
 
     Contestants without battles have an unknown rating with a note. Each group has its own mean of
-    1000; a note states this if there are several groups.
+    1000; a note states this if there are several groups. `weighting` and `outcome` are those of
+    `extract_battles`.
     """
     return ratings_from_battles(extract_battles(frame, weighting=weighting, outcome=outcome))
 

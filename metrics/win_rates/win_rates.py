@@ -216,8 +216,9 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """Return contestant a -> contestant b -> win rate of a against b, in pairs. Two contestants
-    without a counted verdict between them have no entry for each other."""
+    """Return contestant a -> contestant b -> win rate of a against b, in pairs; the rules are those
+    of `win_rate`. Two contestants without a counted verdict between them have no entry for each
+    other."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)

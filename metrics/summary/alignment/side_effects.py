@@ -238,8 +238,9 @@ def effect_changes(
     looks: int,
 ) -> dict[str, dict[str, EffectChange]]:
     """Return candidate -> key of a side effect or of a twin's effect -> its change from today's
-    prompt; empty without candidates. All changes are adjusted as one family. `looks` is the number
-    of comparisons on the hold-out so far."""
+    prompt; empty without candidates. `twins` has the verdicts on twins (None: there are none). All
+    changes are adjusted as one family. `looks` is the number of comparisons on the hold-out so
+    far."""
     if not candidates:
         return {}
     evidence = GroupedFrame(frame, ["prompt"])
