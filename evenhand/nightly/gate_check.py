@@ -162,9 +162,9 @@ def check_night(
     anchors: str = "",
 ) -> tuple[GateResult, Baseline]:
     """Test a night (one run of a study) against the baseline; return the result, and the baseline
-    with this night added. `drop`: a score is "ok" only if the interval excludes that its mean (0 to
-    1) fell by so much. `alpha`: maximum probability of any false alarm. `anchors`: category of the
-    items that are the same every night; "" if there are none."""
+    with this night added. `drop`: a score is "ok" only if the interval excludes that its mean (0
+    to 1) fell by so much. `alpha`: maximum probability of any false alarm. `anchors`: category
+    of the items that are the same every night; "" if there are none."""
     scores, causes = score_night_with_anchors(study, anchors), failure_causes(study)
     streams = dict(baseline.streams)
     judged = judges_with_verdicts(study.frame)

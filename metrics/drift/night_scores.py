@@ -110,7 +110,7 @@ def _scores_of_measure_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dic
 
 def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
     """Return item -> verdicts of the item's calls as one text, sorted by the order shown. Unusable
-    replies are left out, and items without a usable reply."""
+    replies are left out, and so are items without a usable reply."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
     usable = row_selection.usable_status_mask(rows)[:, np.newaxis]
