@@ -24,8 +24,9 @@ from studies.store.store import Store
 
 @dataclass(frozen=True)
 class UnsavedStudy(FilteredStudy):
-    """Makes a table of judgements, without a store, usable for the computations of the page.
-    Effects of twins (changed copies of answers) are not computed."""
+    """A study in memory, without a store, in the form that the computations of the page take.
+    `judgements` is its table of judgements, `computed` keeps results for reuse. Effects of twins
+    (changed copies of answers) are not computed."""
 
     store: Store = field(init=False, repr=False)
     judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)

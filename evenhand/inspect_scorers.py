@@ -135,9 +135,9 @@ def _verdict_letter(reply: str) -> str:
 
 
 def _outcome_of_letter(letter: str, order: str) -> str:
-    """Return the outcome for the evaluated answer: "win", "loss" or "tie". `letter` is the verdict:
-    A or B, or C for a tie ("" gives ""); `order` is the place of the evaluated answer, "first"
-    or "second"."""
+    """Return the outcome for the evaluated answer: "win", "loss" or "tie"; "" without a verdict.
+    `letter` is the verdict: A (the answer shown first), B (the second), C for a tie, or "" if there
+    is none. `order` is the place of the evaluated answer, "first" or "second"."""
     if letter in ("", "C"):
         return "tie" if letter else ""
     return "win" if (letter == "A") == (order == "first") else "loss"

@@ -26,11 +26,12 @@ COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class RemedyComparison:
-    """Decision rules (remedies, and the single call), measured on the same comparisons. `table` has
-    one row for each judge, prompt and rule, and one for each jury and rule; a jury is several
-    judges that decide together, named by their names joined by " + ", with an empty prompt. In the
-    rows of a judge, a jury is compared with one call of this judge; there the judges of the jury
-    are part of the rule's name: "jury-both|a|b"."""
+    """Decision rules (remedies, and the single call), measured on the same comparisons. `section`
+    has the same result as in the JSON of `evenhand metrics --json`. `table` has one row for each
+    judge, prompt and rule, and one for each jury and rule. A jury is several judges that decide
+    together; its rows have the judges' names, joined by " + ", as judge, and an empty prompt. Rows
+    of a single judge may also be about juries that contain it, compared with one call of this
+    judge; the name of such a rule includes the judges of the jury: "jury-both|a|b"."""
 
     section: dict[str, Any]
     table: pd.DataFrame

@@ -33,7 +33,7 @@ from studies.spec.study import DataSpec
 from studies.terminal import escape_control
 
 BATTLE_COLUMNS: Final = (("model_a", "model_b"), ("first", "second"))
-"""Names of the columns with the contestants in a CSV of battles, in the order shown."""
+"""Pairs of column names for the two contestants in a CSV of battles, in the order shown."""
 _REQUIRED: Final = ("first", "second", "winner")
 
 

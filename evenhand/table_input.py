@@ -29,7 +29,7 @@ COLUMN_NAMES: Final = {
 SCORE_COLUMNS: Final = (
     ("score_a", "score_b"), ("score_first", "score_second"), ("score_1", "score_2"),
 )  # fmt: skip
-"""Names of the columns with the scores of the two contestants of a row."""
+"""Pairs of column names for the scores of the first and the second contestant of a row."""
 _ROLE_FIELDS: Final = {
     "item": "id", "first": "first", "second": "second", "judge": "judge", "prompt": "prompt",
     "category": "category", "truth": "gold", "question": "instruction",

@@ -16,9 +16,10 @@ ANCHORS: Final = " (anchors)"
 
 def score_night_with_anchors(study: JudgedStudy, anchors: str = "") -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night (one run of a study) on each item: stream -> item ->
-    outcome. A stream is a judge, a prompt and a kind of score, such as accuracy; outcomes are as
-    in `night_outcomes_by_stream`. If `anchors` names a category, its items form streams of their
-    own; StudyError if no item has this category."""
+    outcome. A stream is a judge, a prompt and a kind of score, such as accuracy. An outcome is a
+    score in sixtieths as text or, for the kind "agreement", the verdicts on the item as one text.
+    If `anchors` names a category, its items form streams of their own; StudyError if no item has
+    this category."""
     frame, twins = study.frame, study.measured.twins
     if not anchors:
         return night_outcomes_by_stream(frame, twins)

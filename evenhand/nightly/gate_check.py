@@ -30,7 +30,7 @@ MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
 """Number of baseline nights (saved as good, without a test) from which a drop right after them is
 found as reliably as a later one. With fewer it is found less often: after a single night, a drop
-that is spread over all items is found in one series of twelve (docs/coverage.md)."""
+that is spread over all items is found in about one of twelve series (docs/coverage.md)."""
 
 
 READABLE: Final = 0.90
@@ -246,9 +246,9 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def failure_causes(study: JudgedStudy) -> dict[str, str]:
-    """Return judge -> text, for each judge with failed calls or without any verdict. The text is
-    the most frequent status of its failed calls with an example; else the reason why the run
-    stopped; else that none of its replies has a verdict."""
+    """Return judge -> text, for each judge with failed calls or without any verdict. If calls
+    failed, the text has their most frequent status with an example. Otherwise it is the reason why
+    the run stopped, if one is stored, or a note that none of the judge's replies has a verdict."""
     found: dict[str, str] = {}
     if study.store is not None:
         from studies.store.queries.cost_queries import failure_counts

@@ -12,10 +12,10 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def junit_xml(result: GateResult) -> str:
-    """Return the result as JUnit XML, one test for each check. A check is "failed" if its outcome
-    is "worse", "skipped" if it is "cannot tell", and an "error" if it could not be made because
-    calls failed. One more test is added if nothing could be compared at all (error), and if a
-    changed model version counts as a failure (failed)."""
+    """Return the result as JUnit XML, one test for each check. A check with the outcome "worse" is
+    a failure. One with the outcome "cannot tell" is an error if there was no verdict tonight to
+    compare, else skipped. One more test is added if nothing could be compared at all (an error),
+    and one if a changed model version counts as a failure."""
     tests = [(check.title, _junit_element_name(check), check.reason) for check in result.checks]
     if result.version_fails and result.versions:
         tests.append(("same model version as before", "failure", "; ".join(result.versions)))

@@ -166,12 +166,12 @@ def agreement_with_people_table(
 def equal_verdict_share_matrix(
     frame: pd.DataFrame, ties: TieRule = "keep", people: bool = True
 ) -> dict[str, dict[str, Estimate]]:
-    """Compute, for every two judges, the share of equal verdicts on the same case with the same
-    prompt and order.
+    """Return judge -> other judge -> share of equal verdicts on the same case with the same prompt
+    and order.
 
     A judge's repeats are reduced to the most frequent verdict. With `ties` "drop", verdicts count
     only where neither judge gave a tie. With `people`, the people's majority is added as the judge
-    "people"; all verdicts of a judge are compared with it, in every order.
+    "people", if people voted; all verdicts of a judge are compared with it, in every order.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)

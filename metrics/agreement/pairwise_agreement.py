@@ -110,8 +110,8 @@ def _agreement_coefficients(
 
 
 def _share_of_equal_verdicts(sums: Floats, size: int, n: int, note: str) -> Estimate:
-    """Estimate the share of equal verdicts from the tables of `_contingency_tables_by_item`,
-    [item, cell]; `size` is the number of categories (the slots and the tie)."""
+    """Estimate the share of equal verdicts from the two raters' contingency table of each item,
+    `sums` [item, cell]; `size` is the number of categories (the slots and the tie)."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
     return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
@@ -130,9 +130,9 @@ def _contingency_tables_by_item(
 def _estimate_chance_corrected(
     sums: Floats, statistic: Statistic, n: int, unit: str, note: str
 ) -> Estimate:
-    """Estimate κ or α (`statistic`) from the tables of `_contingency_tables_by_item`; the interval
-    is widened if there are fewer than FEW_DISAGREEMENTS disagreements. Unknown if all verdicts
-    of both raters are one and the same, such as always the first answer."""
+    """Estimate κ or α (`statistic`) from the two raters' contingency table of each item, `sums`
+    [item, cell]; the interval is widened if there are fewer than FEW_DISAGREEMENTS disagreements.
+    Unknown if all verdicts of both raters are one and the same, such as always the first answer."""
     effect = _kappa_range(sums.sum(axis=0))
     got = jackknife_estimate(sums, statistic, n, unit, LIMITS, note, effect)
     if got.value is None:

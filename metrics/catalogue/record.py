@@ -24,8 +24,8 @@ QUESTIONS: Final[dict[Question, str]] = {
 Style = Literal["percent", "points", "decimal", "logit", "rating", "dollars"]
 Outlet = Literal["matrix", "card", "library", "paper", "gate"]
 Neutral = float | Callable[[int, float], float] | None
-"""Value without an effect: a number, a function of the number of options and the share of ties, or
-None if there is none."""
+"""Value of a measure for random choices (no effect): a number, a function of the number of options
+and the share of ties, or None if there is no such value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ SHARE: Final = 1 / 3
 """Part of the allowed rate of false alarms that the tests of the baseline night use; the test of
 each night against all others uses the remaining part."""
 _SLIP: Final = 0.05
-"""Probability that an item that changed once has the wrong outcome on a single night: the later one
-before the change, or the earlier one after it."""
+"""Probability that an item that changed once shows, on a single night, the outcome that belongs to
+the other side of the change."""
 _CHANGED: Final = 0.5
 """Prior probability that an item whose nights differ has changed once, instead of varying from
 night to night."""
@@ -83,7 +83,8 @@ def _probability_of_high_scores(high: int, nights: int) -> float:
 
 
 def _probability_of_erring_nights(slips: int, nights: int) -> float:
-    """Binomial probability that `slips` of the nights err, each with probability _SLIP."""
+    """Binomial probability that exactly `slips` of `nights` nights show the opposite of the
+    expected score, each with probability _SLIP."""
     return math.comb(nights, slips) * _SLIP**slips * (1 - _SLIP) ** (nights - slips)
 
 

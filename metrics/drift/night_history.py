@@ -43,7 +43,7 @@ class StreamHistory:
     bags: OutcomeCounts = field(default_factory=dict)
     evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
     single: Mapping[str, str] = field(default_factory=dict)
-    """Outcomes of the baseline night by item; empty if the baseline had several nights when the
+    """Item -> outcome on the baseline night. Empty if several baseline nights were saved before the
     first night was tested."""
     baseline_nights: int = 0
     """Number of nights in the baseline: nights that were saved as good and not tested."""
@@ -78,9 +78,11 @@ class StreamHistory:
         return shown, replace(self, bags=bags, evidence=evidence)
 
     def _strength_of_evidence(self, outcomes: OutcomeCounts, evidence: ChangeEvidence) -> float:
-        """Return the evidence for a change. If the baseline is a single night, this is the stronger
-        result of two tests, which share the allowed rate of false alarms: each night against all
-        others and, on the nights in LOOKS only, the baseline night against all later ones."""
+        """Return the evidence for a change, from the outcomes of all nights (`outcomes`, tonight
+        included) and the `evidence` of the test of each night against all others. If the baseline
+        is a single night, this is the stronger result of two tests, which share the allowed rate of
+        false alarms: each night against all others and, on the nights in LOOKS only, the baseline
+        night against all later ones."""
         if not self.single:
             return evidence.e_value
         strength = (1 - baseline_contrast.SHARE) * evidence.e_value

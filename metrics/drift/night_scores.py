@@ -29,13 +29,13 @@ RESISTANCE: Final = "resistance"
 KINDS: Final = {answer_records.UNUSABLE.key: "coverage"}
 """Key of a measure -> kind of its score in baseline files, if that is not the key."""
 _CALL_SEP, _VERDICT_MARK, _NO_VERDICT = "\x1d", "\x1e", "?"
-"""Within the text of a night's verdicts on an item: between two calls, between a call and its
-verdict, and in place of a missing verdict."""
+"""Characters in the text of a night's verdicts on an item: the separator of two calls, the
+separator of a call and its verdict, and the mark of a missing verdict."""
 CONDITIONS: Final[Mapping[Need, Callable[[pd.DataFrame], bool]]] = {
     KNOWN_ANSWERS: lambda rows: bool((rows["known_answer"] >= 0).any()),
     BOTH_ORDERS: lambda rows: bool((rows["orders"] > 1).any()),
 }
-"""Condition of a measure -> whether a night meets it."""
+"""Condition of a measure -> function that returns whether the rows of a night meet it."""
 
 
 class Stream(NamedTuple):
@@ -54,7 +54,8 @@ NightScores = Mapping[Stream, Mapping[str, str]]
 def night_outcomes_by_stream(
     frame: pd.DataFrame, twins: pd.DataFrame | None = None
 ) -> dict[Stream, dict[str, str]]:
-    """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`).
+    """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`). `twins` has
+    the rows that show a twin, which are not in `frame`.
 
     Each judge with each prompt has a stream for each measure that the catalogue lists for the
     command `gate` and whose conditions the study meets: accuracy (if no better answers are known:
@@ -81,9 +82,9 @@ def night_outcomes_by_stream(
 
 
 def _twin_duel_shares(twins: pd.DataFrame, frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
-    """Return, by judge and prompt, then by item, the share of verdicts for the original in duels
-    (an answer against its twin), in sixtieths. Floors (twins whose change cannot matter) and
-    controls (twins with a real fault) do not count."""
+    """Return stream RESISTANCE of each judge and prompt -> item -> share of verdicts for the
+    original in duels (an answer against its twin), in sixtieths as text. Floors (twins whose change
+    cannot matter) and controls (twins with a real fault) do not count."""
     rows = twin_verdicts(twins, frame)
     moving = [one.name for one in FAMILIES.values() if one.group not in ("floor", "control")]
     rows = rows[(rows["design"] == DUEL) & rows["twin"].isin(moving) & rows["value"].notna()]
@@ -108,8 +109,8 @@ def _scores_of_measure_by_item(record: MeasureRecord, rows: pd.DataFrame) -> dic
 
 
 def _verdict_text_by_item(rows: pd.DataFrame) -> dict[str, str]:
-    """Return item -> verdicts of the item's calls, sorted by the order shown, as one text; without
-    unusable replies, and without items that have no others."""
+    """Return item -> verdicts of the item's calls as one text, sorted by the order shown. Unusable
+    replies are left out, and so are items without a usable reply."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
     usable = row_selection.usable_status_mask(rows)[:, np.newaxis]

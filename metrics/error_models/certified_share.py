@@ -64,13 +64,14 @@ def certify_share(
     is at least a margin.
 
     A margin is certified if the error there is at most `alpha` with confidence 1 − `delta`, tested
-    on one comparison drawn from each item. If no margin is, the result has margin None and unknown
-    estimates.
+    on one comparison drawn from each item. If no margin is certified, the result has margin None
+    and unknown estimates.
 
-    `score`, `known_winner` and `items` have an entry for each labelled comparison: the score,
-    positive where the judge prefers the first contestant; +1 where that one is better, else −1; the
-    item. `margins` are the values of |score| to try, not chosen with the same labels. Margins that
-    decide fewer items than `labels_needed_without_errors` are skipped.
+    The first three arrays have an entry for each labelled comparison: `score` is positive where the
+    judge prefers the first contestant, `known_winner` is +1 where the first contestant is better,
+    else −1, and `items` is the item. `margins` are the values of |score| to try, not chosen with
+    the same labels. Margins that decide fewer items than `labels_needed_without_errors` are
+    skipped.
     """
     drawn = _draw_one_per_item(items)
     size, wrong = np.abs(score[drawn]), score[drawn] * known_winner[drawn] < 0

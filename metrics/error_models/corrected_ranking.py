@@ -44,7 +44,8 @@ MAX_CELLS: Final = 10_000_000
 ROUNDS: Final = 300
 SEED: Final = 7
 MAX_GAP: Final = 8.0
-"""Gap of strengths, in logits, above which wins are added to both sides of every pair."""
+"""Gap of strengths, in logits, from which wins are added to both sides of every pair. In bootstrap
+samples they are always added."""
 METHOD: Final = "Bradley–Terry with judges' errors, item bootstrap, t interval"
 
 Json = dict[str, Any]
@@ -248,9 +249,10 @@ def _em_iteration(
     rates: Floats,
     pseudo: float,
 ) -> tuple[Floats, Floats]:
-    """Run one iteration of EM from the strengths `theta` [round, model] and the error `rates`
-    [round, rate]: return the new error rates, and the step to add to the strengths. `extra` are the
-    extra errors and labelled verdicts (see `_fit_by_em`)."""
+    """Run one iteration of EM on the `totals` [kind, round, cell], from the strengths `theta`
+    [round, model] and the error `rates` [round, rate]: return the new error rates, and the step to
+    add to the strengths. `extra` [2, round, rate] are numbers of errors and of labelled verdicts to
+    add for each error rate, `pseudo` is the number of wins to add to both sides of every pair."""
     for_a, for_b, a_known, a_lost, b_known, b_lost = totals
     gap = (theta[:, counts.low] - theta[:, counts.high])[:, counts.pair]
     p = 1 / (1 + np.exp(-gap))
@@ -268,8 +270,9 @@ def _em_iteration(
 def _newton_step(
     counts: _VerdictCounts, theta: Floats, wins_a: Floats, wins_b: Floats, pseudo: float
 ) -> Floats:
-    """Newton step of the strengths, [round, model], of at most 1 logit, for the wins of the first
-    (`wins_a`) and second contestant of each cell, [round, cell]."""
+    """Newton step of the strengths `theta`, both [round, model], of at most 1 logit, for the wins
+    of the first (`wins_a`) and second contestant (`wins_b`) of each cell, [round, cell], with
+    `pseudo` wins added to both sides of every pair."""
     low, high = wins_a @ counts.to_pair + pseudo, wins_b @ counts.to_pair + pseudo
     p = 1 / (1 + np.exp(theta[:, counts.high] - theta[:, counts.low]))
     total, rounds = low + high, len(theta)
@@ -294,7 +297,8 @@ def _build_ranking(
     n: int,
 ) -> CorrectedRanking:
     """Fit the whole sample and bootstrap samples of its items; return ratings, gaps and ranks (by
-    max-t). `labels` is the number of labelled items, `n` that of comparisons."""
+    max-t). `labels` is the number of labelled items, `n` that of comparisons. `errors` (error
+    rates) and `left_out` (judges that do not count) are stored as given."""
     whole = counts.weighted_totals(np.ones((1, counts.items)))
     (theta,) = _fit_by_em(counts, whole, pseudo=0.0)
     bounded = bool(np.ptp(theta) < MAX_GAP)
@@ -347,8 +351,8 @@ def _rank_ranges(
 ) -> dict[str, RankRange]:
     """Return each contestant's rank, with the best and worst rank that the differences allow,
     adjusted for all differences at once (max-t). `theta` has the strengths, best first, `rounds`
-    those of the bootstrap [round, contestant]. If `bounded` is false (no finite fit), every rank is
-    possible."""
+    those of the bootstrap [round, contestant]. `t_quantile` is the quantile of Student's t for a
+    single difference. If `bounded` is false (no finite fit), every rank is possible."""
     size = len(names)
     left, right = np.triu_indices(size, 1)
     gaps = rounds[:, left] - rounds[:, right]

@@ -72,8 +72,8 @@ def fit_latent_truth(
 ) -> LatentFit:
     """Fit the model of Dawid and Skene (raters who reply by an unknown true class) to cases with
     the weights [round, case], starting from a posterior [round or 1, kind, truth, case].
-    `smoothing` is added to each expected count of a category. A round ends after `steps`
-    iterations, or when no reply probability changes by more than the tolerance."""
+    `smoothing` is added to each expected count of a category and of a truth. A round ends after
+    `steps` iterations, or when no reply probability changes by more than the tolerance."""
     rounds = len(weights)
     start = np.broadcast_to(posterior, (rounds, *posterior.shape[1:]))
     flat = data.flat_counts
@@ -106,7 +106,8 @@ def _expectation_step(
     data: RaterReplies, flat: Floats, rates: Floats, kinds: Floats, truths: Floats
 ) -> tuple[Floats, Floats]:
     """Return the posterior of the classes, [round, kind, truth, case], and the log-likelihood of
-    each case, [round, case]; `flat` is `data.flat_counts`."""
+    each case, [round, case], from the probabilities `rates`, `kinds` and `truths` (as in
+    LatentFit); `flat` is `data.flat_counts`."""
     rounds, kind_count = rates.shape[:2]
     shape = (rounds, kind_count, data.counts.shape[1], data.counts.shape[2])
     likelihood = np.log(np.maximum(rates @ data.fits.T, TINY))
@@ -126,7 +127,8 @@ def _maximisation_step(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the reply probabilities, the shares of the kinds, and the shares of the truths (as in
     LatentFit) that make the replies most probable. `weighted` is the posterior times the weights of
-    the cases, `rates` the reply probabilities before, `flat` is `data.flat_counts`."""
+    the cases, `rates` the reply probabilities before, `flat` is `data.flat_counts`; `smoothing` is
+    added to each expected count."""
     rounds, kind_count, truth_count, cases = weighted.shape
     expected = weighted.reshape(rounds * kind_count, truth_count * cases) @ flat
     expected = expected.reshape(*rates.shape[:3], -1)

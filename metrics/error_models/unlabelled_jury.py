@@ -64,7 +64,7 @@ class UnlabelledJury:
     error_correlation: Estimate | None = None
     effective_judges: Estimate | None = None
     right: Estimate | None = None
-    """Share of comparisons whose more probable answer is the better one."""
+    """Expected share of right decisions if each comparison goes to its more probable answer."""
     better: Floats = field(default_factory=lambda: np.zeros(0))
 
     def as_json(self) -> Json:
@@ -265,8 +265,8 @@ def _reply_probabilities(fit: LatentFit) -> Floats:
 
 
 def _expected_right_share(fit: LatentFit, weights: Floats) -> Floats:
-    """Expected share of comparisons whose more probable answer is the better one, by round;
-    `weights` [round, case]."""
+    """Expected share of right decisions, by round, if each comparison goes to the answer that is
+    more probably the better one; `weights` [round, case]."""
     top = fit.truth_posterior.max(axis=1)
     return np.asarray((top * weights).sum(axis=1) / weights.sum(axis=1))
 

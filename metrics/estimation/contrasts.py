@@ -39,8 +39,8 @@ MAX_BOOTSTRAP_FAMILY = 400
 Bonferroni's."""
 MIN_DISCORDANT = 10
 """Number of units (verdicts or comparisons) that must differ between the two cells for the t
-interval of a difference of shares to be reliable; with fewer, `_widen_to_score_interval` widens
-it."""
+interval of a difference of shares to be reliable; with fewer, it is widened to Tango's score
+interval."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,8 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     the two cells, or if the standard error is 0.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses an effective number of units (`_tango_sample_size`).
+    The sample size of the score interval is the number of independent units that would give the
+    observed standard error.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -289,7 +290,8 @@ def _mean_absolute_item_difference(paired: PairedTotals) -> float:
 def _tango_sample_size(paired: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Return the sample size for Tango's interval: the number of independent units (such as
     verdicts) that would give the observed standard error. It is the number of items if all items
-    have the same difference, or if each item has one unit."""
+    have the same difference, or if each item has one unit. `raw` is the estimate of the difference,
+    `discordance` the mean absolute difference of an item."""
     error = jackknife_error(paired.sums, paired.difference)
     variance = discordance * paired.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or paired.n == raw.items:

@@ -106,11 +106,12 @@ def proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
     """Estimate the mean of 0/1 outcomes (a tie may be ½) with a Wilson interval at the effective n.
+    `successes` has the outcome of each verdict, `items` its item.
 
-    `share_and_effective_sample_size` corrects for several verdicts per item; with one verdict per
-    item the interval is the ordinary Wilson interval. For a share of 0 or 1 the sample size is the
-    number of items, not of verdicts. With one item only there is no interval, without outcomes no
-    value."""
+    The effective n corrects for several verdicts per item (`share_and_effective_sample_size`); with
+    one verdict per item the interval is the ordinary Wilson interval. For a share of 0 or 1 the
+    sample size is the number of items, not of verdicts. With one item only there is no interval,
+    without outcomes no value."""
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
         return unknown_estimate(note or "no verdicts", unit)
@@ -123,8 +124,8 @@ def proportion(
 def rare_proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
-    """Estimate a share that may be near 0 or 1 in few verdicts, as `proportion` does, with its
-    interval widened to `modified_wilson_bounds`."""
+    """Estimate a share that may be near 0 or 1 in few verdicts, as `proportion` does with the same
+    arguments, with its interval widened to `modified_wilson_bounds`."""
     y = np.asarray(successes, np.float64)
     found = proportion(y, items, unit, note)
     if found.value is None or found.low is None or found.high is None:
@@ -240,11 +241,12 @@ def mean_estimate(
     effect: float | None = None,
 ) -> Estimate:
     """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`; with
-    one item only there is no interval, without rows no value.
+    one item only there is no interval, without rows no value. `items` is the item of each row.
 
     If all items have the same mean, the half-width is `equal_items_half_width` with `effect`
-    (default: the distance to the farther bound; without bounds there is no interval). If few rows
-    differ from all others, the interval is widened by `_limit_distances`.
+    (default: the distance to the farther bound; without bounds there is no interval). If fewer than
+    FEW_DEVIATIONS rows (and less than half) differ from the most frequent value, the interval is
+    widened.
     """
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -274,10 +276,10 @@ def _limit_distances(values: Floats, items: NDArray[Any]) -> tuple[float, float]
     """Return the distances of the mean to its lower and to its upper limit if fewer than
     FEW_DEVIATIONS rows (and less than half) differ from the most frequent value; else (0, 0).
 
-    A sample with few such rows often shows too few of them, or too many. The shares of larger and
-    of smaller values get Wilson limits. The distances of a share to its limits are multiplied by
-    the mean deviation of its values from the most frequent one (of the other share's values, if it
-    has none), and those of the two shares are combined as √(a² + b²).
+    A sample with few such rows often shows too few of them, or too many. The share of larger values
+    gets Wilson limits, and so does the share of smaller values. The distance of each share to its
+    limit is multiplied by the mean distance of its values from the most frequent one (without such
+    values: by that of the other share's values). The two products are combined as √(a² + b²).
     """
     found, counts = np.unique(values, return_counts=True)
     events = len(values) - int(counts.max())

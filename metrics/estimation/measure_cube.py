@@ -36,7 +36,7 @@ all rows at once would take ten times the memory of the frame."""
 @dataclass(frozen=True, eq=False)
 class _MeasureTotals:
     """Sums of one measure: a row of `sums` for every (cell, item), sorted by cell. `statistic`
-    computes the measure from added rows."""
+    computes the measure from rows of `sums` that are added up."""
 
     measure: Measure
     cell: Ints
@@ -110,9 +110,9 @@ class MeasureCube:
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """Estimate the measure `name` for every combination of values in the columns `by`, in the
-        cells that match `where` (column -> value). If no cell matches, the result is empty or, if
-        `by` is empty too, has the one cell () with an estimate without a value."""
+        """Return combination of values in the columns `by` -> estimate of the measure `name`, from
+        the cells that match `where` (column -> value). If no cell matches, the result is empty or,
+        if `by` is empty too, has the one key () with an estimate without a value."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {
@@ -123,8 +123,9 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _cached_estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, and cache the result. A filter keeps
-        or drops whole combinations, so later filters only select from this result."""
+        """Return combination of values in the columns `by` -> estimate of one measure, and cache
+        the result. A filter keeps or drops whole combinations, so later filters only select from
+        this result."""
         key = (name, by)
         if key not in self._estimate_cache:
             self._estimate_cache[key] = self._compute_estimates(name, by)
@@ -247,8 +248,9 @@ class _ItemBlock(GroupedFrame):
 def _count_in_blocks(
     measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
 ) -> dict[str, _MeasureTotals]:
-    """Count the item totals of all measures, one block of items after the other. `flags` states
-    which cells were judged in one order only or in unknown order."""
+    """Return name of a measure -> its item totals, counted in one block of items after the other.
+    `whole` has all rows; `flags` states which cells were judged in one order only or in unknown
+    order."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(whole.frame))
     blocks = len(item) // BLOCK_ROWS + 1
     block = (item * blocks // max(items, 1)).astype(np.int16)

@@ -248,7 +248,7 @@ class Measure:
         return self.by_cell(GroupedFrame(frame))[()]
 
     def by_cell(self, grouped: GroupedFrame) -> dict[CellKey, Estimate]:
-        """Estimate the measure in each cell of a grouped frame."""
+        """Return cell -> estimate of the measure in this cell of a grouped frame."""
         tally = self.tally(grouped)
         cell, _, sums = sum_by_cell_item(tally)
         estimates = self.estimate_cells(sums, cell, grouped.count, tally.statistic)

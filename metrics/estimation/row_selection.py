@@ -245,7 +245,7 @@ def item_codes(frame: pd.DataFrame) -> Ints:
 
 def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     """Reduce repeats to one row per order with the most frequent verdict; a tie if several verdicts
-    are equally frequent."""
+    are most frequent."""
     group, groups = group_codes(frame, ORDER_KEY)
     if groups == len(frame):
         return frame

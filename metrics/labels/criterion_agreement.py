@@ -11,8 +11,8 @@ from studies.domain import Rater
 
 
 def criterion_agreement(frame: pd.DataFrame) -> dict[Rater, dict[str, ScoreAgreement]]:
-    """Compare a judge's level (score) of each criterion of a rubric with people's mean level on the
-    same answer.
+    """Return (judge, prompt) -> criterion of a rubric -> agreement of the judge's level (score)
+    with people's mean level on the same answer.
 
     Judges, prompts and criteria without a person's level are left out. Calls repeated only to
     measure noise are not used."""

@@ -40,7 +40,8 @@ class PassFailResult:
     """True pass rate by another method (`prediction_powered_rate`)."""
     errors_p: float | None
     """p-value of equal error rates for all contestants; None if no test is possible: for one
-    contestant, without labels, or if all verdicts on good and all on bad answers are equal."""
+    contestant, without labels, or if the verdicts on good answers are all equal and those on bad
+    answers too."""
 
     @property
     def may_reverse_ranking(self) -> bool:
@@ -80,8 +81,8 @@ def pass_fail_rows_by_contestant(
 def pass_fail_rates_by(
     frame: pd.DataFrame, rater: tuple[str, str], column: Literal["contestant", "category"]
 ) -> dict[str, pass_fail.PassFailRates]:
-    """Compute the rates of one judge and prompt separately for each contestant or category; rows
-    without a category are left out."""
+    """Return contestant (or category, as `column` states) -> rates of one judge and prompt on its
+    answers; rows without a category are left out."""
     found = _pass_fail_rows_by(frame, rater, "first" if column == "contestant" else column)
     return {name: pass_fail.pass_fail_rates(rows) for name, rows in found.items() if name}
 

@@ -34,14 +34,14 @@ class ScoreRows:
 
 
 def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
-    """Return the pass/fail verdicts of each judge and prompt. Unusable replies are included, calls
-    repeated only to measure noise are not."""
+    """Return (judge, prompt) -> pass/fail verdicts. Unusable replies are included, calls repeated
+    only to measure noise are not."""
     return _convert_by_judge_and_prompt(frame, pass_fail_mask(frame), pass_fail_codes)
 
 
 def score_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, ScoreRows]:
-    """Return the scores of single answers by each judge and prompt. Unusable replies are included
-    (nan), calls repeated only to measure noise are not."""
+    """Return (judge, prompt) -> scores of single answers. Unusable replies are included (nan),
+    calls repeated only to measure noise are not."""
     points = (frame["options"] == 1).to_numpy() & ~pass_fail_mask(frame)
     return _convert_by_judge_and_prompt(frame, points, _build_score_rows)
 

@@ -90,8 +90,8 @@ class OptionOrder(OrderEffect):
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
-    """Estimate the effects of the options' order for each judge and prompt with two or more orders;
-    empty without such judges."""
+    """Return (judge, prompt) -> effects of the options' order, for judges and prompts with two or
+    more orders; empty without such judges."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = answer_verdicts(frame), chosen_options(frame)
@@ -150,7 +150,8 @@ def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
 def _order_change_share(main: pd.DataFrame, case: list[str], order: str) -> Estimate:
     """Estimate the share of pairs of orders in which the first verdicts on an answer differ, as the
     mean over answers. Pairs are counted because an answer judged in many orders would differ in
-    some order by noise alone."""
+    some order by noise alone. `case` are the columns that identify an answer, `order` is the column
+    of the order."""
     first = main.drop_duplicates([*case, order])
     orders = first.groupby(case).size()
     same = first.groupby([*case, first["score"].round(_DECIMALS)]).size()
@@ -254,7 +255,7 @@ def _round_as_stored(scores: Sequence[float] | pd.Series) -> Floats:
 
 def _share_with_offered_score(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
     """Return, for each row, the share of verdicts on the same answer (in all orders) whose score is
-    the row's value in `offered`."""
+    the row's value in `offered`; `case` is the code of the answer."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

@@ -67,8 +67,8 @@ class PointRanking:
 
 
 def model_rankings_by_rater(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
-    """Rank the models for each judge and prompt with usable verdicts on single answers: by pass
-    rate or by mean score. Empty without such verdicts."""
+    """Return (judge, prompt) -> ranking of the models, by pass rate or by mean score, for judges
+    and prompts with usable verdicts on single answers. Empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
     table = answer_verdicts(frame)

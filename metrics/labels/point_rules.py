@@ -88,8 +88,8 @@ class PointRemedies:
 
 
 def compare_single_answer_rules_with_one_call(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
-    """Compare the rules with one call, for each judge and prompt that has verdicts on labelled
-    answers; empty without such verdicts."""
+    """Return (judge, prompt) -> comparison of the rules with one call, for judges and prompts with
+    verdicts on labelled answers; empty without such verdicts."""
     if not (frame["options"] == 1).any():
         return {}
     table = answer_verdicts(frame)
@@ -249,7 +249,7 @@ def _estimate_point_rule(
 def _repeat_losses(verdicts: _RaterVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
     """Return the mean number of calls per answer in one arrangement, and three arrays by answer:
     the loss of the combined repeats and the mean loss of one call, both as means over its
-    arrangements, and the item.
+    arrangements, and the item. Calls repeated only to measure noise are included.
 
     Only arrangements of an answer with at least MIN_REPEATS calls are used; None if they are from
     fewer than two items.
@@ -328,10 +328,10 @@ def _recommend_rule(
     """Recommend a rule instead of one call; None if none is shown to help.
 
     For each number of calls, from the lowest, the best rule that needs no more calls is taken. The
-    first whose gain over one call is significant on items that were not used to choose it is
-    returned. None also if no rule in `rules` has a significant `adjusted` gain. `losses`: id of a
-    rule -> (calls per answer, loss on each answer), "one call" first; `item`: item of each answer;
-    `span`: the largest possible gain."""
+    first of these rules with a significant gain over one call, on items that were not used to
+    choose it, is returned. None also if no rule in `rules` has a significant `adjusted` gain.
+    `losses`: id of a rule -> (calls per answer, loss on each answer), "one call" first; `item`:
+    item of each answer; `span`: the largest possible gain."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
         for one in rules

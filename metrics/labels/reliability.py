@@ -31,7 +31,8 @@ class ReliabilityPoint:
 
 
 def reliability_curves(frame: pd.DataFrame) -> dict[Rater, tuple[ReliabilityPoint, ...]]:
-    """Return the reliability curve of each judge and prompt with labels.
+    """Return (judge, prompt) -> points of the reliability curve, for judges and prompts with
+    labels.
 
     For pass/fail, the judge's value for an answer is its probability of a pass or, if no
     probabilities of the options are stored, the share of passes among the verdicts on the answer.

@@ -164,8 +164,8 @@ class VerificationArrays:
 
     @cached_property
     def follows_instruction_by_majority(self) -> dict[tuple[str, str], bool]:
-        """Whether an answer follows the instruction by most of its verifications, by (item,
-        contestant). Answers with as many yes as no are left out."""
+        """(item, contestant) -> whether the answer follows the instruction by most of its
+        verifications. Answers with as many yes as no are left out."""
         answer, answers = self.answer_codes
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {

@@ -136,7 +136,8 @@ class VotesByPerson:
 
     @cached_property
     def position_bias_by_person(self) -> list[Estimate]:
-        """Position bias of each person (`_first_slot_bias`): 0 none, 1 always the first answer."""
+        """Position bias of each person, (share of first picks − chance)/(1 − chance): 0 none, 1
+        always the first answer."""
         shares = zip(self.first_share_by_person, self.chance_first_share_by_person, strict=True)
         return [_first_slot_bias(share, float(chance)) for share, chance in shares]
 

@@ -50,8 +50,9 @@ NOT_SHARED_NOTE: Final = (
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
     """Estimate each person's probability of being right in a decisive vote, mean over the person's
     decisive votes: (1 + (N − 1)·skill)/N. `options` is the number of answers N in the comparison of
-    each vote, `people` the number of people. Unknown above MAX_PEOPLE people, and for a person who
-    shares too few comparisons with others."""
+    each vote, `people` the number of people. Unknown above MAX_PEOPLE people, for a person who
+    shares too few comparisons with others, and for one without two others who share comparisons
+    with the person and with each other."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _agreement_sums(votes, options, people)

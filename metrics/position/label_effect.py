@@ -64,14 +64,16 @@ def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
 
 def _slot_effect(totals: Floats) -> Floats:
     """Position effect (f + g)/2, with f the share of picks of the first slot where the labels are
-    A, B, and g the same where they are B, A; `totals` as in `_first_slot_shares`."""
+    A, B, and g the same where they are B, A. The last axis of `totals`: first-slot picks and
+    verdicts with A, B; the same with B, A."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + swapped) / 2
 
 
 def _label_effect(totals: Floats) -> Floats:
     """Label effect (f + 1 − g)/2, the mean share of picks of the label A; f is the share of picks
-    of the first slot where the labels are A, B, and g the same where they are B, A."""
+    of the first slot where the labels are A, B, and g the same where they are B, A. The last axis
+    of `totals`: first-slot picks and verdicts with A, B; the same with B, A."""
     plain, swapped = _first_slot_shares(totals)
     return (plain + 1 - swapped) / 2
 

@@ -21,8 +21,8 @@ NOTHING_PLANNED_NOTE: Final = "no comparison was planned in several orders"
 
 
 def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
-    """Bounds of consistency: none of the incomplete comparisons is consistent (low), or all are
-    (high).
+    """Return cell (values of the columns `by`) -> bounds of consistency: none of the incomplete
+    comparisons is consistent (low), or all are (high).
 
     Only comparisons planned in several orders count; a comparison that lacks a verdict in one of
     them is incomplete. `value` is the consistency of the complete comparisons.
@@ -40,8 +40,8 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
 
 
 def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
-    """Bounds of the first-slot share: all unusable replies picked another slot, or all picked the
-    first.
+    """Return cell (values of the columns `by`) -> bounds of the first-slot share: all unusable
+    replies picked another slot (low), or all picked the first (high).
 
     Counts all calls on comparisons planned in several orders, incomplete comparisons included;
     `value` is the share among the decisive verdicts.

@@ -174,8 +174,8 @@ def _two_sided_p_of_random_flip_signs(hard: int, soft: int, lean: int) -> float:
 
 
 def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
-    """Build the order table of every cell (combination of values in the columns `by`), from pairs
-    planned and read in exactly two orders. Repeats count by their most frequent verdict."""
+    """Return cell (combination of values in the columns `by`) -> order table, from pairs planned
+    and read in exactly two orders. Repeats count by their most frequent verdict."""
     evidence = GroupedFrame(
         frame[
             [

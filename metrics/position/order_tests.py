@@ -397,7 +397,8 @@ def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:
     """Central 95 % range (low, high) of the normalised slot entropy if only content mattered, from
-    `rounds` random permutations; None without complete order sets of `options` options."""
+    `rounds` random permutations; None without complete order sets of `options` options, or if all
+    their verdicts are ties."""
     from metrics.estimation.entropy import normalised_entropy
 
     sets = arrange_order_sets(frame, options)

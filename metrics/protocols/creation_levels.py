@@ -92,23 +92,23 @@ def reward_and_win_rate_from_counts(counts: Mapping[str, int]) -> tuple[float | 
 
 
 def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate Creation-MMBench's Reward (mean level, −100 to 100) of each contestant, both orders
-    pooled; t interval clustered by item. With a baseline, only verdicts against it count, and it
-    has no entry itself."""
+    """Return contestant -> Creation-MMBench's Reward (mean level, −100 to 100), both orders pooled;
+    t interval clustered by item. With a baseline, only verdicts against it count, and it has no
+    entry itself."""
     return _reward_or_win_rate(frame, baseline, win=False)
 
 
 def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate Creation-MMBench's Win Rate of each contestant: wins over readable verdicts; a tie
-    is no win. With a baseline, only verdicts against it count, and it has no entry itself."""
+    """Return contestant -> Creation-MMBench's Win Rate: wins over readable verdicts; a tie is no
+    win. With a baseline, only verdicts against it count, and it has no entry itself."""
     return _reward_or_win_rate(frame, baseline, win=True)
 
 
 def _reward_or_win_rate(
     frame: pd.DataFrame, baseline: str | None, win: bool
 ) -> dict[str, Estimate]:
-    """Estimate the Win Rate (with `win`) or the Reward of each contestant; with a baseline, against
-    it only, and it has no entry itself."""
+    """Return contestant -> Win Rate (with `win`) or Reward. With a baseline, only verdicts against
+    it count, and it has no entry itself."""
     pairs = _pairs_with_baseline(frame, baseline)
     names = row_selection.contestants(pairs)
     rows = row_selection.select_picks(pairs)

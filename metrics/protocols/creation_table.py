@@ -44,8 +44,8 @@ def creation_table(
     by: Sequence[str] = (),
     judges: Sequence[str] | None = None,
 ) -> dict[measures.CellKey, list[CreationRow]]:
-    """Build the rows of every model but the baseline in every cell of `by` (a combination of values
-    in these columns), the highest Reward first.
+    """Return cell (a combination of values in the columns `by`) -> rows of every model but the
+    baseline, the highest Reward first.
 
     Without `by` the only cell, (), is the whole study. Categories and tasks pool the judgements of
     their items. `by` names columns of the frame: `category`, or one added by

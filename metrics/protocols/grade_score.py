@@ -152,8 +152,9 @@ def estimate_grade_score_measures(
 
 
 def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estimate:
-    """Estimate the grade corrected for chance (see `estimate_grade_score_measures`) from rows of
-    `grade_table`; no value unless the chance level is known (RANDOM_GRADE)."""
+    """Estimate the grade corrected for chance, Σ(G − g(N))/Σ(1 − g(N)), from the rows of
+    `grade_table` with exactly N trials and a known chance level g(N) (RANDOM_GRADE); no value
+    without such rows."""
     usable = np.array(
         [
             n in RANDOM_GRADE and n == t

@@ -174,8 +174,8 @@ class ReadingDifference:
 def reply_reading_differences(
     first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
 ) -> dict[CellKey, ReadingDifference]:
-    """Compare two readings of the same replies in each cell, such as by the default and the
-    `gradelab` rule.
+    """Return cell (values of the columns `by`) -> differences between two readings of the same
+    replies, such as by the default and by the `gradelab` rule.
 
     Verdicts differ if the slots differ or only one rule read a verdict. Rows are matched by call,
     not by row number; calls that only one frame has are left out.

@@ -32,9 +32,8 @@ _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
 def accuracies_as_in_papers(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate, for one judge and prompt, the accuracies that papers print (the keys of
-    `PRINTED_BY`); empty if no better answer is known, or if the prompt scores answers and picks
-    none."""
+    """Return name (key of `PRINTED_BY`) -> accuracy as a paper prints it, for one judge and prompt;
+    empty if no better answer is known, or if the prompt scores answers and picks none."""
     rows = _calls_with_known_answer(frame)
     if rows.empty:
         return {}

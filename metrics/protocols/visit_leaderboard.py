@@ -149,8 +149,8 @@ def _win_shares_against_reference(
 
 def _add_note(estimate: Estimate | None, note: str) -> Estimate:
     """Return the estimate with `note` added to its own note. If there is no estimate or no value,
-    return an unknown estimate with `note` and the reason: the contestant never met the reference
-    answer."""
+    return an unknown estimate with `note` and the reason: the contestant has no decisive
+    head-to-head with the reference answer."""
     if estimate is None or estimate.value is None:
         return unknown_estimate(join_notes(NEVER_MET_NOTE, note), "share")
     return replace(estimate, note=join_notes(estimate.note, note))

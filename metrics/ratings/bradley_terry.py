@@ -328,17 +328,18 @@ def leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
 def bradley_terry_ratings(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> dict[str, Estimate]:
-    """Estimate every contestant's rating, best first in each group of contestants connected by
-    battles.
+    """Return contestant -> rating, best first in each group of contestants connected by battles.
 
     Contestants without battles have an unknown rating with a note. Each group has its own mean of
-    1000; a note states this if there are several groups.
+    1000; a note states this if there are several groups. `weighting` and `outcome` are those of
+    `extract_battles`.
     """
     return ratings_from_battles(extract_battles(frame, weighting=weighting, outcome=outcome))
 
 
 def ratings_from_battles(data: Battles) -> dict[str, Estimate]:
-    """Estimate ratings (see `bradley_terry_ratings`) from battles that are already extracted."""
+    """Return contestant -> rating (see `bradley_terry_ratings`), from battles that are already
+    extracted."""
     boards = leaderboards_from_battles(data)
     table = {}
     for number, board in enumerate(boards, start=1):

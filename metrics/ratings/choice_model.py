@@ -284,7 +284,8 @@ def _equal_option_shares(
     fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
 ) -> tuple[Estimate, ...]:
     """Estimate softmax(γ), the share of each position among equal options; delta method on its
-    log-odds."""
+    log-odds. The position effects γ are the linear combinations `weights` of the fitted parameters,
+    `effects` are their estimates."""
     effect = weights @ fitted.beta
     share = np.exp(effect - effect.max())
     share /= share.sum()

@@ -204,8 +204,9 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     """Find a direction b with row·b = 0 for the rows in `tied`, row·b ≥ 0 for all other rows, and
     row·b > 0 for as many of them as possible; the zero vector if that is none.
 
-    `rows` and `tied` are those of `_chosen_minus_other_regressors`: moving the parameters along
-    b never makes a chosen alternative less probable.
+    A row has the regressors of a chosen alternative minus those of another one, which was chosen
+    too if the row is in `tied`. Moving the parameters along b thus never makes a chosen alternative
+    less probable.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(

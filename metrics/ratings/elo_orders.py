@@ -168,8 +168,9 @@ class StreamedOrders:
     def _battle_indices(
         self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int
     ) -> Ints:
-        """Return the indices, among the grouped battles, of the battles of these steps of an item
-        order; `ends` has the number of battles played when each of its items is finished."""
+        """Return the indices, among the grouped battles, of the battles that an item order plays in
+        these steps; `ends` has, for each item of the order, the number of battles played when the
+        item is finished."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
         item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
         begin = end - self._battles.sizes[item]
@@ -267,8 +268,10 @@ def _play_block(ratings: Floats, places: Ints, gain: Floats, half_gain: float) -
 
 
 def _play_block_of_one_order(ratings: Floats, places: Ints, gain: Floats, half_gain: float) -> None:
-    """Play one block of steps of a single order, like `_play_block`: `ratings` is changed. Python's
-    own numbers are several times as fast as arrays of length one."""
+    """Play one block of steps of a single order: add `gain` − `half_gain`·tanh(h_a − h_b) to h_a
+    and subtract it from h_b. `ratings` has the ratings h and is changed; `places` has the indices
+    of a and b in each step. Python's own numbers are several times as fast as arrays of length
+    one."""
     rating, tanh = ratings.tolist(), math.tanh
     for (ours, theirs), won in zip(places.tolist(), gain.tolist(), strict=True):
         step = won - half_gain * tanh(rating[ours] - rating[theirs])

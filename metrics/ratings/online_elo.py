@@ -182,8 +182,8 @@ def elo_table(
     rounds: int = 200,
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
-    """Compute the Elo ratings of `compute_elo` without the curve, best first; a contestant without
-    verdicts has the rating at which all start. `k` is the K-factor."""
+    """Return contestant -> Elo rating as by `compute_elo`, best first, without computing the curve;
+    a contestant without verdicts has the rating at which all start. `k` is the K-factor."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,

@@ -191,8 +191,9 @@ class PositionDesign:
     def _outcome_design(
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
-        """Return, for battles between i (shown first) and j: the regressors of each outcome,
-        whether it is possible, and how much a win, tie and loss of i counts for it.
+        """Return, for battles between i (shown first) and j: the regressors of each outcome, a mask
+        of the outcomes that are possible, and the share of a win, a tie and a loss of i that counts
+        for each outcome.
 
         The utility of a win of i is θ_i + γ/2, of a tie ln ν + (θ_i + θ_j)/2, of a win of j θ_j −
         γ/2. Without tie parameters a tie is half a win each.

@@ -8,13 +8,13 @@ from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 
 
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
-    other order. Each is that of the largest group of contestants connected by battles (verdicts on
-    two contestants). None for an order that was not judged.
+    """Fit two leaderboards: one from the verdicts in the order that the plan lists first for each
+    pair, one from the verdicts in the other order. Each is that of the largest group of contestants
+    connected by battles (verdicts on two contestants). None for an order that was not judged.
 
     If no comparison has verdicts in both orders, the two orders contain different comparisons, so
-    that a difference between them would be no effect of the order. The first leaderboard is then
-    fitted to the verdicts of both orders, and the second is None."""
+    that a difference between them would be no effect of the order. The result is then one
+    leaderboard fitted to all verdicts, and None."""
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     listed = row_selection.first_listed_orders(pairs)  # unusable replies are in the plan too
     read = row_selection.select_picks(pairs)

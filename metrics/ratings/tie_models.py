@@ -115,7 +115,7 @@ def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
 
 def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
     """Build the result from a fit whose parameters are those of the strengths θ, which sum to zero,
-    then ln ν or ln κ."""
+    then, if `tied` (there are ties), ln ν or ln κ."""
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
     played = np.flatnonzero(data.match_counts)
     basis = np.zeros((len(played), len(fitted.beta)))
@@ -160,7 +160,7 @@ def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
 
 def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
     """Build the input of a fit of Davidson's model, with the parameters θ (contrasts) and, if
-    `tied`, ln ν; else ties are no possible outcome."""
+    `tied` (there are ties), ln ν; else a tie is no possible outcome."""
     left, right, pair, outcome = _pair_outcomes(data)
     extra = np.zeros((len(left), int(tied)))
     design = np.stack(
@@ -265,8 +265,8 @@ class _RaoKupperLikelihood:
         return gradient, hessian
 
     def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
-        """Take the step, halved until η is positive and the likelihood is not lower than before; no
-        step if 60 halvings do not suffice."""
+        """Return `beta` plus the step, halved until η is positive and the likelihood is not lower
+        than before; `beta` itself if 60 halvings do not suffice."""
         here = self.log_likelihood(beta, counts)
         for halvings in range(60):
             trial = beta + step * 0.5**halvings

@@ -1,7 +1,7 @@
 """Decision rules (remedies) over the stored verdicts of a comparison, as pure functions of arrays.
 
 Verdicts and scores are positive for the contestant whose name sorts first (see
-metrics/remedies/order_grid.py). A rule that involves chance (which order is asked, which judge
+metrics/remedies/order_grid.py). A rule that involves chance (which order is used, which judge
 starts) returns the exact probabilities of its decisions instead of a random draw.
 """
 

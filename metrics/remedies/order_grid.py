@@ -284,7 +284,9 @@ def _first_call_label_codes(
     judged: Ints,
     keep: row_selection.Mask,
 ) -> NDArray[np.int16]:
-    """Code of the labels of the first call, [rater, order, comparison]; −1 without a call."""
+    """Code of the labels of the first call, [rater, order, comparison]; −1 without a call. `judged`
+    are the numbers of the judged rows in `frame`, `where` are their places; `keep` selects rows
+    among them."""
     codes = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
     return _arrange_first_values(shape, where, codes.astype(np.int16), keep, -1)
 
@@ -298,7 +300,8 @@ def _arrange_repeated_verdicts(
     first_calls: row_selection.Mask,
 ) -> Singles | None:
     """Arrange all verdicts, those of first calls included, as [rater, order, repeat, comparison];
-    None if no call was repeated.
+    None if no call was repeated. `judged` are the numbers of the judged rows in `frame`, `where`
+    are their places; `signs` has the verdict of every row of `frame`.
 
     Calls repeated only to measure noise are included. Calls with other labels (such as A and B
     exchanged) are different calls, so only calls with the same labels as the first call count."""

@@ -314,8 +314,8 @@ and in the summary."""
 
 
 def estimate_call_agreement(frame: pd.DataFrame) -> dict[Rater, Estimate]:
-    """Estimate the agreement of single calls by judge and prompt, people left out. If the frame
-    lacks the column CREDIT, it is computed from the frame."""
+    """Return (judge, prompt) -> agreement of single calls, people left out. If the frame lacks the
+    column CREDIT, it is computed from the frame."""
     judged = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found = CALL_AGREEMENT.by_cell(measures.GroupedFrame(judged, ["judge", "prompt"]))
     return {(judge, prompt): one for (judge, prompt), one in found.items()}

@@ -36,8 +36,9 @@ class _OrderSets:
 def rotation_rule_tables(
     frame: pd.DataFrame, rng: np.random.Generator
 ) -> dict[Rater, list[RuleEstimate]]:
-    """Estimate the rules `single` (one call) and `rotations` (most frequent choice over all
-    rotations), for each judge and prompt that chose among more than two options.
+    """Return (judge, prompt) -> estimates of the rules `single` (one call) and `rotations` (most
+    frequent choice over all rotations), for judges and prompts that chose among more than two
+    options.
 
     Only comparisons with a known best option and a verdict in every order count, by the first call
     in each order; an undecided one has the credit 1/N.

@@ -120,8 +120,8 @@ def is_sqlite_file(path: Path) -> bool:
 def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
-    """Read a study from its store; without a name, the only study in the store. ValueError if it
-    cannot be read."""
+    """Read a study from its store; without a name, the only study in the store. `juries` are juries
+    to compute besides the default ones. ValueError if the study cannot be read."""
     from metrics.summary.alignment.alignment_section import read_alignment_inputs
     from metrics.summary.study_inputs import read_remedy_inputs, style_counts_of_study
     from studies.errors import EvenhandError

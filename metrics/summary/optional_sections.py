@@ -62,8 +62,9 @@ def _measures_beside_grade_score(rows: pd.DataFrame) -> Json:
     """Return measures beside the Grade Score; those that cannot be computed are left out.
 
     They are the entropy of all slots picked, the accuracy, the share of choices of an option that
-    the judge itself graded lower than another one, the share of choices of the unrelated option (an
-    answer to another question), and the result of `_gradelab_scores`.
+    the judge itself graded lower than another one, and the share of choices of the unrelated option
+    (an answer to another question). If the rule of the Grade Score's authors (gradelab) gives other
+    numbers, grade, entropy and choice share by this rule are added.
     """
     found = {
         "pooled_entropy": SLOT_ENTROPY.estimate(rows),
@@ -76,8 +77,8 @@ def _measures_beside_grade_score(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
-    does.
+    """Return "grade_gradelab", "entropy_gradelab" and "choice_gradelab": grade, entropy and choice
+    share as the code of the Grade Score's authors (gradelab) computes them.
 
     That code also counts items with an unreadable rotation, and divides the entropy by the log of
     the number of orders, not of options. Where neither makes a difference the result is empty,
@@ -136,11 +137,11 @@ def find_baseline(frame: pd.DataFrame) -> str | None:
 def _agreement_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement.
 
-    Keys, each only with the data it needs: people -> judge -> agreement with people; always_tie:
-    that of a judge that always answers "equal"; voters -> person -> measures; judges -> a -> b ->
-    share of equal verdicts; pairs -> a -> b -> share, κ and α; merged_orders -> judge -> agreement
-    with people if both orders are merged; alignment (`_alignment_with_people_section`); and the
-    keys of `people_sections`.
+    Keys, each only with the data it needs: people -> judge -> agreement with people; always_tie ->
+    distance from people's scores of a judge that always answers "equal"; voters -> person ->
+    measures; judges -> a -> b -> share of equal verdicts; pairs -> a -> b -> share, κ and α;
+    merged_orders -> judge -> agreement with people if both orders are merged; alignment -> MAE and
+    Consistency with people, as in Creation-MMBench; and the keys of `people_sections`.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)

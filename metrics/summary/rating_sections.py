@@ -54,11 +54,14 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
     """Return "A − B" -> planning values, for each two contestants next to each other in the
     ranking.
 
-    The values are: battles of either so far; further battles and further items after which the
-    interval of the rating gap, adjusted for all pairs, probably (80 % power) excludes 0, if the
-    present gap is right: 0 if it does now, null if unknown; half-width of the interval of the gap,
-    now and with twice the verdicts; e-value against "no difference", with one vote per item. The
-    e-value may be checked at any time; from 20 on the difference is significant.
+    The values are:
+    - the number of battles of either contestant so far;
+    - the further battles, and the further items, after which the interval of the rating gap,
+      adjusted for all pairs, excludes 0 with 80 % power, if the present gap is right (0 if it does
+      now, null if unknown);
+    - the half-width of the interval of the gap, now and with twice the verdicts;
+    - the e-value against "no difference", with one vote per item, and the number of votes. The
+      e-value may be checked at any time; from 20 on the difference is significant.
     """
     pairs = row_selection.select_pairs(frame)
     return {

@@ -43,9 +43,11 @@ class RemedyInputs:
 def remedy_section(
     frame: pd.DataFrame, inputs: RemedyInputs, study: RemedyStudy | None = None
 ) -> Json:
-    """Build the section `remedies` as nested dictionaries of estimates; empty if no comparison with
-    a known better answer has all the verdicts it needs. ValueError for a jury with an unknown judge
-    or fewer than two judges. `study` has the remedies of the frame, if already computed."""
+    """Build the section `remedies` as nested dictionaries of estimates: facts on the comparisons
+    ("truth"), "rules" -> judge -> prompt -> rule -> estimates, juries, recommendations and, where
+    they can be computed, further parts. Empty if no comparison with a known better answer has all
+    the verdicts it needs. ValueError for a jury with an unknown judge or fewer than two judges.
+    `study` has the remedies of the frame, if already computed."""
     study = study or build_remedy_study(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_rule_tables(frame, np.random.default_rng(SEED))

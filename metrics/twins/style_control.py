@@ -215,7 +215,8 @@ def style_effects_on_judge(data: StyleData, people: StyleData | None = None) -> 
 
 
 def _refused_coefficients(reasons: Mapping[int, str]) -> Json:
-    """Return unknown coefficients, each with the reason why its feature cannot be used."""
+    """Return {"coefficients": style feature -> unknown estimate with the reason}, for features that
+    cannot be used; `reasons` is index of a feature -> reason."""
     coefficients = {STYLE_FEATURES[k]: unknown_estimate(why, "logit") for k, why in reasons.items()}
     return {"coefficients": coefficients}
 
@@ -233,8 +234,9 @@ def _fit_with_and_without_style(
 
 
 def _coefficients_minus_people(data: StyleData, people: StyleData, used: Sequence[int]) -> Json:
-    """Coefficients of the judge minus those of people, both fitted on the comparisons that both
-    judged, with the judge's scale; empty if one of the two cannot be fitted."""
+    """Return style feature -> coefficient of the judge minus that of people, both fitted on the
+    comparisons that both judged, with the judge's scale; empty if one of the two cannot be
+    fitted."""
     common = np.intersect1d(data.keys, people.keys)
     mine, theirs = data.select(common), people.select(common)
     if len(np.unique(mine.item_codes)) < LEAST_ITEMS:
@@ -271,8 +273,8 @@ def _smallest_item_codes(data: StyleData, fit: StyleFit) -> Ints:
 
 
 def _rankings_before_and_after(data: StyleData, before: StyleFit, after: StyleFit) -> Json:
-    """Rating and place of each model before and after style control, and the number of places it
-    moved up (negative: down)."""
+    """Return model -> its rating and place before and after style control, and the number of places
+    it moved up (negative: down)."""
     n = data.battles.match_counts
     ranking: Json = {}
     places = [

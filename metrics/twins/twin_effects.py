@@ -3,8 +3,8 @@
 The effect of a family is measured beyond its floor, a twin whose change cannot matter. A control is
 a twin with a real fault, which must lose. Intervals are by item. All families of all judges and
 prompts of a study, and the controls, are adjusted together (max-t). An effect is shown if its
-adjusted interval beyond the floor excludes zero. If no control loses, the judge does not react even
-to real faults, and no effect is claimed.
+adjusted interval beyond the floor excludes zero. If no control is shown to lose, no effect is
+claimed, because the judge may not react even to real faults.
 """
 
 from collections.abc import Sequence

@@ -112,8 +112,8 @@ class Cycles:
 
 
 def find_cycles(data: PairVerdicts) -> Cycles:
-    """Find the cycles of three models in the head-to-head majorities; two models that won equally
-    often against each other are in no cycle."""
+    """Find the cycles of three models in the head-to-head majorities. Three models of which two won
+    equally often against each other are no cycle."""
     models = len(data.names)
     code = data.low * models + data.high
     n = np.bincount(code, minlength=models * models).reshape(models, models)

@@ -100,7 +100,8 @@ def _jury_win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate
 def _win_rate_bounds(
     cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
 ) -> dict[str, Estimate]:
-    """Compute the win rates with all undecided cases lost, and with all of them won."""
+    """Return contestant -> its win rate over decided cases, with bounds: all undecided cases lost,
+    or all of them won. `decided` marks the decided `cases`."""
     _, who, points = appearance_points(cases.loc[decided], names)
     _, open_for, _ = appearance_points(cases.loc[~decided], names)
     won = np.bincount(who, points, minlength=len(names))

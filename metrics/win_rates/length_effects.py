@@ -85,9 +85,10 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
     The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
     is σ(θ). It is AlpacaEval 2's model in its simplest form, without difficulties of instructions.
-    A contestant whose verdicts are all the same has its plain win rate: 1, 0, or ½ for ties. If
-    lengths differ, the rate is unknown unless its answers are at least as long as the other's on
-    LEAST_SIDE_ITEMS items and LEAST_SIDE_SHARE of all, and at most as long on as many.
+    Where lengths differ, the contestant's answers must be at least as long as the baseline's on
+    LEAST_SIDE_ITEMS items or more, and on the share LEAST_SIDE_SHARE of all items; and at most as
+    long on as many items. Otherwise the rate is unknown. A contestant whose verdicts are all the
+    same has its plain win rate: 1, 0, or ½ for ties.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
@@ -111,9 +112,10 @@ def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Fl
 
 
 def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
-    """Estimate the win rate at equal length from the result of `_outcomes_and_length_gaps`; the
-    plain win rate if all verdicts are the same. The interval is not narrower (in logits) than that
-    of the plain win rate: few items that agree by chance do not make it certain."""
+    """Estimate the win rate of a contestant at equal length; the plain win rate if all verdicts are
+    the same. `data` has, for each verdict, the contestant's outcome, the length of its answer minus
+    that of the other answer, and the item. The interval is not narrower (in logits) than that of
+    the plain win rate: few items that agree by chance do not make it certain."""
     outcome, gap, item = data
     least = max(LEAST_SIDE_ITEMS, LEAST_SIDE_SHARE * len(np.unique(item)))
     if gap.any() and min(len(np.unique(item[side])) for side in (gap >= 0, gap <= 0)) < least:

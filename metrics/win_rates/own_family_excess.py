@@ -184,13 +184,16 @@ def _sums_by_judge_column(
 
 
 def _win_rates_by_judge(totals: Floats) -> Floats:
-    """Win rate of the family by each judge, from totals of `_sums_by_judge_column`."""
+    """Win rate of the family by each judge. The last axis of `totals` has three blocks with a
+    column for each judge: points, verdicts, missing verdicts."""
     seats = totals.shape[-1] // 3
     return safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
 
 
 def _own_judge_minus_outsiders(totals: Floats) -> Floats:
-    """Win rate of the family by its own judge (the first) minus the mean of the others'."""
+    """Win rate of the family by its own judge minus the mean of the others'. The last axis of
+    `totals` has three blocks (points, verdicts, missing verdicts) with a column for each judge, the
+    family's own judge first."""
     rates = _win_rates_by_judge(totals)
     gap: Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
     return gap
@@ -198,8 +201,9 @@ def _own_judge_minus_outsiders(totals: Floats) -> Floats:
 
 def _excess_bounds(sums: Floats) -> Estimate:
     """Compute the smallest and largest difference (win rate of the family by its own judge − by
-    outsiders) over all possible values of the missing verdicts. `sums` is the result of
-    `_sums_by_judge_column`, with the family's judge in the first column of each block."""
+    outsiders) over all possible values of the missing verdicts. `sums` [item, column] has three
+    blocks (points, verdicts, missing verdicts) with a column for each judge, the family's own judge
+    first."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]

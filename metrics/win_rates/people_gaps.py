@@ -27,8 +27,8 @@ ALL_CATEGORIES: Final = ""
 
 
 def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-    """Estimate, for each (model, category or ALL_CATEGORIES), the win rate by judges minus the win
-    rate by people, on the cases that both judged.
+    """Return (model, category or ALL_CATEGORIES) -> win rate by judges minus win rate by people, on
+    the cases that both judged.
 
     A case is one pair of answers to one item. In both win rates every verdict counts once, as in
     `win_rate`, so a case with many votes counts more for people. Empty without verdicts of both.

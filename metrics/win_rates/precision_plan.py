@@ -116,8 +116,9 @@ def _repeat_variance(points: Floats, rows: pd.DataFrame) -> float | None:
 
 
 def _narrowing_by_doubling(components: VarianceComponents) -> dict[str, float]:
-    """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
-    Judges or prompts are left out if there is only one, as their variance is unknown."""
+    """Return facet (item, judge, prompt) or repeat -> share by which the interval narrows if their
+    number is doubled. Judges or prompts are left out if there is only one, as their variance is
+    unknown."""
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
     if components.repeat is None:

@@ -68,7 +68,7 @@ class _ContestantCases:
 def corrected_win_rates(
     frame: pd.DataFrame, judges: Sequence[str] | None = None
 ) -> dict[str, CorrectedWinRate]:
-    """Estimate every contestant's win rate among people, corrected with the judges' verdicts; best
+    """Return contestant -> its win rate among people, corrected with the judges' verdicts; best
     first.
 
     A case is one pair of answers to one item; its vote is the mean of people's votes (a tie is

@@ -146,8 +146,10 @@ def _jury_outcomes(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFr
 
 
 def _jury_scores(grid: OrderGrid, rule_id: str) -> Sequence[Floats]:
-    """Return the scores by which a jury decides, as arrays by comparison: one array from all
-    orders, or, if each judge sees one order, one for each order that the first judge may see."""
+    """Return the scores by which a jury decides, as arrays by comparison. For "jury-both" it is one
+    array, from both orders of each judge. Otherwise each judge has one call, in orders that
+    alternate from judge to judge, and there is one array for each order of the first judge's
+    call."""
     verdicts = list(grid.verdicts)
     if rule_id == "jury-both":
         return [_sum_known(grid.verdicts, axis=(0, 1))]
@@ -168,8 +170,8 @@ def _outcomes_of_scores(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterato
     contestant that the score favours, or a tie.
 
     A score is positive for the alphabetically first contestant; a comparison with the score nan has
-    no row. Rows of the first array show the first order, rows of the second array the second, and
-    so on by turns (or the other order, if a comparison has only that).
+    no row. Rows of the first, third, … array show the alphabetically first contestant first, rows
+    of the other arrays show it second. A comparison stored in one order only keeps this order.
     """
     place = _rows_by_order(rows)
     turned = pair_orders(rows)[1]
@@ -182,8 +184,9 @@ def _outcomes_of_scores(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterato
 
 
 def _rows_by_order(rows: pd.DataFrame) -> Ints:
-    """Return the row number of one row of each comparison in each order, as [order, comparison];
-    for a comparison shown in one order only, both are the same row."""
+    """Return the row number of one row of each comparison in each order, as [order, comparison]. In
+    order 0 the alphabetically first contestant is shown first. For a comparison shown in one order
+    only, both entries are the same row."""
     case, cases = row_selection.group_codes(rows, COMPARISON)
     place = np.full((2, cases), -1, np.int64)
     backwards = np.arange(len(rows))[::-1]

@@ -96,7 +96,7 @@ def verdicts_versus_people(frame: pd.DataFrame) -> VerdictsVersusPeople:
 
 
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate the bias of every judge for its own family, relative to the people's majority.
+    """Return judge -> its bias for models of its own family, relative to the people's majority.
 
     It is P(judge agrees with people, if they prefer the family's answer) − P(judge agrees, if they
     prefer the other answer), over pairs with exactly one answer of the judge's family. A judge's

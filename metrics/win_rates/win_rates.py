@@ -62,14 +62,14 @@ def win_rate(
     ties: TieRule = "half",
     outcome: OutcomeKind = "verdict",
 ) -> dict[str, Estimate]:
-    """Estimate the win rate of each contestant, (wins + ties/N)/readable verdicts, best first.
+    """Return contestant -> win rate, (wins + ties/N)/readable verdicts, best first.
 
     Among N options a win is being chosen, and a tie counts 1/N (a note states it); among two, half.
     `ties="drop"`: wins/decisive, as in VisIT-Bench. `combine` and `unreadable` are those of
-    `outcome_rows`; with `combine="strict"` this is MT-Bench's adjusted win rate.
-    With `outcome="probability"` a verdict counts by its label probabilities, if it has any;
-    ValueError unless `combine` is "pooled" and `ties` is "half". A contestant without a counted
-    verdict has an unknown win rate.
+    `outcome_rows`; with `combine="strict"` this is MT-Bench's adjusted win rate. With
+    `outcome="probability"` a verdict counts by its label probabilities, if it has any; ValueError
+    unless `combine` is "pooled" and `ties` is "half". A contestant without a counted verdict has an
+    unknown win rate.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
     return dict(sorted(rates.items(), key=lambda pair: -_value_or_minus_one(pair[1])))
@@ -216,8 +216,9 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """Return contestant a -> contestant b -> win rate of a against b, in pairs. Two contestants
-    without a counted verdict between them have no entry for each other."""
+    """Return contestant a -> contestant b -> win rate of a against b, in pairs; the rules are those
+    of `win_rate`. Two contestants without a counted verdict between them have no entry for each
+    other."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)

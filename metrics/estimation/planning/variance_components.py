@@ -26,8 +26,9 @@ interaction."""
 class VarianceComponents:
     """Number of levels of each facet, and variance of each effect.
 
-    `repeat` is the variance between replies in the same cell; None if no cell has two replies,
-    because it then cannot be separated from the interaction of all facets.
+    `repeats` is the number of replies in each cell. `repeat` is the variance between replies in the
+    same cell; it is None if no cell has two replies, because it then cannot be separated from the
+    interaction of all facets.
     """
 
     facets: Mapping[str, int]

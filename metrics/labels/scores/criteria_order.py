@@ -33,8 +33,8 @@ class CriteriaOrder:
 
 
 def criteria_order_effects(frame: pd.DataFrame) -> dict[Rater, CriteriaOrder]:
-    """Estimate the effects of the criteria's order for each judge and rubric with two or more
-    orders; rubrics without stored levels of the criteria are left out."""
+    """Return (judge, prompt) -> effects of the criteria's order, for judges and rubrics with two or
+    more orders; rubrics without stored levels of the criteria are left out."""
     if not (frame["options"] == 1).any():
         return {}
     table = answer_verdicts(frame)

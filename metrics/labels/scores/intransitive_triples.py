@@ -31,7 +31,7 @@ class IntransitiveTriples:
     share: Estimate
     """Share of circular triples among the triples with a winner in each of their three pairs."""
     expected: float
-    """Mean share of circular triples over the permutations (see the module)."""
+    """Mean share of circular triples if the winners are exchanged at random between items."""
     expected_low: float
     expected_high: float
     """`expected_low` to `expected_high` contains 95 % of the permuted shares."""
@@ -85,7 +85,7 @@ def _list_triples(pairs: pd.DataFrame) -> Ints:
 
 def _circular_mask(sign: Floats, triples: Ints) -> np.ndarray:
     """Mask of the circular triples. `sign` is +1 for a pair whose first answer won, −1 if its
-    second won; `triples` are the triples as in `_list_triples`."""
+    second won; `triples` [triple, 3] has the row numbers of the pairs (a, b), (b, c) and (a, c)."""
     ab, bc, ac = sign[triples].T
     found: np.ndarray = (ab == bc) & (ac == -ab)
     return found
@@ -96,8 +96,10 @@ def _pair_codes(pairs: pd.DataFrame) -> Ints:
 
 
 def _permuted_shares(sign: Floats, pair: Ints, triples: Ints) -> Floats:
-    """Return the share of circular triples after each permutation of winners between items. `sign`
-    and `triples` as in `_circular_mask`; `pair` is the code of each row's two models."""
+    """Return the share of circular triples after each permutation of winners between items. By row,
+    `sign` is +1 if the first answer of the pair won, −1 if the second did, else 0, and `pair` is
+    the code of the two models; `triples` [triple, 3] has the rows of the three pairs of each
+    triple."""
     rng = np.random.default_rng(SEED)
     decided = np.flatnonzero(sign)
     codes, values = pair[decided], sign[decided]

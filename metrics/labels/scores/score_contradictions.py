@@ -37,7 +37,8 @@ class ScoreContradictions:
 
 
 def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
-    """Compare, for each judge, the mean score of two answers with the verdicts on the pair.
+    """Return judge -> contradictions between the judge's scores and its verdicts on pairs of the
+    same answers. The mean scores of the two answers of a pair are compared.
 
     The winner of a pair is the answer picked more often over all orders, prompts and repeats. A
     pair counts once for each prompt that scored both answers. Judges without both scores and

@@ -82,8 +82,8 @@ class PointRepeats:
 
 
 def score_distributions(frame: pd.DataFrame) -> dict[Rater, ScoreDistribution]:
-    """Return the distribution of scores for each judge and prompt. Calls repeated only to measure
-    noise are left out."""
+    """Return (judge, prompt) -> distribution of scores. Calls repeated only to measure noise are
+    left out."""
     if not (frame["options"] == 1).any():
         return {}
     table, chosen = answer_verdicts(frame), chosen_options(frame)
@@ -181,8 +181,8 @@ def _expected_values_as_json(distribution: ScoreDistribution) -> dict[str, Any]:
 
 
 def repeat_variation(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
-    """Estimate the variation between repeats for each judge and prompt that has repeats; empty
-    without repeats. Calls repeated only to measure noise are included."""
+    """Return (judge, prompt) -> variation between repeats, for judges and prompts that have
+    repeats. Calls repeated only to measure noise are included."""
     if not (frame["options"] == 1).any():
         return {}
     found = {}

@@ -157,8 +157,9 @@ def _pair_agreements(
 def _answer_agreements(
     own: pd.DataFrame, judge: str, today: str, candidates: Sequence[str]
 ) -> _Agreements | None:
-    """Estimate the agreement with labels on the answers that all prompts have a usable verdict on;
-    prompts with too few usable verdicts (MIN_COMPLETE) are left out, None if today's is."""
+    """Estimate the agreement with labels, by prompt, on the answers that all prompts have a usable
+    verdict on. Candidates with too few usable verdicts (MIN_COMPLETE) are left out; None if today's
+    prompt has too few, or if no answer remains."""
     measure = RIGHT_BY_LABEL if pass_fail_mask(own).any() else NEAR_LABEL
     rows = verdicts_on_labelled_answers(GroupedFrame(own))
     answer, answers = row_selection.group_codes(rows, ("item", "first"))

@@ -24,10 +24,10 @@ Advice = Literal["adopt", "do not adopt", "not enough labels"]
 
 @dataclass(frozen=True, slots=True)
 class PromptAdvice:
-    """A recommendation (`advice`) on a prompt (None: on no single one), with a `sentence` for the
-    reader and a second one on the other candidates (`others`, empty without others). `needed` is
-    the number of labelled items that the hold-out needs for a recommendation, None if not
-    stated."""
+    """A recommendation (`advice`). `prompt` is the candidate that it is about; None if it is about
+    no single one. `sentence` is the recommendation in words, `others` a sentence on the other
+    candidates (empty without others). `needed` is the number of labelled items that the hold-out
+    needs for a recommendation, None if not stated."""
 
     advice: Advice
     prompt: str | None

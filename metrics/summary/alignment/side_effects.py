@@ -75,17 +75,18 @@ def verdicts_on_labelled_answers(grouped: GroupedFrame) -> pd.DataFrame:
 
 
 def _length_tally(rows: pd.DataFrame, value: Floats, label: Floats, long: object) -> MeasureTally:
-    """Return the sums from which `_length_coefficient_given_label` computes how much better
-    the verdicts are on long answers than on others with the same label. Per row: verdict (`value`),
-    right verdict (`label`), and whether the answer is long."""
+    """Return the sums for the coefficient of "long answer" in a regression of the verdict on it and
+    on the right verdict, with a statistic that computes this coefficient. Per row: verdict
+    (`value`), right verdict (`label`), and whether the answer is long."""
     one = np.asarray(long, np.float64)
     products = (value * one, one, value, value * label, label, label**2, label * one)
     return MeasureTally(rows, build_tally(rows, *products, 1).sums, _length_coefficient_given_label)
 
 
 def _length_coefficient_given_label(totals: Floats) -> Floats:
-    """Least-squares coefficient of "longer than the median" in a regression of the verdict on this
-    and on the label."""
+    """Least-squares coefficient of "long answer" in a regression of the verdict on this and on the
+    right verdict (on this alone if all right verdicts are equal), from sums over the verdicts on
+    the last axis of `totals`."""
     vx, x, v, vy, y, yy, yx, n = np.moveaxis(totals, -1, 0)
     with np.errstate(all="ignore"):
         sxx, syy, syx = x - x * x / n, yy - y * y / n, yx - y * x / n
@@ -203,9 +204,10 @@ def verdict_kind_of(frame: pd.DataFrame) -> LabelKind:
 
 @dataclass(frozen=True, slots=True)
 class EffectChange:
-    """A side effect of a candidate and of today's prompt on the items that both have, and their
-    difference, adjusted for all side effects, candidates and comparisons on the hold-out so far.
-    `sign` is 1 if it became significantly worse, −1 if significantly better, else 0."""
+    """A side effect with a candidate (`now`) and with today's prompt (`was`) on the items that both
+    have. `change` is `now` − `was`, adjusted for all side effects, candidates and comparisons on
+    the hold-out so far. `sign` is 1 if it became significantly worse, −1 if significantly better,
+    else 0."""
 
     now: float | None
     was: float | None
@@ -236,8 +238,9 @@ def effect_changes(
     looks: int,
 ) -> dict[str, dict[str, EffectChange]]:
     """Return candidate -> key of a side effect or of a twin's effect -> its change from today's
-    prompt; empty without candidates. All changes are adjusted as one family. `looks` is the number
-    of comparisons on the hold-out so far."""
+    prompt; empty without candidates. `twins` has the verdicts on twins (None: there are none). All
+    changes are adjusted as one family. `looks` is the number of comparisons on the hold-out so
+    far."""
     if not candidates:
         return {}
     evidence = GroupedFrame(frame, ["prompt"])
