@@ -120,8 +120,8 @@ through the object store."""
 LOCAL_ADDRESS: Final = "127.0.0.1"
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""The number of workers is the concurrency (calls in flight) divided by this, at least 2, unless
-the command line sets it."""
+"""Calls in flight per worker, from which the number of workers follows (at least 2 are wanted) if
+the command line does not set that number."""
 
 
 @dataclass(frozen=True, slots=True)

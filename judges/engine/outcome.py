@@ -41,7 +41,8 @@ class ReplyOutcome:
     rule: str
     detail: str = ""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """For a rubric: candidate tokens, with log-probabilities, at the place of each level."""
+    """For a rubric: for each criterion, the candidate tokens at the place of its score (level) in
+    the reply, with log-probabilities."""
 
     def build_judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(

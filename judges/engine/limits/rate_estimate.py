@@ -26,7 +26,7 @@ have another cause than the rate."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Number of accepted calls after which their rate counts as accepted by the endpoint."""
+"""Number of accepted calls that show that the endpoint accepts the rate at which they came."""
 MIN_MEASURED_CALLS: Final = 5
 """Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
