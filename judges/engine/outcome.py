@@ -72,9 +72,10 @@ def read_reply_text(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
     """Read the verdict from the text of a reply, by the parsing rule `rule`. Without a verdict, the
-    status gives the reason: refusal, filtered, empty, truncated or unreadable. For a prompt that
-    asks for no verdict, the status is "ok" and there is no verdict. `labels` are the names that
-    the prompt gave to the answers, in the order shown."""
+    status gives the reason: refusal, filtered, empty, truncated or unreadable. A complete reply
+    to a prompt that asks for no verdict has the status "ok". `labels` are the names that the
+    prompt gave to the answers, in the order shown; for a verdict on one answer, the options and
+    criteria that it offered."""
     if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -145,8 +146,8 @@ def _outcome_of_probabilities(
 
 def _read_rubric_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
     """Read a rubric: the most probable level (score) of each criterion, by the probabilities at the
-    token of the reply that states this level. "unsupported" if the judge returned those of its last
-    token only; "truncated" or "unreadable" if a level is missing."""
+    token of the reply that states this level. The status is "unsupported" if the judge returned the
+    probabilities of its last token only, "truncated" or "unreadable" if a level is missing."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
     if not levels and not answer.tokens:

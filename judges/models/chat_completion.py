@@ -39,7 +39,8 @@ class CompletionStream:
         self._rest = b""
         self._size = 0
         self._texts: dict[str, list[Any]] = {}
-        """Field -> its texts so far, and parts of content where an event has a list of them."""
+        """Field of the message, such as content -> the pieces received so far: texts, or the parts
+        of a content that is sent as a list."""
         self._logprobs: list[Any] = []
         self._finish: str | None = None
         self._ended = False
@@ -171,8 +172,8 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
 
 def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
     """Build the reply from a decoded chat completion, with its reasoning separate from its text;
-    raise the error that the completion contains (`echo=False`: without quoting it), or one of
-    _SHAPE_ERRORS if it is no chat completion."""
+    raise the error that the completion contains (`echo=False`: without quoting it), or an error
+    such as KeyError or TypeError if `values` is no chat completion."""
     _raise_if_error(values, echo)
     choice = values["choices"][0]
     message = choice["message"]

@@ -121,8 +121,9 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan of asking one judge with one prompt about each item with images; if the prompt
-    needs aspects, only about items that have some. `spent` dollars are deducted from the budget."""
+    """Build the plan of asking one judge with one prompt about each item with images. `aspects` is
+    item -> aspects to describe; if the prompt needs them, items without an entry are left out.
+    `spent` dollars are deducted from the budget."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -170,8 +171,10 @@ class _DescribeRuns:
     def run_and_collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable
-        reply are left out; `failure_reasons` returns the reasons."""
+        """Ask the judge with the prompt about each item with images, and wait until the run ends.
+        Return item -> reply, without reasoning blocks. `aspects` is item -> aspects to describe,
+        for a prompt that needs them. Items without a usable reply are left out;
+        `failure_reasons` returns the reasons."""
         spent = self.dollars_spent(besides=prompt.name)  # the run itself counts that on its prompt
         plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, spent)
         if not plan.items:

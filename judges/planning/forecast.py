@@ -96,7 +96,7 @@ runs of 200 to 2,000 calls on two shared cores."""
 class Forecast:
     asks: int
     noise: int
-    """Number of those asks that only measure the changes on a repeat."""
+    """Number of asks, counted in `asks`, that are repeats made only to measure the noise."""
     prompt_tokens: int
     completion_tokens: int
     dollars: float | None

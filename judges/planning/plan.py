@@ -373,9 +373,9 @@ def call_key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
     """Return the key of a call: a hash of its request and the number of its repeat, the same on
-    every machine. `reads`: if the call extracts a verdict from the reply to another call, the
-    key of that call. `salt`: a text, different for each visitor, that keeps the keys of visitors
-    apart."""
+    every machine. `identity`: the text that stands for the judge (see `identity_of`). `reads`:
+    if the call extracts a verdict from the reply to another call, the key of that call. `salt`: a
+    text, different for each visitor, that keeps the keys of visitors apart."""
     messages = call.messages
     if "fence" in call.prompt.variables:
         prefilled = call.judge.read == "probabilities"

@@ -100,10 +100,10 @@ def preview_prompt(
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
     """Render the messages that a judge would get for an item; no judge is called. `contestants` are
-    the models whose answers are shown; by default the first that have an answer, or all of them
-    if the prompt compares all. PromptError if one of them has no answer. `images` are data URLs,
-    for a judge with vision. `prefilled` adds the start of the reply; `crossed` gives the first
-    answer the label B, if the prompt supports it."""
+    the models whose answers are shown; by default the first models in alphabetical order that
+    answered the item, as many as the prompt shows. PromptError if one of `contestants` has no
+    answer. `images` are data URLs, for a judge with vision. `prefilled` adds the start of the
+    reply; `crossed` gives the answer shown first the label B, if the prompt supports it."""
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
     answers = tuple(item.answer(name) for name in shown)
@@ -130,8 +130,8 @@ def save_prompt(text: str, folder: Path, min_version: int = 1) -> Prompt:
     has an error. The version number follows the last version of the same name, built-in prompts
     included, and is at least `min_version`.
 
-    If it differs from the last version at most in version, source, comments and layout, nothing is
-    saved and that version is returned.
+    If `text` differs from the last version at most in version, source, comments and layout, nothing
+    is saved and the last version is returned.
     """
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:

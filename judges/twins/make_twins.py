@@ -16,8 +16,8 @@ from studies.spec.study import Study
 from studies.texts import twin_families
 
 SLACK: Final = 300
-"""Characters by which the length of a twin may exceed its ratio, because short answers get whole
-sentences; twice as many for `frame`, which may restate the question twice, and `longer-3`."""
+"""Characters by which a twin may exceed the upper bound in LENGTHS, because short answers get whole
+sentences. Doubled for the families `frame`, which restates the question twice, and `longer-3`."""
 LENGTHS: Final[Mapping[str, tuple[float, float]]] = {
     "plain": (0.5, 1),
     "markdown": (1, 1.5),

@@ -111,8 +111,9 @@ def blank_spans(text: str, spans: list[Span]) -> str:
 
 
 def _find_part_after_chat_token(text: str) -> Iterator[Span]:
-    """Yield the span from a chat token (a mark such as `<|im_end|>`) to the end of the reply: from
-    the first one before which the reply has text. At most one span."""
+    """Yield at most one span: from the first chat token after the start of the reply to the end of
+    the reply. A chat token is a mark such as `<|im_end|>`, or a line that starts with
+    a speaker such as `User:`."""
     leading = _LEADING_TOKENS.match(text)
     token = _CHAT.search(text, leading.end() if leading else 0)
     if token and text[: token.start()].strip():
@@ -120,8 +121,10 @@ def _find_part_after_chat_token(text: str) -> Iterator[Span]:
 
 
 def _find_parts_in_brackets(text: str, kinds: str) -> Iterator[Span]:
-    """Yield the spans of the parts in single brackets; a bracket that is not closed ends with its
-    line. `kinds` lists the opening brackets to look for."""
+    """Yield the span (start, end) of each part of a text in brackets, brackets included. A part
+    whose bracket is never closed extends to the end of its line. The markers `[[…]]` and
+    `[result]` do not count as brackets. `kinds` is a string of the opening brackets to look for,
+    such as "([{"."""
     opened: dict[str, list[int]] = {_CLOSING[kind]: [] for kind in kinds}
     for match in _BRACKET.finditer(text):
         if match[0] in kinds:

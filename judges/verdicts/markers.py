@@ -16,8 +16,8 @@ from judges.verdicts.reply_cleaning import CleanedReply
 from studies.domain import Verdict
 
 _MAX_LENGTH: Final = 160
-"""Longest text between two labels, in characters, that is read as a comparison; after a longer one,
-the second label counts."""
+"""Longest text between two labels, in characters, that is read as a comparison; if the text is
+longer, the second label counts as the verdict."""
 
 _NO_CHOICE: Final = re.compile(r" ?(?:/|&|=|,|,? ?(?:or|and|nor|vs\.?|versus)) ?")
 _CONDITION: Final = re.compile(
@@ -159,8 +159,8 @@ def register_marker_reader(
     format: str, pattern: re.Pattern[str]
 ) -> Callable[[MarkerReader], MarkerReader]:
     """Return a decorator that registers a function as the reader of a verdict format. The function
-    is called with the last match of `pattern` in the reply, as third argument the number of
-    options. A reply without a match has no verdict."""
+    is called with the cleaned reply, the last match of `pattern` in it, and the number of options.
+    A reply without a match has no verdict."""
 
     def register(reader: MarkerReader) -> MarkerReader:
         def read(text: CleanedReply, n_options: int) -> MarkerMatch:
