@@ -136,7 +136,7 @@ class MarkerMatch:
 
 
 ReplyReader = Callable[[CleanedReply, int], MarkerMatch]
-"""Function that reads the verdict from a cleaned reply and the number of options."""
+"""Function of a cleaned reply and the number of options that returns the verdict in the reply."""
 MarkerReader = Callable[[CleanedReply, re.Match[str], int], MarkerMatch]
 READERS: Final[dict[tuple[str, str], ReplyReader]] = {}
 """(verdict format, reading rule) -> reader. A rule without a reader of its own reads by the rule

@@ -13,7 +13,8 @@ from typing import Final
 SLOTS: Final = 64
 VALUES: Final = 30
 _SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
-"""Binary layout of one endpoint's record in the file: tag, number of changes, values."""
+"""Binary layout of one endpoint's record in the file: hash that identifies the endpoint, number of
+changes, values."""
 _HEAD: Final = struct.Struct("<8sq")
 LOCK_ATTEMPTS: Final = 20
 LOCK_SECONDS: Final = 0.0005
