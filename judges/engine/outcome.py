@@ -111,7 +111,8 @@ def read_label_probabilities(
     """Read the verdict from the probabilities that the judge gave each label at the reply's last
     token (for a rubric: each level at the token of its criterion). If the judge returned no
     probabilities, the status is "unsupported", or "empty" for a reply without text; if they give no
-    verdict, it is "unreadable"."""
+    verdict, it is "unreadable". A refused or filtered reply has the status "refusal" or
+    "filtered"."""
     if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
