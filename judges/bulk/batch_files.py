@@ -206,9 +206,9 @@ class BatchImport:
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Store the results contained in output and error files; return their numbers and cost. Lines
-    may be in any order; each call is stored once. `price_factor`: price of a batch call as a share
-    of the price of a live call. SourceError if a file cannot be read."""
+    """Store the results contained in output and error files; return the number of lines by outcome,
+    and the cost. Lines may be in any order; each call is stored once. `price_factor`: price of a
+    batch call as a share of the price of a live call. SourceError if a file cannot be read."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_numbered_lines(path):

@@ -196,7 +196,7 @@ def verdict_by_slot(verdict: Verdict, labels: Sequence[str]) -> Verdict:
 @dataclass(frozen=True, slots=True)
 class Extractor:
     """The extraction judge of a study, a second model that reads verdicts from replies that no
-    parsing rule could read; with its own prompt for each prompt of the study."""
+    parsing rule could read; with the extraction prompts that the study's prompts name."""
 
     plan: Plan
     judge: JudgeSpec

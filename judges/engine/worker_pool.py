@@ -185,7 +185,7 @@ class _QueueWorkers:
         """Work of one worker: make calls of the queue one after another.
 
         The next call is sent only after the previous judgement is stored. If a call is slow, a
-        new worker is started in place of this one, which ends after the call."""
+        new worker is started, and this worker ends after the slow call."""
         settling: asyncio.Task[None] | None = None
         replaced = False
         while not replaced:

@@ -248,7 +248,7 @@ def _http_status_of(error: Mapping[str, Any]) -> int:
 
 def _join_text(value: Any, leave_out: Sequence[str] = REASONING_PARTS) -> str:
     """Return the content of a message as one text; the content may be a list of parts, of which
-    those of the types `leave_out` are not read. TypeError if it is neither text, list nor None."""
+    those of the types `leave_out` are not read. TypeError if `value` is no text, list or None."""
     if isinstance(value, list):
         parts = (_mapping_or_empty(part) or {"text": part} for part in value)
         texts = (part.get("text") for part in parts if part.get("type") not in leave_out)

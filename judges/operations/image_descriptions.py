@@ -27,7 +27,7 @@ from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
 
 ASPECTS_PROMPT: Final = "creation-aspects"
-"""The prompt that derives, from the question alone, the aspects that a description should cover."""
+"""Name of the prompt that asks, given the question alone, which aspects to describe."""
 
 DESCRIBED_BY_KEY: Final = "context_by"
 """Name of the entry in an item's `meta` that names the describing judge and prompt. An existing

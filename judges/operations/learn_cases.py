@@ -151,9 +151,9 @@ def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: floa
 
 
 def describe_mistaken_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
-    """Return a text with a judge's mistakes, at most MAX_CASES: question, answers, right verdict
-    and the judge's verdict. A model writes rules from it. `kind` is the kind of the labels:
-    "pairs", "pass" or "score"."""
+    """Return a text on cases in which a judge made mistakes, at most MAX_CASES: question, answers,
+    right verdict and the judge's verdict. A model writes rules from it. `kind` is the kind of the
+    labels: "pairs", "pass" or "score"."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
         lines = [f"Case {number}", f"Question: {_shorten_case_text(case.item.instruction)}"]

@@ -160,9 +160,9 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
 
 
 class _LabelledPresentation(NamedTuple):
-    """Answers in the order shown, with the labels of the request (such as A and B), and the number
-    of orders in which they are shown in all. For a verdict on one answer, the labels are the
-    options and criteria that are offered."""
+    """Answers in the order shown, with the labels of the request (such as A and B), and in how many
+    orders the same answers are shown (`orders`). For a verdict on one answer, the labels are the
+    options and criteria that are offered, and `orders` counts the orders of these."""
 
     presentation: Presentation
     labels: tuple[str, ...]

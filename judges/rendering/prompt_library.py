@@ -211,8 +211,8 @@ def _load_prompts_in_folder(folder: Path) -> tuple[list[LibraryPrompt], list[Pro
 
 
 def last_version(name: str, folder: Path) -> Prompt | None:
-    """Return the newest version of a prompt in a folder and among the built-in ones; None if there
-    is none."""
+    """Return the newest version of the prompt `name`, built in or in `folder`; None if there is no
+    such prompt."""
     built_in = [load_prompt(name)] if name in built_in_prompts() else []
     saved = [one.prompt for one in _load_prompts_in_folder(folder)[0] if one.prompt.name == name]
     return max([*built_in, *saved], key=lambda prompt: prompt.version, default=None)

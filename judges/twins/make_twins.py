@@ -76,8 +76,8 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
 
 
 def smallest_detectable_effect(answers: int, families: int, power: float = 0.8) -> float | None:
-    """Return the smallest effect of a change that is detected with probability `power`: a
-    difference of shares, from 0 to 1, from the effect of a meaningless change (the floor).
+    """Return the smallest effect of a change that is detected with probability `power`: the
+    difference of two shares (0 to 1), with this change and with a meaningless one (the floor).
     `answers` is the number of answers with twins, `families` the number of kinds of change
     tested; None if one of them is 0.
 

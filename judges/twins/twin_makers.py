@@ -62,7 +62,7 @@ _MARKDOWN: Final = (
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]+)\]\((?:[^()\n]+)\)"), r"\1"),
 )
-"""Patterns of Markdown outside code, each with what remains of it."""
+"""(pattern, replacement) for each kind of Markdown outside code."""
 
 FULL_STOPS: Final = ".。।"
 LATIN_SHARE: Final = 0.5
