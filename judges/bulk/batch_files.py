@@ -109,7 +109,8 @@ def _write_batch_files(
     most_lines: int,
     most_bytes: int,
 ) -> Iterator[BatchFile]:
-    """Write the pending calls of the judges, and yield each file when it is written."""
+    """Write the pending calls of the judges to files of at most `most_lines` lines and `most_bytes`
+    bytes, and yield each file when it is written."""
     items = {item.id: item for item in plan.items}
     names: set[str] = set()
     for judge in judges:

@@ -280,7 +280,8 @@ class AskAttempts:
         return self.state.allowance is None or self.reservation.is_reserved
 
     async def _record_start(self, started: float) -> bool:
-        """Store that the call is about to be sent; return whether to send it.
+        """Store that the call is about to be sent; return whether to send it. `started` is the time
+        at which the rate limiter let it start.
 
         False if another run makes or has made the ask, or the spending of other runs leaves too
         little of the budget. If a pause or a cool-down (a wait after a refusal) began while the

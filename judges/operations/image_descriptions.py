@@ -73,7 +73,8 @@ def describe_images_to_file(
 
     If the prompt needs a list of aspects to describe, a first run of `aspects_judge` (default:
     `judge`), which needs no vision, makes this list. `watch` is called with each run as it starts,
-    and returns when the run has ended.
+    and returns when the run has ended. `keys` is judge -> typed API key. Without `engine`, one is
+    started and closed here.
     """
     _check_output_file(out, study)
     items = load_items(study.data, study.folder)

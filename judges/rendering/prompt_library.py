@@ -82,7 +82,8 @@ def prompts_folder(store: Path) -> Path:
 
 
 def check_prompt(text: str, where: str = "prompt") -> PromptCheck:
-    """Parse a prompt and list its errors and warnings, without calling a judge."""
+    """Parse a prompt and list its errors and warnings, without calling a judge. `where` names the
+    prompt in these messages."""
     try:
         prompt = parse_prompt(text, where)
     except EvenhandError as error:

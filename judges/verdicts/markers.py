@@ -176,8 +176,8 @@ def register_marker_reader(
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match of a pattern, None if there is none, in time linear in the length of
-    the text."""
+    """Return the last match of a pattern between the indices `start` and `end`, None if there is
+    none, in time linear in the length of the text."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )

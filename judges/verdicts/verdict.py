@@ -117,9 +117,9 @@ def verdict_span(
 def read_most_probable_label(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
-    """Take the most probable label as the verdict. `tie` is the label for a tie, if the format has
-    one. The verdict is a tie if `tie` is the most probable, or if several labels share the highest
-    probability.
+    """Take the most probable label as the verdict. `token_probabilities` is token -> probability at
+    the place of the label. `tie` is the label for a tie, if the format has one. The verdict is a
+    tie if `tie` is the most probable, or if several labels share the highest probability.
 
     No verdict is read if all labels together have a probability below MIN_LABEL_MASS."""
     names = [*labels] if tie is None else [*labels, tie]
@@ -155,7 +155,8 @@ def read_option_probabilities(
     the highest probability, or if all together are improbable (MIN_LABEL_MASS).
 
     `options` is option -> score, from the lowest to the highest; the probabilities in the result
-    have this order. `arrangement` states the letters that stand for the options in the request."""
+    have this order. `arrangement` states the letters that stand for the options in the request.
+    `token_probabilities` is token -> probability at the place of the verdict."""
     named = dict(zip(arrangement.options, arrangement.names_in_reply, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
         named = {option: option.upper() for option in named}
