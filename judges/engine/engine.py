@@ -101,8 +101,8 @@ class Engine:
 
     def consents(self, store: Store) -> key_consents.Consents:
         """Return the consents for runs: pairs of an environment variable with an API key and the
-        address that may receive it. Here these are the pairs allowed to this user, the same for
-        every `store`; PublicEngine overrides the method."""
+        address that may receive it. Here these are the known providers and the pairs that the user
+        confirmed, the same for every `store`; PublicEngine overrides the method."""
         return key_consents.user_consents()
 
     def find_run(self, run_id: str) -> Run | None:
