@@ -48,9 +48,9 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 def reject_if_asides_contradict(
     reply: str, found: MarkerMatch, read: Callable[[str], MarkerMatch], *, is_json: bool = False
 ) -> MarkerMatch:
-    """Return `found`, the result of reading a reply, but without its verdict in two cases. The text
-    outside the asides (quotations, brackets, code, …) states another verdict, or one that cannot
-    be read; or that text states none, and two asides state different verdicts.
+    """Return `found`, the result of reading a reply. Its verdict is left out if the text outside
+    the asides (quotations, brackets, code, …) states another verdict, or one that cannot be read.
+    If that text states none, the verdict is left out if two asides state different verdicts.
 
     `read` is the function that reads a part of the reply in the same way. A verdict that is only
     in asides is accepted, because many judges put their verdict in quotation marks or code."""
