@@ -178,9 +178,8 @@ def _run_print_summary_and_close(made: Plan, store: Store, settings: RunSettings
 
 def reread_study(options: argparse.Namespace) -> int:
     """Read the verdicts from the stored replies of a study again, without new calls; store them and
-    print how many changed. The rule for reading (the setting `reading`) is that of the study
-    file given on the command line; without a file, that of the study in the store. The exit code
-    is always 0."""
+    print how many changed. They are read by the setting `reading` of the study file given on the
+    command line or, without a file, of the study in the store. The exit code is always 0."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_store_of_command(options.store)

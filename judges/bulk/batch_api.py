@@ -99,8 +99,8 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 def _reusable_batch_ids_by_file_hash(client: openai.OpenAI) -> dict[str, str]:
     """Return the hash of a batch file -> id of the batch that this program created from it; batches
-    that ended without an output file, such as failed ones, are left out. Of several batches, a
-    completed one is preferred, then one in progress, then the one with most replies."""
+    that ended without an output file, such as failed ones, are left out. Of several batches of one
+    file, a completed batch is preferred, then one in progress, then the batch with most replies."""
     found = dict[str, Any]()
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")

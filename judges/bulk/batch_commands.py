@@ -167,8 +167,8 @@ def _open_judge_client(
     plan: Plan, name: str, consents: key_consents.Consents
 ) -> Iterator[tuple[openai.OpenAI, key_store.SecretKey]]:
     """Context manager that yields a client of the endpoint of the judge `name`, and the judge's API
-    key. PlanError if the study has no such judge or the key is missing; API errors in the block are
-    raised as PlanError too."""
+    key. PlanError if the study has no such judge, or if the key is missing or not allowed by
+    `consents`; API errors in the block are raised as PlanError too."""
     import openai  # takes a second to import
 
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)

@@ -37,8 +37,8 @@ from studies.store.store import Store
 COMPLETIONS_PATH: Final = "/v1/chat/completions"
 MAX_FILE_LINES: Final = 50_000
 MAX_FILE_BYTES: Final = 200 * 1000 * 1000
-"""With MAX_FILE_LINES, the provider's limits on one batch file; further calls go to another
-file."""
+"""Maximum size of one batch file in bytes: like MAX_FILE_LINES, a limit of the provider. Further
+calls are written to another file."""
 BATCH_PRICE_FACTOR: Final = 0.5
 """Default price of a call in a batch, as a share of the price of a single request."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
@@ -109,7 +109,8 @@ def _write_batch_files(
     most_lines: int,
     most_bytes: int,
 ) -> Iterator[BatchFile]:
-    """Write the pending calls of the judges, and yield each file when it is written."""
+    """Write the pending calls of the judges to files of at most `most_lines` lines and `most_bytes`
+    bytes, and yield each file when it is written."""
     items = {item.id: item for item in plan.items}
     names: set[str] = set()
     for judge in judges:
@@ -206,9 +207,9 @@ class BatchImport:
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Store the results contained in output and error files; return their numbers and cost. Lines
-    may be in any order; each call is stored once. `price_factor`: price of a batch call as a share
-    of the price of a live call. SourceError if a file cannot be read."""
+    """Store the results contained in output and error files; return the number of lines by outcome,
+    and the cost. Lines may be in any order; each call is stored once. `price_factor`: price of a
+    batch call as a share of the price of a live call. SourceError if a file cannot be read."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_numbered_lines(path):
@@ -231,8 +232,8 @@ def batch_run_id(plan: Plan) -> str:
 
 
 def _read_numbered_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each line that is not empty, with its file and line number as `file:line`; SourceError
-    if the file cannot be read or a line is too long."""
+    """Yield (place, line) for each line that is not empty; the place is the text `file:number`.
+    SourceError if the file cannot be read or a line is too long."""
     try:
         with path.open("rb") as lines:
             number = 0

@@ -120,8 +120,8 @@ through the object store."""
 LOCAL_ADDRESS: Final = "127.0.0.1"
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""The number of workers is the concurrency (calls in flight) divided by this, at least 2, unless
-the command line sets it."""
+"""Calls in flight per worker, from which the number of workers follows (at least 2 are wanted) if
+the command line does not set that number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def run_on_ray(
 ) -> tuple[ImportTally, dict[str, str]]:
     """Make the pending calls of the endpoint judges of a plan, as far as the budget allows, in
     rounds (portions) of at most `max_asks`; return the totals of the imported results, and judge ->
-    reason for the judges that were stopped. PlanError if Ray is missing or the plan cannot run on
-    it."""
+    reason for the judges that were stopped. `on_progress` is called with the totals so far.
+    PlanError if Ray is missing or the plan cannot run on it."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, user_consents())
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -245,9 +245,9 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 
 def _asks_per_file(asks: int, in_flight: int) -> int:
-    """Return the number of asks to put into one file: enough to keep a worker busy, but few,
-    because a file is processed again if its worker fails. At most half of all asks, so that two
-    workers have a file each."""
+    """Return the number of asks to put into one file: enough to keep the `in_flight` calls of a
+    worker busy, but few, because a file is processed again if its worker fails. At most half of
+    all `asks`, so that two workers have a file each."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
@@ -321,8 +321,9 @@ class _RoundRunner:
         )
 
     def _workers_and_calls_per_worker(self, asks: int) -> tuple[int, int]:
-        """Return the number of workers and the calls in flight per worker; their product does not
-        exceed the concurrency of the run's settings or, if they set none, of the study."""
+        """Return the number of workers, at most `asks`, and the calls in flight per worker. Their
+        product does not exceed the concurrency of the run's settings or, if they set none, of the
+        study."""
         allowed = self.settings.concurrency or self.plan.study.concurrency
         wanted = self.cluster.workers or max(2, math.ceil(allowed / CALLS_PER_WORKER))
         workers = max(1, min(wanted, allowed, asks))

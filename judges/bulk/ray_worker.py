@@ -138,8 +138,8 @@ def make_shard_folder(folder: Path) -> None:
 
 FLUSH_ROWS: Final = 500
 FLUSH_SECONDS: Final = 2.0
-"""Seconds after which results are written, if there are fewer than FLUSH_ROWS rows. Until then they
-are in a journal: a worker that dies loses only its calls in flight."""
+"""Seconds after which outcomes are written to a result file, even if they are fewer than
+FLUSH_ROWS. Until then they are in a journal: a worker that dies loses only its calls in flight."""
 REPORT_SCHEMA: Final = pa.schema(
     [
         ("shard", pa.string()), ("judge", pa.string()), ("asks", pa.int64()),

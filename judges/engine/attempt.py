@@ -32,8 +32,8 @@ STOP_AFTER_FAILURES: Final = 5
 succeeded, or consecutive asks that failed in every attempt. Its other asks stay pending."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 HEDGED: Final = "hedged"
-"""Outcome stored for an attempt that was not needed, because a simultaneous attempt at the same ask
-was answered first."""
+"""Outcome stored for an attempt whose result is not used: a simultaneous attempt at the same ask
+was answered first, or this was a second (hedged) attempt without a usable reply."""
 _ABANDONED: Final = CallFailure(
     "settle", "error", HEDGED, "another call for this ask was answered first", maybe_billed=True
 )
@@ -125,8 +125,9 @@ class AskAttempts:
         self.abandoned = True
 
     async def record_unused_attempt(self) -> None:
-        """If an attempt was made, store its cost and the outcome `hedged`: its reply is not used,
-        because another attempt at the same call was answered first."""
+        """If an attempt was made, store its cost and the outcome `hedged`: its result is not used.
+        Either a simultaneous attempt at the same call was answered first, or this was a second
+        (hedged) attempt without a usable reply."""
         if self.attempt is not None:
             await self._record_attempt_end(HEDGED)
 
@@ -279,7 +280,8 @@ class AskAttempts:
         return self.state.allowance is None or self.reservation.is_reserved
 
     async def _record_start(self, started: float) -> bool:
-        """Store that the call is about to be sent; return whether to send it.
+        """Store that the call is about to be sent; return whether to send it. `started` is the time
+        at which the rate limiter let it start.
 
         False if another run makes or has made the ask, or the spending of other runs leaves too
         little of the budget. If a pause or a cool-down (a wait after a refusal) began while the

@@ -100,9 +100,9 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> key_consents.Consents:
-        """Environment variables with API keys that runs may send, each with the address that may
-        receive it. Here these are the user's consents, the same for every `store`; PublicEngine
-        overrides the method."""
+        """Return the consents for runs: pairs of an environment variable with an API key and the
+        address that may receive it. Here these are the known providers and the pairs that the user
+        confirmed, the same for every `store`; PublicEngine overrides the method."""
         return key_consents.user_consents()
 
     def find_run(self, run_id: str) -> Run | None:

@@ -41,7 +41,8 @@ class ReplyOutcome:
     rule: str
     detail: str = ""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """For a rubric: candidate tokens, with log-probabilities, at the place of each level."""
+    """For a rubric: for each criterion, the candidate tokens at the place of its score (level) in
+    the reply, with log-probabilities."""
 
     def build_judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(
@@ -71,9 +72,10 @@ def read_reply_text(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
     """Read the verdict from the text of a reply, by the parsing rule `rule`. Without a verdict, the
-    status gives the reason: refusal, filtered, empty, truncated or unreadable. For a prompt that
-    asks for no verdict, the status is "ok" and there is no verdict. `labels` are the names that
-    the prompt gave to the answers, in the order shown."""
+    status gives the reason: refusal, filtered, empty, truncated or unreadable. A complete reply
+    to a prompt that asks for no verdict has the status "ok". `labels` are the names that the
+    prompt gave to the answers, in the order shown; for a verdict on one answer, the options and
+    criteria that it offered."""
     if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -109,7 +111,8 @@ def read_label_probabilities(
     """Read the verdict from the probabilities that the judge gave each label at the reply's last
     token (for a rubric: each level at the token of its criterion). If the judge returned no
     probabilities, the status is "unsupported", or "empty" for a reply without text; if they give no
-    verdict, it is "unreadable"."""
+    verdict, it is "unreadable". A refused or filtered reply has the status "refusal" or
+    "filtered"."""
     if (refusal := _refused_or_filtered_outcome(answer)) is not None:
         return refusal
     if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
@@ -144,8 +147,8 @@ def _outcome_of_probabilities(
 
 def _read_rubric_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
     """Read a rubric: the most probable level (score) of each criterion, by the probabilities at the
-    token of the reply that states this level. "unsupported" if the judge returned those of its last
-    token only; "truncated" or "unreadable" if a level is missing."""
+    token of the reply that states this level. The status is "unsupported" if the judge returned the
+    probabilities of its last token only, "truncated" or "unreadable" if a level is missing."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
     if not levels and not answer.tokens:
@@ -193,7 +196,7 @@ def verdict_by_slot(verdict: Verdict, labels: Sequence[str]) -> Verdict:
 @dataclass(frozen=True, slots=True)
 class Extractor:
     """The extraction judge of a study, a second model that reads verdicts from replies that no
-    parsing rule could read; with its own prompt for each prompt of the study."""
+    parsing rule could read; with the extraction prompts that the study's prompts name."""
 
     plan: Plan
     judge: JudgeSpec

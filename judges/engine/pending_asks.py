@@ -176,8 +176,8 @@ def quote_cost_if_possible(
 
 class QuoteCache:
     """Number and estimated cost of the calls of studies, kept so that they are computed again only
-    after a study has changed. `forecast` is the function that computes them for a whole study,
-    as if no call had been made; None if it cannot."""
+    after a study has changed. `forecast` is a function of the study's name that computes them for
+    the whole study, as if no call had been made; it returns None if it cannot."""
 
     def __init__(
         self, store: Store, forecast: Callable[[str], CostQuote | None] = lambda _: None
@@ -215,9 +215,9 @@ class QuoteCache:
 
 
 def _mean_ask_cost(store: Store, study: str, judge: domain.JudgeSpec) -> float | None:
-    """Return the mean cost of one call of a judge, in dollars: that of its calls made so far or, if
-    there are too few, an estimate from prompts of pending calls. None if the price is unknown,
-    or if too few calls were made and none is pending. 0 if the judge is free."""
+    """Return the mean cost of one call of a judge, in dollars: the mean over its earlier calls or,
+    if there are too few, an estimate from the prompts of pending calls. 0 if the judge is free.
+    None if the price is unknown, and also if there are too few earlier and no pending calls."""
     price = price_of(judge)
     if price is None:
         return None

@@ -95,8 +95,9 @@ class PublicEngine(Engine):
         return super().active_run(study)
 
     def consents(self, store: Store) -> Consents:
-        """API keys that may be sent from a public page: only the key of the page's host (this
-        Space's key), and only to its own endpoint; none if the host offers no key."""
+        """Return the consents for runs: pairs of an environment variable with an API key and the
+        address that may receive it. A public page has one pair, the same for every `store`: the
+        key of the page's host (this Space's key) and its endpoint; none if there is no such key."""
         if self._host_key is None:
             return NO_CONSENTS
         pair = KeyDestination(self._host_key.key_env, origin_of(self._host_key.endpoint))

@@ -88,8 +88,8 @@ class Run:
         self.paused_since: float | None = None
         """Start of the current pause on the monotonic clock; None while not paused."""
         self.resume_guard: Callable[[Run], AbstractContextManager[object]] = contextlib.nullcontext
-        """Makes the context manager in which the run is resumed; raises PlanError if it must stay
-        paused."""
+        """Function that returns a context manager, in whose `with` block the run is resumed; the
+        context manager raises PlanError if the run must stay paused."""
 
     @property
     def lease_owner_id(self) -> str:

@@ -243,8 +243,9 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether the budget covers all dollars spent or reserved, also those of other runs. These
-        are queried at intervals of CHECK_SECONDS; at each call if little of the budget is left."""
+        """Whether the budget covers all dollars spent or reserved, also by other runs. The dollars
+        of other runs are queried at intervals of CHECK_SECONDS, or before each call if little of
+        the budget is left."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection

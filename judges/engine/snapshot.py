@@ -35,9 +35,9 @@ class JudgeWait(NamedTuple):
 
     judge: str
     kind: Literal["stopped", "budget", "cooling", "paced", "retry", "slow", "elsewhere"]
-    """`cooling`: all calls wait after a refusal; `paced`: the calls per second are limited;
-    `retry`: failed asks wait; `slow`: calls take far longer than usual; `elsewhere`: another run
-    makes the asks."""
+    """`stopped`: no further call is made; `budget`: too small for another call; `cooling`: all
+    calls wait after a refusal; `paced`: the calls per second are limited; `retry`: failed asks
+    wait; `slow`: calls take far longer than usual; `elsewhere`: another run makes the asks."""
     why: str
     """Short reason for the wait, such as "cooling down 12 s: rate limit" or "retry 3 of 5: HTTP
     500"."""

@@ -185,7 +185,7 @@ class _QueueWorkers:
         """Work of one worker: make calls of the queue one after another.
 
         The next call is sent only after the previous judgement is stored. If a call is slow, a
-        new worker is started in place of this one, which ends after the call."""
+        new worker is started, and this worker ends after the slow call."""
         settling: asyncio.Task[None] | None = None
         replaced = False
         while not replaced:
@@ -253,10 +253,11 @@ class _QueueWorkers:
     async def _race_with_hedge(
         self, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Make the attempts `first` at a call. If they are far slower than usual, make a second
-        attempt at the same time, unless the share of such attempts (MAX_HEDGE_SHARE) is used up.
-        Return the one that is answered first, and its outcome (None if it ended without one).
-        The slower one goes on, and its cost is counted too."""
+        """Make the attempts of `first` at a call. If they are far slower than usual, a second
+        object makes one attempt at the same time (a hedge), unless the allowed share of hedges
+        (MAX_HEDGE_SHARE) is used up. Return the object that is answered earlier, and its reply or
+        final failure. None in place of the reply if there is neither, for example because the run
+        was stopped. The slower attempt, if it was sent, goes on, and its cost is counted too."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

@@ -39,7 +39,8 @@ class CompletionStream:
         self._rest = b""
         self._size = 0
         self._texts: dict[str, list[Any]] = {}
-        """Field -> its texts so far, and parts of content where an event has a list of them."""
+        """Field of the message, such as content -> the pieces received so far: texts, or the parts
+        of a content that is sent as a list."""
         self._logprobs: list[Any] = []
         self._finish: str | None = None
         self._ended = False
@@ -171,8 +172,8 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
 
 def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
     """Build the reply from a decoded chat completion, with its reasoning separate from its text;
-    raise the error that the completion contains (`echo=False`: without quoting it), or one of
-    _SHAPE_ERRORS if it is no chat completion."""
+    raise the error that the completion contains (`echo=False`: without quoting it), or an error
+    such as KeyError or TypeError if `values` is no chat completion."""
     _raise_if_error(values, echo)
     choice = values["choices"][0]
     message = choice["message"]
@@ -247,7 +248,7 @@ def _http_status_of(error: Mapping[str, Any]) -> int:
 
 def _join_text(value: Any, leave_out: Sequence[str] = REASONING_PARTS) -> str:
     """Return the content of a message as one text; the content may be a list of parts, of which
-    those of the types `leave_out` are not read. TypeError if it is neither text, list nor None."""
+    those of the types `leave_out` are not read. TypeError if `value` is no text, list or None."""
     if isinstance(value, list):
         parts = (_mapping_or_empty(part) or {"text": part} for part in value)
         texts = (part.get("text") for part in parts if part.get("type") not in leave_out)

@@ -143,8 +143,9 @@ class EndpointModel:
     def _build_request(
         self, content: bytes, connect_s: float, method: str = "POST", url: httpx2.URL | None = None
     ) -> httpx2.Request:
-        """Build a request. The API key is added to each request, so that the HTTP client does not
-        store the key."""
+        """Build a request with the body `content`, by default to the address of chat completions.
+        `connect_s` limits the seconds until the connection is made. The API key is added to each
+        request, so that the HTTP client does not store the key."""
         bearer = f"Bearer {self._key.read_and_keep_alive() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         options = _request_options(connect_s)
@@ -329,10 +330,11 @@ MAX_KEY_LENGTH: Final = 8192
 def find_api_key(
     judge: domain.JudgeSpec, typed: Mapping[str, str | SecretKey], consents: key_consents.Consents
 ) -> SecretKey:
-    """Return the API key of a judge: the key typed on the page, which expires, else the value of
-    the environment variable that `api_key_env` names; empty if the judge names no variable.
+    """Return the API key of a judge: the key typed on the page (in `typed`, judge -> key), which
+    expires, else the value of the environment variable that `api_key_env` names; empty if the
+    judge names no variable.
 
-    Raises an error if the named variable is not set or too long, or if the user has not allowed it
+    Raises an error if the named variable is not set or too long, or if `consents` do not allow it
     for the judge's endpoint.
     """
     if judge.name in typed:

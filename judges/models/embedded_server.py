@@ -59,7 +59,8 @@ def main() -> int:
 
 
 def start_server(weights: Path, threads: int, context: int) -> Any:
-    """Start a server whose replies do not depend on earlier calls.
+    """Start a server whose replies do not depend on earlier calls. `context` is the maximum number
+    of tokens of a prompt with its reply.
 
     If a prompt starts like the previous one (such as the same pair in the other order), the
     server can process the common start only once. This is turned off if it would change the

@@ -33,8 +33,8 @@ _DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
 """Pattern of one or more numbers with units. The length of each number is bounded, because the
 header comes from a foreign server."""
 FIRST_TIMESTAMP: Final = 1e9
-"""A number of at least this value is a time in seconds since 1970, not a duration; a thousand times
-as large, a time in milliseconds since 1970."""
+"""In a reset header, a number below this value is a duration in seconds. A number from this value
+on is a time in seconds since 1970; from a thousand times this value on, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ class RequestQuota:
 
 
 def rate_header_kind(endpoint: str) -> RateHeaders:
-    """Return which kind of rate-limit headers the provider at the address `endpoint` sends (see
-    _NAMES); for an unknown provider "requests", the kind that OpenAI sends."""
+    """Return the kind of rate-limit headers that the provider at the address `endpoint` sends:
+    "requests" (`x-ratelimit-…-requests`, as OpenAI), "plain" (`x-ratelimit-…`) or "none". For an
+    unknown provider "requests"."""
     preset = preset_for_url(endpoint)
     return "requests" if preset is None else preset.rate_headers
 

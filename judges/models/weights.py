@@ -310,7 +310,8 @@ def size_on_hub(weights: HubWeights) -> int:
 
 def download_weights(weights: HubWeights, progress: Progress | None = None) -> Path:
     """Download a Hub file into the cache and return its path there; an interrupted download
-    continues where it ended. WeightsMissing if the download fails."""
+    continues where it ended. `progress` is called as bytes arrive. WeightsMissing if the download
+    fails."""
     from huggingface_hub import hf_hub_download
 
     try:

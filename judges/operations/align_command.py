@@ -153,10 +153,11 @@ def _write_or_compare_candidates(
     options: argparse.Namespace,
     report: Report,
 ) -> int:
-    """Without --ask: write the candidates (new versions of the prompt) that have no file yet, with
-    --again all of them, and print the price of comparing them. With --ask, or if all files exist
-    and the user agrees: call the judge with the candidates that have a file, and print the
-    comparison. Return exit code 1 if calls got no reply, else 0.
+    """Without --ask: write the candidates (new versions of the prompt) that have no file yet; with
+    --again, write all of them. In any case, print the price of comparing the candidates. With
+    --ask, call the judge with the candidates that have a file, and print the comparison (made by
+    `report`). Without --ask, do so only if all files existed before and the user agrees. Return
+    exit code 1 if calls got no reply, else 0.
 
     PlanError if --ask finds no file or comes with --again, if no candidate could be made, or if
     the budget is too small."""
@@ -253,8 +254,8 @@ def adopt_compared_candidate(task: AlignTask, store: Store, kind: str, folder: P
 
 
 def undo_adopted_candidate(task: AlignTask, store: Store, kind: str, folder: Path) -> Prompt:
-    """Undo the adoption of a candidate: save the earlier text as the next version of the prompt,
-    and return this version."""
+    """Undo the adoption of the candidate of the kind `kind`: save the earlier text as the next
+    version of the prompt in `folder`; return this version."""
     return undo_adoption(_find_compared_candidate(task, store, kind), task.prompt, folder)
 
 

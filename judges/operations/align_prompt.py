@@ -132,7 +132,8 @@ def describe_mistakes(task: AlignTask) -> str:
 
 def build_writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
     """Build the plan of the single call in which the writer (a model) reads the mistakes on learn
-    items and writes rules. Raise PlanError if there are none, or the writer is simulated."""
+    items and writes rules. `budget` is in dollars; None for no limit. Raise PlanError if there are
+    no mistakes, or the writer is simulated."""
     if writer.kind == "simulated":
         raise PlanError(
             f"judge {writer.name!r} is simulated and cannot write rules; choose another writer, or "
@@ -213,8 +214,8 @@ def build_candidate_plan(
 ) -> Plan:
     """Build the plan that compares today's prompt with the candidates: the judge is called with
     each of them on the labelled cases of the hold-out. Comparisons are shown in both orders; for
-    single answers, the options of the verdict in the orders that the study asks for. PlanError
-    if the hold-out has no label."""
+    single answers, the options of the verdict in the orders that the study asks for. `budget` is
+    in dollars; None for no limit. PlanError if the hold-out has no label."""
     base = task.plan.study
     held = set(task.split.hold_out)
     labels = task.labels.select_items(held)

@@ -48,8 +48,9 @@ def check_judge(
     engine: Engine | None = None,
 ) -> JudgeCheck:
     """Make the first call that the plan contains for the judge, and return the result, also if the
-    call fails; nothing is stored. `keys` is judge -> typed API key; PlanError if the key is missing
-    or not allowed. A call to the embedded judge takes turns with the runs of `engine`."""
+    call fails; nothing is stored. `keys` is judge -> typed API key, `consents` are the environment
+    variables with keys that may be sent; PlanError if the key is missing or not allowed. A call to
+    the embedded judge takes turns with the runs of `engine`."""
     embedded = judge.kind == "embedded"
     with engine.take_embedded_turn() if engine and embedded else contextlib.nullcontext():
         return asyncio.run(_make_test_call(plan, judge, keys or {}, consents))

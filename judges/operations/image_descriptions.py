@@ -27,7 +27,7 @@ from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
 
 ASPECTS_PROMPT: Final = "creation-aspects"
-"""The prompt that derives, from the question alone, the aspects that a description should cover."""
+"""Name of the prompt that asks, given the question alone, which aspects to describe."""
 
 DESCRIBED_BY_KEY: Final = "context_by"
 """Name of the entry in an item's `meta` that names the describing judge and prompt. An existing
@@ -73,7 +73,8 @@ def describe_images_to_file(
 
     If the prompt needs a list of aspects to describe, a first run of `aspects_judge` (default:
     `judge`), which needs no vision, makes this list. `watch` is called with each run as it starts,
-    and returns when the run has ended.
+    and returns when the run has ended. `keys` is judge -> typed API key. Without `engine`, one is
+    started and closed here.
     """
     _check_output_file(out, study)
     items = load_items(study.data, study.folder)
@@ -121,8 +122,9 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan of asking one judge with one prompt about each item with images; if the prompt
-    needs aspects, only about items that have some. `spent` dollars are deducted from the budget."""
+    """Build the plan of asking one judge with one prompt about each item with images. `aspects` is
+    item -> aspects to describe; if the prompt needs them, items without an entry are left out.
+    `spent` dollars are deducted from the budget."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -170,8 +172,10 @@ class _DescribeRuns:
     def run_and_collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt; return item -> reply, without reasoning blocks. Items without a usable
-        reply are left out; `failure_reasons` returns the reasons."""
+        """Ask the judge with the prompt about each item with images, and wait until the run ends.
+        Return item -> reply, without reasoning blocks. `aspects` is item -> aspects to describe,
+        for a prompt that needs them. Items without a usable reply are left out;
+        `failure_reasons` returns the reasons."""
         spent = self.dollars_spent(besides=prompt.name)  # the run itself counts that on its prompt
         plan = build_describe_plan(self.study, judge, prompt, self.items, aspects, spent)
         if not plan.items:

@@ -97,8 +97,8 @@ def label_kind(prompt: Prompt) -> LabelKind:
 def list_learn_cases(
     items: Mapping[str, Item], labels: StudyLabels, judged: Mapping[CaseKey, LabelledVerdicts]
 ) -> list[LearnCase]:
-    """List the labelled cases of `items` (the learn items), each with the judge's verdicts on it in
-    `judged`."""
+    """List the labelled cases whose item is one of `items` (the learn items). Each case has the
+    counts of the judge's verdicts on it from `judged`, or zeros if it has none there."""
     cases = [LearnCase(items[one.item], one) for one in labels.cases if one.item in items]
     return [
         replace(case, verdicts=judged.get(case.label.key, LabelledVerdicts())) for case in cases
@@ -108,10 +108,11 @@ def list_learn_cases(
 def count_verdicts_by_case(
     store: Store, name: str, judge: str, prompt: str, labels: StudyLabels, step: float | None = None
 ) -> dict[CaseKey, LabelledVerdicts]:
-    """Count, for each labelled comparison or answer, the verdicts of a judge with a prompt in the
-    study `name`, and how many are wrong: another choice than the label's (a tie too), or another
-    score (see `_is_mistake`). Repeats of a call made to measure noise are left out. `step` is
-    the distance between two levels of the scale; None: that of the options in the request."""
+    """Return case (a labelled comparison or single answer) -> counts of the verdicts that a judge
+    with a prompt gave on it in the study `name`; cases without a verdict are left out. Wrong are
+    another choice than the label's (a tie too), pass instead of fail or the reverse, and a score
+    more than one `step` from the label. If `step` is None, it is the smallest distance between
+    the scores that the request offered. Repeats made to measure noise are left out."""
     known = {one.key: one for one in labels.cases}
     found: dict[CaseKey, LabelledVerdicts] = {}
     for judgement in store.judgements(name):
@@ -150,9 +151,9 @@ def _is_mistake(score: float, label: LabelledAnswer, kind: LabelKind, step: floa
 
 
 def describe_mistaken_cases(cases: Sequence[LearnCase], kind: LabelKind) -> str:
-    """Return a text with a judge's mistakes, at most MAX_CASES: question, answers, right verdict
-    and the judge's verdict. A model writes rules from it. `kind` is the kind of the labels:
-    "pairs", "pass" or "score"."""
+    """Return a text on cases in which a judge made mistakes, at most MAX_CASES: question, answers,
+    right verdict and the judge's verdict. A model writes rules from it. `kind` is the kind of the
+    labels: "pairs", "pass" or "score"."""
     parts = []
     for number, case in enumerate(cases[:MAX_CASES], 1):
         lines = [f"Case {number}", f"Question: {_shorten_case_text(case.item.instruction)}"]
@@ -193,10 +194,10 @@ def choose_examples(
     """Choose at most `count` labelled cases as examples for a prompt, at most one for each item.
 
     The possible labels (first or second answer better; pass and fail; the scores) take turns.
-    Among the cases with one label the judge's mistakes come first; for single answers, mistakes
-    and right verdicts alternate. Left out are cases with images, because only text is added to a
-    prompt, and for a rubric (`prompt`) cases without labels for its criteria. `seed` orders
-    equal cases."""
+    Among comparisons with the same label, those with the most mistakes of the judge come first;
+    single answers with the same label alternate between mistakes and right verdicts. Left out
+    are cases with images, because only text is added to a prompt, and, if `prompt` is a rubric,
+    cases without labels for its criteria. `seed` decides the order of otherwise equal cases."""
     usable = [
         case for case in cases if not case.item.images and _has_known_right_reply(case, prompt)
     ]
@@ -287,8 +288,8 @@ def example_messages(
 def _build_pair_example(
     prompt: Prompt, case: LearnCase, turned: bool, study: Study | None
 ) -> tuple[PromptInputs, str]:
-    """Build the inputs of a comparison with the winner first (second if `turned`), and its right
-    verdict."""
+    """Build an example of a comparison: the values for the prompt, and the right verdict as text.
+    The better answer is shown first, or second if `turned`."""
     one = case.label
     assert isinstance(one, LabelledComparison)
     loser = one.first if one.winner == one.second else one.second

@@ -96,7 +96,7 @@ runs of 200 to 2,000 calls on two shared cores."""
 class Forecast:
     asks: int
     noise: int
-    """Number of those asks that only measure the changes on a repeat."""
+    """Number of asks, counted in `asks`, that are repeats made only to measure the noise."""
     prompt_tokens: int
     completion_tokens: int
     dollars: float | None
@@ -154,8 +154,9 @@ def limit_by_judge(study: Study) -> dict[str, str]:
 
 
 def total_run_seconds(seconds: Mapping[str, float], limits: Mapping[str, str]) -> float:
-    """Return the seconds of a run from those of each judge. Judges are called in parallel, but the
-    times of those that share a limit (`limit_by_judge`) add up."""
+    """Return the seconds of a run. `seconds` is judge -> seconds of its calls, `limits` is judge ->
+    limit on simultaneous calls, as in `limit_by_judge`. Judges are called in parallel, but the
+    seconds of judges with the same limit add up."""
     totals: dict[str, float] = {}
     for name, value in seconds.items():
         limit = limits.get(name, name)

@@ -160,9 +160,9 @@ def asks_of(plan: Plan, identities: Mapping[str, str] | None = None) -> Iterator
 
 
 class _LabelledPresentation(NamedTuple):
-    """Answers in the order shown, with the labels of the request (such as A and B), and the number
-    of orders in which they are shown in all. For a verdict on one answer, the labels are the
-    options and criteria that are offered."""
+    """Answers in the order shown, with the labels of the request (such as A and B), and in how many
+    orders the same answers are shown (`orders`). For a verdict on one answer, the labels are the
+    options and criteria that are offered, and `orders` counts the orders of these."""
 
     presentation: Presentation
     labels: tuple[str, ...]
@@ -373,9 +373,9 @@ def call_key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
     """Return the key of a call: a hash of its request and the number of its repeat, the same on
-    every machine. `reads`: if the call extracts a verdict from the reply to another call, the
-    key of that call. `salt`: a text, different for each visitor, that keeps the keys of visitors
-    apart."""
+    every machine. `identity`: the text that stands for the judge (see `identity_of`). `reads`:
+    if the call extracts a verdict from the reply to another call, the key of that call. `salt`: a
+    text, different for each visitor, that keeps the keys of visitors apart."""
     messages = call.messages
     if "fence" in call.prompt.variables:
         prefilled = call.judge.read == "probabilities"

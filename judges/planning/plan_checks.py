@@ -36,9 +36,9 @@ class SkippedItems:
 def skip_reason(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return the reason why a prompt skips an item; "" if it does not skip it.
 
-    A prompt skips items that lack a field it shows. In addition, if another of `prompts` with
-    the same task (`protocol`) shows the right answer (ground truth) and this one does not, this
-    one skips the items that have a ground truth, as in Creation-MMBench."""
+    A prompt skips items that lack a field it shows. A prompt that does not show the right answer
+    (ground truth) also skips the items that have one, if another of `prompts` with the same task
+    (`protocol`) shows it, as in Creation-MMBench."""
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"
     for variable, (name, value) in _REQUIRED_FIELDS.items():
@@ -137,8 +137,8 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 
 def _check_has_answers(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if every prompt skips every item, or none of the items that a prompt uses has
-    the answers that it shows."""
+    """Raise PlanError if every prompt skips every item, or if a prompt uses items, but none of them
+    has the answers that the prompt shows."""
     eligible = {p.name: {i.id for i in items if not skip_reason(p, i, prompts)} for p in prompts}
     for prompt in prompts:
         shows, used = presentation_lister_for(prompt), eligible[prompt.name]

@@ -82,7 +82,8 @@ def prompts_folder(store: Path) -> Path:
 
 
 def check_prompt(text: str, where: str = "prompt") -> PromptCheck:
-    """Parse a prompt and list its errors and warnings, without calling a judge."""
+    """Parse a prompt and list its errors and warnings, without calling a judge. `where` names the
+    prompt in these messages."""
     try:
         prompt = parse_prompt(text, where)
     except EvenhandError as error:
@@ -100,10 +101,10 @@ def preview_prompt(
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
     """Render the messages that a judge would get for an item; no judge is called. `contestants` are
-    the models whose answers are shown; by default the first that have an answer, or all of them
-    if the prompt compares all. PromptError if one of them has no answer. `images` are data URLs,
-    for a judge with vision. `prefilled` adds the start of the reply; `crossed` gives the first
-    answer the label B, if the prompt supports it."""
+    the models whose answers are shown; by default the first models in alphabetical order that
+    answered the item, as many as the prompt shows. PromptError if one of `contestants` has no
+    answer. `images` are data URLs, for a judge with vision. `prefilled` adds the start of the
+    reply; `crossed` gives the answer shown first the label B, if the prompt supports it."""
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
     answers = tuple(item.answer(name) for name in shown)
@@ -130,8 +131,8 @@ def save_prompt(text: str, folder: Path, min_version: int = 1) -> Prompt:
     has an error. The version number follows the last version of the same name, built-in prompts
     included, and is at least `min_version`.
 
-    If it differs from the last version at most in version, source, comments and layout, nothing is
-    saved and that version is returned.
+    If `text` differs from the last version at most in version, source, comments and layout, nothing
+    is saved and the last version is returned.
     """
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:
@@ -211,8 +212,8 @@ def _load_prompts_in_folder(folder: Path) -> tuple[list[LibraryPrompt], list[Pro
 
 
 def last_version(name: str, folder: Path) -> Prompt | None:
-    """Return the newest version of a prompt in a folder and among the built-in ones; None if there
-    is none."""
+    """Return the newest version of the prompt `name`, built in or in `folder`; None if there is no
+    such prompt."""
     built_in = [load_prompt(name)] if name in built_in_prompts() else []
     saved = [one.prompt for one in _load_prompts_in_folder(folder)[0] if one.prompt.name == name]
     return max([*built_in, *saved], key=lambda prompt: prompt.version, default=None)

@@ -79,9 +79,9 @@ Also used for the embedded judge, whose server this process starts on loopback."
 
 
 def current_endpoint_rules() -> EndpointRules:
-    """Return the rules for this process. On the user's own machine almost every URL is allowed; on
-    a public page, those of known providers and of hosts that an environment variable names (or
-    of any public host, if it says so)."""
+    """Return the rules for this process. On the user's own machine almost every URL is allowed. On
+    a public page, known providers and the hosts that an environment variable names are allowed,
+    or every public host if that variable says so."""
     if not is_public():
         return LOCAL_RULES
     listed = [part.lower() for part in settings.ENDPOINTS.read()]

@@ -130,7 +130,8 @@ NO_CONSENTS: Final = Consents()
 
 
 def user_consents() -> Consents:
-    """Return the consents of this user, which hold for all stores."""
+    """Return the consents of this user, which hold for all stores: the known providers, and the
+    pairs that the user confirmed."""
     named = Path(settings.USER_CONFIG.read())  # by the XDG standard a relative path is ignored
     base = named if named.is_absolute() else Path.home() / ".config"
     return Consents(listed_key_destinations(), base / "evenhand" / FILE)

@@ -16,8 +16,8 @@ from studies.spec.study import Study
 from studies.texts import twin_families
 
 SLACK: Final = 300
-"""Characters by which the length of a twin may exceed its ratio, because short answers get whole
-sentences; twice as many for `frame`, which may restate the question twice, and `longer-3`."""
+"""Characters by which a twin may exceed the upper bound in LENGTHS, because short answers get whole
+sentences. Doubled for the families `frame`, which restates the question twice, and `longer-3`."""
 LENGTHS: Final[Mapping[str, tuple[float, float]]] = {
     "plain": (0.5, 1),
     "markdown": (1, 1.5),
@@ -76,8 +76,8 @@ def add_twins(study: Study, items: Sequence[Item]) -> TwinItems:
 
 
 def smallest_detectable_effect(answers: int, families: int, power: float = 0.8) -> float | None:
-    """Return the smallest effect of a change that is detected with probability `power`: a
-    difference of shares, from 0 to 1, from the effect of a meaningless change (the floor).
+    """Return the smallest effect of a change that is detected with probability `power`: the
+    difference of two shares (0 to 1), with this change and with a meaningless one (the floor).
     `answers` is the number of answers with twins, `families` the number of kinds of change
     tested; None if one of them is 0.
 

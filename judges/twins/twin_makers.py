@@ -27,7 +27,7 @@ class TwinSource:
     item: Item
     text: str
     seed: str
-    """Text that identifies study, answer and family."""
+    """Seed of the draws for this twin: a text made of the study's seed, item, answer and family."""
     maker: str = ""
     """Maker of the study's judges; empty if unknown or if they have several."""
     other: str = ""
@@ -62,11 +62,11 @@ _MARKDOWN: Final = (
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]+)\]\((?:[^()\n]+)\)"), r"\1"),
 )
-"""Patterns of Markdown outside code, each with what remains of it."""
+"""(pattern, replacement) for each kind of Markdown outside code."""
 
 FULL_STOPS: Final = ".。।"
 LATIN_SHARE: Final = 0.5
-"""Share of Latin letters from which English sentences can be added to an answer."""
+"""Minimum share of Latin letters in an answer to which English sentences are added."""
 _CLAUSE: Final = re.compile(r"[^,;:.!?。，；：！？،؛]+")
 _LARGEST_ROUND: Final = 4
 
@@ -223,7 +223,8 @@ def _return_question_as_answer(source: TwinSource) -> str:
 
 
 def _add_typos(share: float, source: TwinSource) -> str:
-    """Swap two neighbouring letters inside a `share` of the words, at least one."""
+    """Swap two neighbouring letters inside some words of the answer: a share of `share` of all its
+    words, at least one word."""
     _require_prose(source)
     text = _require_latin_script(source)
     places = _find_misspellable_words(text)

@@ -25,7 +25,8 @@ CITATION: Final = "Source: Hartmann et al. (2021), Annual Review of General Know
 SIGNATURE: Final = "This answer was written by {name}."
 NEUTRAL_NAME: Final = "Assistant 7"
 OTHER_NAMES: Final = ("OpenAI", "Google")
-"""Makers for the family `name-other`; the first that is not the judge's own."""
+"""Companies for the family `name-other`, which names as the author the first of these companies
+that did not make the study's judges."""
 
 FILLERS: Final = (
     "It is worth noting that this is a question which many people ask.",

@@ -3,8 +3,9 @@ are text in quotation marks, brackets, code, comments, or after a chat token (a 
 `<|im_end|>` between the turns of a chat).
 
 A marker (text that states a verdict, such as `[[A]]`) in an aside may be quoted from an answer
-("Assistant A tried to write [[A]]"). If a reply has another verdict outside its asides, or
-asides with different verdicts, the verdict is ambiguous, and none is read."""
+("Assistant A tried to write [[A]]"). The verdict read from a reply is therefore rejected if the
+text outside the asides states another verdict. If that text states none, all asides that state a
+verdict must state the same."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -47,12 +48,12 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 def reject_if_asides_contradict(
     reply: str, found: MarkerMatch, read: Callable[[str], MarkerMatch], *, is_json: bool = False
 ) -> MarkerMatch:
-    """Return `found`, the result of reading a reply; without its verdict if an aside of the reply
-    (quotation, brackets, code, …) states another verdict.
+    """Return `found`, the result of reading a reply. Its verdict is left out if the text outside
+    the asides (quotations, brackets, code, …) states another verdict, or one that cannot be read.
+    If that text states none, the verdict is left out if two asides state different verdicts.
 
-    `read` is the function that reads a part of the reply in the same way. A reply whose verdict
-    is in asides only, all with the same verdict, is accepted, because many judges put their
-    verdict in quotation marks or code."""
+    `read` is the function that reads a part of the reply in the same way. A verdict that is only
+    in asides is accepted, because many judges put their verdict in quotation marks or code."""
     if found.verdict is None:
         return found
     text = clean_reply(reply, emphasis=False).text
@@ -84,7 +85,7 @@ def _agrees_with_verdict(partial: MarkerMatch, verdict: Verdict, unreadable: boo
 def find_asides(text: str, *, is_json: bool = False) -> list[Span]:
     """Return the asides of a reply as spans (start, end), in order; overlapping ones are merged.
 
-    In JSON, straight quotation marks and braces belong to the notation.
+    With `is_json`, straight quotation marks and braces are notation and make no aside.
     """
     spans = [
         *_find_part_after_chat_token(text),
@@ -111,8 +112,9 @@ def blank_spans(text: str, spans: list[Span]) -> str:
 
 
 def _find_part_after_chat_token(text: str) -> Iterator[Span]:
-    """Yield the span from a chat token (a mark such as `<|im_end|>`) to the end of the reply: from
-    the first one before which the reply has text. At most one span."""
+    """Yield at most one span: from the first chat token after the start of the reply to the end of
+    the reply. A chat token is a mark such as `<|im_end|>`, or the start of a line such as
+    `User:`."""
     leading = _LEADING_TOKENS.match(text)
     token = _CHAT.search(text, leading.end() if leading else 0)
     if token and text[: token.start()].strip():
@@ -120,8 +122,10 @@ def _find_part_after_chat_token(text: str) -> Iterator[Span]:
 
 
 def _find_parts_in_brackets(text: str, kinds: str) -> Iterator[Span]:
-    """Yield the spans of the parts in single brackets; a bracket that is not closed ends with its
-    line. `kinds` lists the opening brackets to look for."""
+    """Yield the span (start, end) of each part of a text in brackets, brackets included. A part
+    whose bracket is never closed extends to the end of its line. The markers `[[…]]` and
+    `[result]` do not count as brackets. `kinds` is a string of the opening brackets to look for,
+    such as "([{"."""
     opened: dict[str, list[int]] = {_CLOSING[kind]: [] for kind in kinds}
     for match in _BRACKET.finditer(text):
         if match[0] in kinds:

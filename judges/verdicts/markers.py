@@ -16,8 +16,8 @@ from judges.verdicts.reply_cleaning import CleanedReply
 from studies.domain import Verdict
 
 _MAX_LENGTH: Final = 160
-"""Longest text between two labels, in characters, that is read as a comparison; after a longer one,
-the second label counts."""
+"""Longest text between two labels, in characters, that is read as a comparison; if the text is
+longer, the second label counts as the verdict."""
 
 _NO_CHOICE: Final = re.compile(r" ?(?:/|&|=|,|,? ?(?:or|and|nor|vs\.?|versus)) ?")
 _CONDITION: Final = re.compile(
@@ -136,7 +136,7 @@ class MarkerMatch:
 
 
 ReplyReader = Callable[[CleanedReply, int], MarkerMatch]
-"""Function that reads the verdict from a cleaned reply and the number of options."""
+"""Function of a cleaned reply and the number of options that returns the verdict in the reply."""
 MarkerReader = Callable[[CleanedReply, re.Match[str], int], MarkerMatch]
 READERS: Final[dict[tuple[str, str], ReplyReader]] = {}
 """(verdict format, reading rule) -> reader. A rule without a reader of its own reads by the rule
@@ -159,8 +159,8 @@ def register_marker_reader(
     format: str, pattern: re.Pattern[str]
 ) -> Callable[[MarkerReader], MarkerReader]:
     """Return a decorator that registers a function as the reader of a verdict format. The function
-    is called with the last match of `pattern` in the reply, as third argument the number of
-    options. A reply without a match has no verdict."""
+    is called with the cleaned reply, the last match of `pattern` in it, and the number of options.
+    A reply without a match has no verdict."""
 
     def register(reader: MarkerReader) -> MarkerReader:
         def read(text: CleanedReply, n_options: int) -> MarkerMatch:
@@ -176,8 +176,8 @@ def register_marker_reader(
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match of a pattern, None if there is none, in time linear in the length of
-    the text."""
+    """Return the last match of a pattern between the indices `start` and `end`, None if there is
+    none, in time linear in the length of the text."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )

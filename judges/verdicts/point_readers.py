@@ -69,8 +69,8 @@ def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.Mark
 
 def _end_of_value_line(text: str, position: int) -> int:
     """Return the index at which the value that is expected at `position` ends: the end of this line
-    or, if the rest of the line is empty, of the next one (its start, if it begins with
-    "explanation")."""
+    or, if the rest of this line is empty, the end of the next line. If the next line begins with
+    "explanation", it has no value, and the index of its start is returned."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1

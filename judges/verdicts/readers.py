@@ -199,8 +199,8 @@ _FACTUALITY: Final = re.compile(
 
 @register_reply_reader("factuality")
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response from the last line that states it; the reply is unreadable if one
-    of these scores is missing or cannot be read."""
+    """Read the score of each response, from the last place that states a score for this response.
+    The reply is unreadable if the score of a response is missing or cannot be read."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):

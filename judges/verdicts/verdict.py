@@ -117,9 +117,9 @@ def verdict_span(
 def read_most_probable_label(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
-    """Take the most probable label as the verdict. `tie` is the label for a tie, if the format has
-    one. The verdict is a tie if `tie` is the most probable, or if several labels are equally
-    probable.
+    """Take the most probable label as the verdict. `token_probabilities` is token -> probability at
+    the place of the label. `tie` is the label for a tie, if the format has one. The verdict is a
+    tie if `tie` is the most probable, or if several labels share the highest probability.
 
     No verdict is read if all labels together have a probability below MIN_LABEL_MASS."""
     names = [*labels] if tie is None else [*labels, tie]
@@ -151,11 +151,12 @@ def read_most_probable_label(
 def read_option_probabilities(
     options: Mapping[str, float], arrangement: Arrangement, token_probabilities: Mapping[str, float]
 ) -> ParsedVerdict:
-    """Take the most probable option as the verdict on one answer; no verdict if two options are
-    equally probable, or if all together are improbable.
+    """Take the most probable option as the verdict on one answer; no verdict if two options share
+    the highest probability, or if all together are improbable (MIN_LABEL_MASS).
 
     `options` is option -> score, from the lowest to the highest; the probabilities in the result
-    have this order. `arrangement` states the letters that stand for the options in the request."""
+    have this order. `arrangement` states the letters that stand for the options in the request.
+    `token_probabilities` is token -> probability at the place of the verdict."""
     named = dict(zip(arrangement.options, arrangement.names_in_reply, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
         named = {option: option.upper() for option in named}
@@ -172,13 +173,13 @@ def read_level_probabilities(
     arrangement: Arrangement,
     by_criterion: Sequence[Mapping[str, float]],
 ) -> ParsedVerdict:
-    """Take the most probable score (level) of each criterion of a rubric; no verdict if this is
-    unclear for one criterion (two equally probable, or all improbable).
+    """Take the most probable score (level) of each criterion of a rubric. No verdict if, for one
+    criterion, two scores share the highest probability, or all together are improbable.
 
     `by_criterion` has for each criterion, in the order of the request, token -> probability at
-    the place of its score. The scores of the result are their mean, then each of them. Its
-    probabilities are those of all possible scores of the first criterion, from the lowest to the
-    highest, then those of the second, and so on."""
+    the place of its score. The scores of the result are the mean over the criteria, then the
+    score of each criterion. The probabilities of the result are those of all possible scores of
+    the first criterion, from the lowest to the highest, then those of the second, and so on."""
     read = [read_option_probabilities(options, arrangement, one) for one in by_criterion]
     masses = [one.mass for one in read if one.mass is not None]
     mass = min(masses, default=None)
@@ -236,8 +237,8 @@ MARKED_FORMATS: Final = (
     "grade-letter",
 )
 """Formats that can be detected from replies, because each states a verdict in its own way, such as
-`[[A]]`; if two read equally many replies, the first is chosen. `label` is left out: any reply may
-contain a label."""
+`[[A]]`; if two read equally many replies, the one listed first is chosen. The format `label` is
+left out: any reply may contain a label."""
 MIN_DETECTED_SHARE: Final = 0.8
 """Minimum share of replies that a format must read to be detected; otherwise none is detected."""
 

@@ -20,8 +20,8 @@ REFUSAL_WINDOW: Final = 32
 """Number of latest calls among which refusals are counted; many refusals mean a rate limit, a few
 are transient."""
 CHANCE: Final = 1e-6
-"""Refusals mean a rate limit if so many or more would have a probability below this value at the
-share of refusals among earlier calls."""
+"""Refusals mean a rate limit if so many or more of them have a probability below this value, given
+the share of refusals among earlier calls."""
 MIN_ACCEPTED: Final = 4
 """Number of accepted trial calls (TrialCalls) after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
@@ -45,8 +45,9 @@ class CongestionWindow:
         self._before: tuple[float, float] | None = None
 
     def record(self, failed: bool, limit: float) -> float:
-        """Record the outcome of a call and return the new limit on calls in flight: lowered after
-        congestion, restored if the last decrease did not reduce the failures."""
+        """Record the outcome of a call and return the new limit on calls in flight: the present
+        `limit`, lowered after congestion, or restored if the last decrease did not reduce the
+        failures."""
         self._outcomes.append(failed)
         self._since_check += 1
         size = int(min(max(2 * limit, MIN_WINDOW), MAX_WINDOW))
@@ -64,10 +65,10 @@ class CongestionWindow:
         return limit
 
     def _limit_to_restore(self, share: float) -> float | None:
-        """Test whether lowering the limit helped. `share` is the share of calls that failed since
-        then. If it is hardly lower than before, and below OVERLOAD_SHARE, return the limit
-        before the decrease, to be restored; else None. Also update the estimated share of
-        failures that do not depend on the load."""
+        """Test whether the last decrease of the limit helped. `share` is the share of calls that
+        failed since that decrease. If this is hardly lower than before, and below OVERLOAD_SHARE,
+        return the limit before the decrease, to be restored; else None. Also update the
+        estimated share of failures that do not depend on the load."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8

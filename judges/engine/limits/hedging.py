@@ -27,8 +27,9 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """Interface that `race_with_hedge` needs: the attempts at one call, of which a second series
-    may be started while the first is slow."""
+    """Interface that `race_with_hedge` needs of the attempts at a call. `run` makes attempts until
+    one gives a result, `run_hedge` makes one additional attempt while those of another object are
+    slow."""
 
     attempt: int | None
 
@@ -47,12 +48,12 @@ Background = Callable[["asyncio.Task[Any]"], None]
 async def race_with_hedge(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
-    """Wait for the attempts `first` at a call; if they become slow and `budget` allows it, also
-    start a second attempt, made by `make_second`. Return the one that is answered first, and its
-    outcome.
+    """Make the attempts of `first` at a call; if they become slow and `budget` allows it, also make
+    an additional attempt, with the object that `make_second` returns. Return the object that is
+    answered earlier, and its outcome.
 
-    The other one is billed too, so its task is passed to `background`, where it continues; if
-    its request was not sent yet, it is cancelled."""
+    The attempt of the other object may be billed too. Its task is passed to `background` and
+    continues there, or is cancelled if its request was not sent yet."""
     one = asyncio.create_task(first.run())
     await _wait_until_slow_or_done(one, first.slow_event)
     if one.done() or not budget.count_hedge_if_allowed():

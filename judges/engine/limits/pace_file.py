@@ -13,7 +13,8 @@ from typing import Final
 SLOTS: Final = 64
 VALUES: Final = 30
 _SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
-"""Binary layout of one endpoint's record in the file: tag, number of changes, values."""
+"""Binary layout of one endpoint's record in the file: hash that identifies the endpoint, number of
+changes, values."""
 _HEAD: Final = struct.Struct("<8sq")
 LOCK_ATTEMPTS: Final = 20
 LOCK_SECONDS: Final = 0.0005
@@ -23,8 +24,8 @@ LOCK_SECONDS: Final = 0.0005
 class RateRecord:
     """The measured rate limit of one endpoint with one API key, at a fixed place in a file that
     several processes share. `endpoint` is a text that identifies endpoint and key; its hash
-    determines the place. If two endpoints have the same place, only the one that used it in the
-    last ten minutes shares its values."""
+    determines the place. Of two endpoints with the same place, only one shares its values, until
+    it has stored none for ten minutes."""
 
     def __init__(self, path: Path, endpoint: str) -> None:
         digest = hashlib.sha256(endpoint.encode()).digest()

@@ -41,8 +41,8 @@ class PacedStarts:
 
     def reserve_next_start(self, now: float) -> float:
         """Return the time at which this process may start its next call; the time is reserved, so
-        that no other process uses it. A second call returns the same time until it is used or
-        becomes invalid. 0 if there is no rate limit."""
+        that no other process uses it. Until the reserved time is used or becomes invalid, the
+        method returns the same time again. 0 if there is no rate limit."""
         if self.estimate.rate is None:
             return 0.0
         if not self._is_reserved():

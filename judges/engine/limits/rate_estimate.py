@@ -18,15 +18,15 @@ FIRST_DECREASE: Final = 0.85
 DECREASE: Final = 0.97
 """After a refusal, the rate is this multiple of the measured limit."""
 TRIAL_AFTER: Final = 10
-"""Minimum number of refusals at a limited rate until 70 % of the rate before the limit is tried
-(the first trial; each further trial needs twice as many)."""
+"""Minimum number of refusals at a limited rate before a much higher rate is tried: 70 % of the rate
+before the limit. Each trial doubles the number for the next one."""
 DOUBTFUL_SHARE: Final = 0.1
 """Minimum share of refused calls at which the limited rate counts as doubtful: the refusals may
 have another cause than the rate."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Number of accepted calls after which their rate counts as accepted by the endpoint."""
+"""Number of accepted calls that show that the endpoint accepts the rate at which they came."""
 MIN_MEASURED_CALLS: Final = 5
 """Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
@@ -105,8 +105,9 @@ class RateEstimate:
         The first refusal sets the rate to at most 85 % of `guessed_rate`. A later one sets it to
         97 % of the measured limit; if too few calls were accepted to measure a limit, to at most
         85 % of the current rate. If calls are often refused even at a much lower rate, the limit
-        is in doubt, and a much higher rate is tried instead. During such a trial refusals are
-        only counted; the trial ends when they outnumber the accepted calls."""
+        is in doubt, and a much higher rate is tried instead. During such a trial refusals are only
+        counted; it ends when they outnumber the accepted calls and are MIN_TRIAL_REFUSALS or
+        more."""
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
             self._refused += 1

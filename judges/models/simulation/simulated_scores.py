@@ -198,8 +198,8 @@ SCORING_FORMATS: Final = (*_SCORE_WRITERS, *POINT_FORMATS)
 
 DEFAULT_MUCH: Final = 2.0
 MAX_LOGIT: Final = 30.0
-"""Largest absolute logit; larger ones are reduced to it. Its probability differs from 0 or 1 by
-only 1e-13."""
+"""Largest absolute logit; larger ones are reduced to it. At this logit, the probability differs
+from 0 or 1 by only 1e-13."""
 
 
 def has_graded_replies(settings: Mapping[str, Any]) -> bool:
