@@ -54,8 +54,9 @@ def find_rows_in_object(table: SourceTable) -> SourceTable | None:
 def _find_rows_at_levels(
     table: SourceTable, content: Mapping[str, Any], repeated: Row, levels: int
 ) -> SourceTable | None:
-    """Return the same as `find_rows_in_object`, for the object `content` and at most `levels`
-    levels; `repeated` has the values to repeat in every row."""
+    """Return the rows found inside the object `content`, by the rule of `find_rows_in_object`, or
+    None. At most `levels` levels of objects are searched; `repeated` has the values to repeat in
+    every row."""
     plain = (str, int, float, bool)
     repeated = {**repeated, **{k: v for k, v in content.items() if isinstance(v, plain)}}
     lists = [value for value in content.values() if _is_list_of_objects(value)]
