@@ -49,7 +49,7 @@ class ExportFormat:
 
 
 EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {}
-"""Formats in the order of their functions below, which is that of the page and the messages."""
+"""Name -> export format, in the order in which the page and the messages list the formats."""
 
 
 def register_export_format(name: str, suffix: str, description: str) -> Callable[[Writer], Writer]:

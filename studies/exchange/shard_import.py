@@ -31,15 +31,15 @@ from studies.store.store import Store
 
 @dataclass(slots=True)
 class ImportTally:
-    """Counts and cost of an import of shards."""
+    """Counts and cost of an import of shards (result files of workers)."""
 
     files: int = 0
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Number of rows whose ask already had a result in the store."""
+    """Number of rows with the final result of a call that already had a result in the store."""
     unknown: int = 0
-    """Number of rows whose ask is in no plan of this store."""
+    """Number of rows whose call is in no plan of this store."""
     attempts: int = 0
     """Number of attempts that the import added to the store."""
     dollars: float = 0.0
@@ -170,7 +170,8 @@ _IMPORT_LOCK: Final = threading.Lock()
 
 
 def _to_store_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert shard rows to rows of the store; raise SourceError if they are not judgements."""
+    """Convert a batch of rows of the result file `path` to rows of the store; raise SourceError if
+    they are not judgements."""
     try:
         return zip(*_to_store_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
