@@ -36,9 +36,10 @@ VERDICT_COLUMNS: Final = (
     ("judge_verdict", "human_verdict"), ("judge_label", "human_label"),
     ("rating", "human_rating"), ("judge_score", "human_score"), ("judge_rating", "human_rating"),
 )  # fmt: skip
-"""Names of the columns of verdicts and of labels."""
+"""Pairs of column names: the judge's verdict, and the label (right verdict) of the same answer."""
 _OF_TWO_ANSWERS: Final = re.compile(r"(response|answer|output|model|assistant)[_ ]?[ab12]")
-"""Pattern of columns in tables of comparisons, whose verdicts 1 and 2 are no scores."""
+"""Pattern of a column that shows that a table compares two answers; verdicts 1 and 2 in such a
+table are no scores."""
 PASS_WORDS: Final = frozenset({"pass", "true", "yes", "1"})
 FAIL_WORDS: Final = frozenset({"fail", "false", "no", "0"})
 _UNUSABLE_WORDS: Final[dict[str, domain.Status]] = {
