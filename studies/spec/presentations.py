@@ -249,9 +249,9 @@ def _draw_items_against_baseline(study: Study, items: Sequence[Item]) -> frozens
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of the newly added contestant: with one opponent drawn at random and, if
-    the item is in `reference_items`, also with the baseline. Empty if the new contestant has
-    no answer. `present` are the contestants that have an answer."""
+    """Return the pairs of the newly added contestant: with one opponent (not the baseline) drawn at
+    random and, if the item is in `reference_items`, also with the baseline. Empty if the new
+    contestant has no answer. `present` are the contestants that have an answer."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -322,7 +322,7 @@ def unrelated_answer(item: Item, other_item: Item) -> str:
     """Return the answer to `other_item` that is shown as @unrelated beside the answers to `item`.
 
     The contestant whose answer is shown is drawn at random, seeded by the ids of the two items
-    only, so that a stored ask can be rendered without its study.
+    only, so that a stored request can be rendered without its study.
     """
     name = random.Random(f"{item.id}\x1f{other_item.id}").choice(_answering_contestants(other_item))
     return other_item.responses[name]
