@@ -128,7 +128,8 @@ class _SizeCounter:
             self.add(value.index, weight, depth)
 
     def _add_sample(self, parts: Iterable[Any], count: int, weight: float, depth: int) -> None:
-        """Add the sizes of `count` elements, estimated from the first SAMPLED_ELEMENTS of them."""
+        """Add the sizes of `count` elements, estimated from the first SAMPLED_ELEMENTS of them.
+        `weight` and `depth` are as in `add`."""
         try:
             sample = tuple(islice(parts, SAMPLED_ELEMENTS))
         except RuntimeError:  # changed by another thread; measured again later
