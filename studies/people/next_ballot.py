@@ -42,8 +42,8 @@ class VoterProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BallotPicker:
-    """Chooses a voter's next ballot and counts the voter's progress. It depends only on the
-    fields below, not on the store."""
+    """Chooses a voter's next ballot and counts the voter's progress. It depends only on its fields,
+    not on the store."""
 
     study: str
     voter: str

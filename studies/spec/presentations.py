@@ -262,7 +262,7 @@ def _new_contestant_pairs(
 
 
 def _draw_pair_order(study: Study, item: Item, pair: tuple[str, ...]) -> tuple[str, ...]:
-    """Draw the order of a pair that is shown in one order only."""
+    """Return the order, drawn by the study's seed, of a pair that is shown in one order only."""
     both = sorted([pair, pair[::-1]])
     return _seeded_random(study, item.id, *sorted(pair), "order").choice(both)
 

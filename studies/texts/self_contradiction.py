@@ -1,8 +1,8 @@
 """Replies whose reasons favour another answer than their verdict, found by rule.
 
 A reply counts only if it names two answers, states a verdict, and says of at least one answer that
-it is better, right, worse or wrong. It contradicts itself if such statements favour other answers
-only. The verdict itself is never read differently because of it.
+it is better, right, worse or wrong. It contradicts itself if none of these statements favours the
+answer that the verdict chooses. The verdict itself is never read differently because of it.
 """
 
 import math

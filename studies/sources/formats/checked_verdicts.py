@@ -89,7 +89,7 @@ def read_checked_verdicts(source: OpenedSource) -> SourceBuilder:
     pass_fail = _is_pass_fail(table, verdicts, labels)
     known: dict[tuple[str, str, str], tuple[float, str]] = {}
     judged: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    """Verdict on an answer -> raters whose labels stand beside it, one row for each."""
+    """Verdict on an answer -> names of the raters who labelled this answer, one row for each."""
     options = domain.PASS_FAIL_OPTIONS if pass_fail else ()
     for line in source.cells():
         where, text = line.where, defaultdict[str, str](str)
