@@ -45,14 +45,14 @@ class ImportTally:
     dollars: float = 0.0
 
     def add(self, other: ImportTally) -> None:
-        """Add the counts and dollars of another import to these."""
+        """Add the counts and dollars of `other`, another import, to this tally."""
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ImportTally:
-    """Store the results in these shards (result files), if a study of the store plans their
-    requests, and the records of all attempts at calls. Return counts of rows and attempts.
+    """Store those results in the shards (result files) whose requests are in the plan of a study of
+    the store, and the records of all attempts at calls. Return counts of rows and attempts.
     SourceError if the rows of a file are not judgements."""
     total = ImportTally()
     for path in shards:

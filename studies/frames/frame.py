@@ -383,8 +383,8 @@ def _add_family_columns(
 ) -> None:
     """Add columns with the model family of the judge and of the answer in each slot, "" if unknown;
     nothing is added if the families of all contestants, or of all judges, are unknown. A judge and
-    a contestant of the same name are of one family: that of either, else their name.
-    `shown[codes[k]]` are the contestants that row k shows."""
+    a contestant of the same name belong to one family: the family given for either of them, else a
+    family of their name. `shown[codes[k]]` are the contestants that row k shows."""
     both = set().union(*shown) & set(frame["judge"].cat.categories)
     same = {name: judge_families.get(name) or families.get(name) or name for name in both}
     families, judge_families = {**same, **families}, {**judge_families, **same}

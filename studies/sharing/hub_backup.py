@@ -178,7 +178,8 @@ class SnapshotThread:
         return self._run_query(paused_or_ended_runs_stamp)
 
     def _run_query(self, query: Callable[[Store], object]) -> object:
-        """Return the result of a query on the store; None, and a warning, if it cannot be read."""
+        """Return the result of a query on the store; None, after a logged warning, if the store
+        cannot be read."""
         try:
             return query(self._store)
         except (errors.StoreError, sqlite3.Error) as error:

@@ -63,7 +63,8 @@ class LoadedSource:
     revision: str = ""
     """Commit of the Hub dataset that was read; empty for other sources."""
     shards: ShardContents | None = None
-    """Summary of verdicts in a folder of shards; saving the study reads the verdicts."""
+    """Summary of the verdicts in a folder of shards (result files); None for other sources. The
+    verdicts themselves are read when the study is saved."""
 
     @property
     def verdict_count(self) -> int:

@@ -58,7 +58,8 @@ def render_table_of_formats() -> str:
 
 
 def write_table_of_formats(docs: Path) -> None:
-    """Replace the table of formats in the file `docs` (docs/formats.md) by the current one."""
+    """Write the table of `render_table_of_formats` to the file `docs` (docs/formats.md), in place
+    of the table that the file has."""
     text = docs.read_text(encoding="utf-8")
     start = text.index("| `--format` |")
     end = text.index("\n\n", start) + 1

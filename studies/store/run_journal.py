@@ -276,8 +276,8 @@ class PossiblyPaidCall:
 
 
 def list_possibly_paid_calls(store: Store, study: str | None = None) -> list[PossiblyPaidCall]:
-    """List the attempts without an outcome whose process has ended; without `study`, of all
-    studies."""
+    """List the attempts that have no outcome and whose process has ended: the attempts at calls of
+    `study` or, without it, of all studies."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
     rows = store.read(
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",

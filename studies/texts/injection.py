@@ -94,7 +94,7 @@ def is_suspect(text: str) -> bool:
 
 
 def _find_triggered_rules(normalised: str) -> Iterator[InjectionRule]:
-    """Yield the rules that may match a text: those of which a trigger word or phrase occurs in
+    """Yield the rules that may match a text: the rules with a trigger word or phrase that occurs in
     it, also across a line break. `normalised` is the text as returned by `_normalise_text`."""
     line = normalised.replace("\n", " ")
     return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))

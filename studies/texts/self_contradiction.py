@@ -14,7 +14,7 @@ LEAST_CHARACTERS: Final = 40
 """Minimum length of a reply that is examined; a shorter one has no room for a verdict and a
 reason."""
 MAX_CHARACTERS: Final = 20_000
-"""Longer replies are not examined."""
+"""Maximum length of a reply that is examined."""
 
 _NOUN = r"(?:response|answer|assistant|option|model|candidate|solution|output)"
 _LABEL = r"([A-Z]|\d{1,2})"

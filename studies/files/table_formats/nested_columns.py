@@ -44,10 +44,9 @@ def expand_nested_paths(table: SourceTable, names: Iterable[str]) -> SourceTable
 def find_rows_in_object(table: SourceTable) -> SourceTable | None:
     """Return the rows in a file that is one JSON object; None if they cannot be found.
 
-    If the object contains a single list of objects, at most three levels deep, its elements
-    are the rows; texts and numbers beside the list are repeated in every row. If it contains
-    no list but only objects, two or more, these are the rows, and their keys become the
-    column `key`."""
+    If the object contains a single list of objects, at most three levels deep, its elements are the
+    rows; texts and numbers beside the list are repeated in every row. If it contains nothing but
+    two or more objects, these are the rows, and their keys become the column `key`."""
     return _find_rows_at_levels(table, table.json_object or {}, {}, 3)
 
 

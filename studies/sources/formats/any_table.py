@@ -416,9 +416,9 @@ def _add_better_answers(
     names: Sequence[str],
     words: Sequence[str] = (),
 ) -> None:
-    """Add the known better answer of a row, from the fields `gold` (known by design) and `human`
-    (a person's vote; the voter gets the name of the column). An empty or unmapped field adds
-    nothing. `words` are the names that the row uses for the contestants `names`, if others."""
+    """Add the known better answer of a row, from the fields `gold` (known by design) and `human` (a
+    person's vote; the voter gets the name of the column). An empty or unmapped field adds nothing.
+    `words` are the names that the row uses for the contestants, if these differ from `names`."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]

@@ -53,9 +53,9 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_keys_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the planned `keys` that have a judgement other than an error, in
-        any study. It can also be stored under the adapted key, that of the call without
-        refused parameters."""
+        """Return those of the planned `keys` that have a judgement other than an error, in any
+        study. The judgement can also be stored under the adapted key, which is the key of the call
+        without refused parameters."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
