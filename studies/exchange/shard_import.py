@@ -91,7 +91,8 @@ def save_shards_as_study(
 
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ImportTally:
-    """Store the results and attempts in a batch of shard rows of the file `path`; return counts."""
+    """Store the results and attempts in a batch of rows of the result file `path`; return
+    counts."""
     rows, settled, stored = shard_rows.put_final_results(connection, _to_store_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
@@ -99,8 +100,8 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Store the attempts at calls in a batch of shard rows, unless the store has them already;
-    return the number of those stored and their cost in dollars."""
+    """Store the attempts at calls in a batch of rows of a result file, unless the store has them
+    already; return the number of those stored and their cost in dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0

@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.int64]
 _COLUMNS: Final = (
     "model_a", "model_b", "winner", "truth", "judge", "prompt", "category", "order",
 )  # fmt: skip
-"""Columns of a table of battles that are read, beside that of the items."""
+"""Columns of a table of battles that are read, besides the column of items."""
 MAX_SPARE_CODES: Final = 8
 """Codes may have gaps as long as there are at most this many possible codes per row; with more,
 they are numbered anew without gaps, which then takes less time."""

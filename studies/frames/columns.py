@@ -51,7 +51,7 @@ class TextColumn:
 
     @property
     def distinct_texts(self) -> list[str]:
-        """The distinct texts; code k stands for the k-th one."""
+        """The distinct texts; code k stands for the text with index k."""
         return list(self._known)
 
     @property

@@ -105,8 +105,8 @@ def frame_from_rows(
 
 
 def has_known_answers(frame: pd.DataFrame) -> bool:
-    """Whether the right answer of any comparison is known, or several equally right ones among
-    three options or more. A known tie alone does not count."""
+    """Whether any comparison has a known right answer or, among three options or more, several
+    equally right answers. A known tie alone does not count."""
     columns = [one for one in ("known_answer", RIGHT_COLUMN) if one in frame]
     return bool((frame[columns] >= 0).to_numpy().any())
 
@@ -318,8 +318,8 @@ def _known_answer_column(
 
 
 def _persons_of_rows(judges: pd.Categorical[str]) -> tuple[list[str], np.ndarray]:
-    """Return "" and the names of all people, and for each row the index of its person in this list;
-    0 if its judge is no person."""
+    """Return (names, indexes): "" followed by the names of all people, and for each row the index
+    of its person in `names`; 0 if its judge is no person."""
     names = [str(name) for name in judges.categories]
     persons = ["", *sorted(name for name in names if name.startswith(HUMAN_PREFIX))]
     own = np.asarray([persons.index(name) if name in persons else 0 for name in names], np.int64)

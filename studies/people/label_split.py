@@ -149,7 +149,8 @@ def draw_split(
 
 
 def question_id_of(items: Mapping[str, Item], item: str) -> str:
-    """Return the id that items of one question share; without one, the item's own id."""
+    """Return the id of an item's question, which all items on this question have; the item's own id
+    if it states none."""
     return (items[item].meta.get(QUESTION_META) if item in items else None) or item
 
 

@@ -237,8 +237,8 @@ def _pairs_of_item(
 
 
 def _draw_items_against_baseline(study: Study, items: Sequence[Item]) -> frozenset[str]:
-    """Draw the items on which the newly added contestant is compared with the baseline too, not
-    only with another contestant."""
+    """Return the ids of the items, drawn by the study's seed, on which the newly added contestant
+    is compared with the baseline too, not only with another contestant."""
     ids = sorted(
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )

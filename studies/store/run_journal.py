@@ -144,9 +144,9 @@ class RunJournal:
         """Store a judgement and the outcome of the attempt that gave it, and release the lease, in
         one commit.
 
-        A stored reply is not replaced by an error or by a judgement without text. `without` are
-        planned parameters that were not sent because the endpoint refuses them; a reply is then
-        stored under another key (studies/store/queries/adapted_requests.py)."""
+        An error replaces only a stored error, and a judgement without text replaces no reply with
+        text. `without` are planned parameters that were not sent because the endpoint refuses them;
+        a reply is then stored under another key (studies/store/queries/adapted_requests.py)."""
         now = self._clock()
 
         def write_judgement_and_outcome(connection: sqlite3.Connection) -> None:

@@ -130,8 +130,9 @@ def _shorten_line(text: str) -> str:
 
 
 def list_suspect_places(item: Item) -> list[str]:
-    """List which texts of an item are suspicious: INSTRUCTION for the question, the contestant's
-    name for an answer, REFERENCE. The store saves this list with the item."""
+    """List which texts of an item are suspicious: INSTRUCTION stands for the question, REFERENCE
+    for the reference answer, the name of a contestant for its answer. The store saves this list
+    with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _contestants_with_repeated_answer(item)
     return [

@@ -139,8 +139,8 @@ def _judge_name(line: RowCells) -> str:
 
 
 def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
-    """Return the question and both answers of a row; "" for a text that is missing. They are
-    taken from the row's two conversations, up to its `turn`; if one has none, from columns of
+    """Return the question and both answers of a row; "" for a text that is missing. They are taken
+    from the row's two conversations, up to its `turn`; if one of these is missing, from columns of
     plain text."""
     turns = [cells.parse_conversation(line.row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):

@@ -137,7 +137,8 @@ class PlanQueries(StoreFile):
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _query_ask_counts(self, study: str) -> list[list[Any]]:
-        """Return the rows of `ask_counts_by_rater_and_status`, as lists."""
+        """Return a list [judge, prompt, origin, status, number of asks] for each combination of the
+        first four; `ask_counts_by_rater_and_status` explains them."""
         found: Counter[str] = Counter()
         rows = self.read_blocks(
             study,  # GROUP BY would sort all rows, which takes twice as long
