@@ -1,4 +1,4 @@
-"""Domain types: items, judge specifications, asks, verdicts, judgements and estimates."""
+"""Domain types: items, judges, asks (requests to judges), verdicts, judgements and estimates."""
 
 import re
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ also, word for word, their answer to other questions."""
 PASS: Final = "pass"
 FAIL: Final = "fail"
 PASS_FAIL_OPTIONS: Final = (FAIL, PASS)
-"""`Ask.labels` of a pass/fail judgement. Its verdict has one score: 1 for pass, 0 for fail."""
+"""`Ask.labels` of a pass/fail judgement, whose verdict has one score: 1 for pass, 0 for fail."""
 GOLD: Final = "gold"
 """Source name of labels that count as known answers and take precedence over labels by people."""
 
@@ -94,8 +94,8 @@ class AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLabel:
-    """The known right verdict on one answer, and its `source` (who gave it): "pass", "fail", a
-    score or, for a rubric, the right level of each criterion."""
+    """The known right verdict on one answer: `value` is "pass", "fail" or a score; of a rubric,
+    `levels` has the right level of each criterion."""
 
     contestant: str
     value: float | Literal["pass", "fail"]
@@ -126,7 +126,8 @@ class Item:
     checks: tuple[AnswerCheck, ...] = ()
     labels: tuple[AnswerLabel, ...] = ()
     twins: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Name of a twin -> its text (studies/texts/twin_families.py); no contestants of the study."""
+    """Name of a twin (an answer with one change) -> its text. Twins are no contestants of the
+    study."""
 
     def answer(self, contestant: str) -> str:
         """Return the answer of a contestant. For the name of a twin (a copy of an answer with one
@@ -169,7 +170,7 @@ class Key:
     per_source: bool = False
     """Whether the key describes the data source; choosing another source removes the key."""
     null: bool = False
-    """Whether an explicit null has a meaning other than that of an absent key."""
+    """Whether the value null means something other than leaving the key out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +255,9 @@ class JudgeSpec:
     simulation: Mapping[str, object] = field(default_factory=dict)
     """Parameters of a simulated judge; in the study file they are keys of the judge itself."""
     timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
-    """Seconds after which an attempt without a complete reply fails; with `stream`, without a first
-    token of the reply. The fields from this one to `hedge` are not part of a call's key."""
+    """Seconds that an attempt may take until the complete reply or, with `stream`, until the first
+    token of the reply; then it fails. The fields from this one to `hedge` are not part of a call's
+    key."""
     max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
     """Maximum number of attempts at one call, retries included."""
     stream: Annotated[bool, Key("Stream")] = False
@@ -343,7 +345,8 @@ NO_USAGE: Final = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The stored result of an ask: the reply and the verdict read from it."""
+    """The stored result of an ask (a call, a recorded verdict or a person's vote): the reply, and
+    the verdict read from it."""
 
     ask: Ask
     status: Status

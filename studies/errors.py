@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Final
 
 TRY_AGAIN: Final = "then try again"
-"""End of the advice after a failed write; a run or a ballot puts its own words in its place."""
+"""Last words of the advice after a failed write; for a run or a ballot, other words replace
+them."""
 
 
 class EvenhandError(Exception):

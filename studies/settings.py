@@ -225,7 +225,7 @@ LOGIN_SETTINGS: Final[tuple[Setting[str] | Setting[tuple[str, ...]], ...]] = (
     SPACE_HOST,
     *_LOGIN,
 )
-"""Variables that Gradio's login needs, except `SYSTEM`."""
+"""Variables that Gradio's login needs, without the variable `SYSTEM`, which it needs too."""
 
 ALL_SETTINGS: Final = (
     *(value for value in tuple(globals().values()) if isinstance(value, Setting)),

@@ -49,7 +49,7 @@ class ExportFormat:
 
 
 EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {}
-"""Formats in the order of their functions below, which is that of the page and the messages."""
+"""Name -> export format, in the order in which the page and the messages list the formats."""
 
 
 def register_export_format(name: str, suffix: str, description: str) -> Callable[[Writer], Writer]:
@@ -244,9 +244,9 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     answers.
 
     The verdicts in the two orders are games 1 and 2; repeats have lines of their own. A winner is
-    `model_1`, `model_2` or `tie`, never a position; a missing or unusable verdict is `error`.
-    Prompts whose replies give only scores, noise-floor repeats and verdicts of unknown order are
-    left out.
+    `model_1`, `model_2` or `tie`, never a position; a missing or unusable verdict is `error`. Left
+    out are noise-floor repeats, verdicts of unknown order, and prompts whose replies give only
+    scores.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()

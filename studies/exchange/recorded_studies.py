@@ -94,8 +94,8 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
 
 
 def list_own_studies_of_source(store: Store, source: str) -> tuple[list[str], list[str]]:
-    """List the visitor's studies on a data source: those of recorded verdicts, and those with
-    neither recorded verdicts nor calls."""
+    """Return two lists of names of the visitor's studies whose data source is `source`: the studies
+    of recorded verdicts, and the other studies that plan no calls."""
     found: tuple[list[str], list[str]] = [], []
     for line in store.studies():
         if not store.owns(line.name) or store.study(line.name).data.source != source:
@@ -139,7 +139,8 @@ def judgements_made_without_calls(
     """Return all judgements that were made without a call, for a study that also calls judges.
 
     These are the verdicts `recorded`, the verdicts that an earlier save of the study stored from
-    the same source, and the votes in `items`.
+    the same source, and the votes in `items`. A vote becomes a choice among the answers that one of
+    the planned calls `asks`, or one of the verdicts, compares.
     """
     earlier = _verdicts_of_earlier_save(store, study, {item.id for item in items})
     # Keys contain the name of the study, which may have had another one at its earlier save.
@@ -166,8 +167,9 @@ def _verdicts_of_earlier_save(store: Store, study: Study, items: set[str]) -> li
 
 
 def study_name_from_source(source: str, folder: Path = Path()) -> str:
-    """Return the default name of a study: the name of its folder, that of its file without the
-    ending, or its Hub dataset without the revision."""
+    """Return the default name of a study of the data in `source`: the name of the folder, of the
+    file without its ending, or of the Hub dataset without its revision. `source` is a path relative
+    to `folder`, or the address of a Hub dataset."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
     path = (folder / source).expanduser().resolve()

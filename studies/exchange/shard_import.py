@@ -31,28 +31,28 @@ from studies.store.store import Store
 
 @dataclass(slots=True)
 class ImportTally:
-    """Counts and cost of an import of shards."""
+    """Counts and cost of an import of shards (result files of workers)."""
 
     files: int = 0
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Number of rows whose ask already had a result in the store."""
+    """Number of rows with the final result of a call that already had a result in the store."""
     unknown: int = 0
-    """Number of rows whose ask is in no plan of this store."""
+    """Number of rows whose call is in no plan of this store."""
     attempts: int = 0
     """Number of attempts that the import added to the store."""
     dollars: float = 0.0
 
     def add(self, other: ImportTally) -> None:
-        """Add the counts and dollars of another import to these."""
+        """Add the counts and dollars of `other`, another import, to this tally."""
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ImportTally:
-    """Store the results in these shards (result files), if a study of the store plans their
-    requests, and the records of all attempts at calls. Return counts of rows and attempts.
+    """Store those results in the shards (result files) whose requests are in the plan of a study of
+    the store, and the records of all attempts at calls. Return counts of rows and attempts.
     SourceError if the rows of a file are not judgements."""
     total = ImportTally()
     for path in shards:
@@ -91,7 +91,8 @@ def save_shards_as_study(
 
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ImportTally:
-    """Store the results and attempts in a batch of shard rows of the file `path`; return counts."""
+    """Store the results and attempts in a batch of rows of the result file `path`; return
+    counts."""
     rows, settled, stored = shard_rows.put_final_results(connection, _to_store_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
@@ -99,8 +100,8 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Store the attempts at calls in a batch of shard rows, unless the store has them already;
-    return the number of those stored and their cost in dollars."""
+    """Store the attempts at calls in a batch of rows of a result file, unless the store has them
+    already; return the number of those stored and their cost in dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -170,7 +171,8 @@ _IMPORT_LOCK: Final = threading.Lock()
 
 
 def _to_store_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert shard rows to rows of the store; raise SourceError if they are not judgements."""
+    """Convert a batch of rows of the result file `path` to rows of the store; raise SourceError if
+    they are not judgements."""
     try:
         return zip(*_to_store_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:

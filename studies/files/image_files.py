@@ -27,8 +27,9 @@ class ImageSize(NamedTuple):
 
 
 def image_size(head: bytes) -> ImageSize | None:
-    """Read type (such as png), width and height from an image's first bytes; None if they are not
-    those of a PNG, GIF, WebP or JPEG with its size. Bytes after HEADER_BYTES are not read."""
+    """Read type (such as png), width and height from an image's first bytes. None if they are not
+    the bytes of a PNG, GIF, WebP or JPEG, or do not contain its size. Bytes after HEADER_BYTES are
+    not read."""
     head = head[:HEADER_BYTES]
     try:
         if head.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -1,5 +1,5 @@
 """Read and write Evenhand's item files: one JSON object per line. An error names the file and, if
-it is about one line or field, also these."""
+it is about one line or field, that line or field too."""
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
@@ -255,8 +255,8 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def check_contestant_name(name: str, where: str) -> None:
-    """Raise SourceError for a name that is empty, "tie", begins with @ or contains control
-    characters. `where` (file and line) begins the message."""
+    """Raise SourceError for a name that is empty or "tie", that begins with @, or that contains
+    control characters. `where` (file and line) begins the message."""
     control = any(character < " " or character == "\x7f" for character in name)
     if not name.strip() or name == "tie" or name.startswith("@") or control:
         raise SourceError(

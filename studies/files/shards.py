@@ -1,9 +1,10 @@
-"""Judgements as Parquet files (shards), which workers write in parallel and a store imports.
+"""Shards: Parquet files of judgements, which workers write in parallel and a store imports.
 
-A shard has the columns of `python -m studies export --format parquet`, without those of injection
-flags, and three more: the index of the ask in its plan, whether the ask is settled (has its final
-result), and the attempts at it with their costs. Each row has the key of its ask, so writing or
-importing a shard twice has no further effect.
+A row has the result of one ask (a planned request to a judge). Its columns are those of
+`python -m studies export --format parquet`, without the injection flags, and three more:
+`position`, the index of the ask in its plan; `settled`, whether the result is final; `attempts`,
+all attempts at the call with their costs. Each row has the key of its ask, so writing or importing
+a shard twice has no further effect.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from studies.files.judgement_schema import JUDGEMENT_SCHEMA, parquet_row
 ITEMS_FILE: Final = "items.jsonl"
 """Name of the file with the items of the shards in the same folder; the file may be missing."""
 JOURNAL_SUFFIX: Final = ".journal"
-"""Suffix of the file to which a worker appends each outcome until it writes the shard."""
+"""Suffix of a journal: the file to which a worker appends each result until it writes the shard."""
 ROWS_PER_BATCH: Final = 20_000
 _REQUIRED_COLUMNS: Final = frozenset({"ask", "status", "reply", "verdict", "usage"})
 ATTEMPT_TYPE: Final = pa.struct(
@@ -59,39 +60,38 @@ class CallAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """Result of one request, from a worker: its judgement, and all attempts at the call, which
-    are kept for their costs."""
+    """Result of one request to a judge, from a worker: its judgement, and all attempts at the call,
+    which are kept for their costs."""
 
     judgement: Judgement
     attempts: tuple[CallAttempt, ...] = ()
     settled: bool = True
     """Whether the result is final. False if the judge was stopped: an import then stores only the
-    attempts and their costs, and the ask stays pending."""
+    attempts and their costs, and a later run makes the call."""
     position: int | None = None
-    """Index of the ask in its plan."""
+    """Index of the request in the plan of its study; None if the plan is not known."""
 
 
 def write_shard(path: Path, outcomes: Sequence[AskOutcome]) -> None:
-    """Write the outcomes of asks as a shard, atomically, so that no incomplete file is ever
-    read."""
+    """Write the results of requests to judges as a shard: a Parquet file with one row per result.
+    The file gets the name `path` only when it is complete."""
     table = pa.Table.from_pylist([_shard_row(outcome) for outcome in outcomes], schema=SHARD_SCHEMA)
     write_parquet_atomically(path, table)
 
 
 def write_journal_line(out: TextIO, outcome: AskOutcome) -> None:
-    """Append an outcome to a journal (a file of JSON lines), so that it is not lost if the
-    process dies before it writes the shard."""
+    """Append a result to a journal (a file of JSON lines), so that it is not lost if the process
+    dies before it writes the shard."""
     out.write(json.dumps(_shard_row(outcome)) + "\n")
     out.flush()
 
 
 def recover_journals(folder: Path, batch: str = "") -> None:
     """Convert the journals that dead workers left in a folder and its subfolders to shards, and
-    delete them.
+    delete them. A journal has the results that its worker had not yet written as a shard.
 
-    Only journals whose names begin with `batch` are converted. A line that was cut off is
-    left out. A journal whose shard exists is only deleted: the shard was written before the
-    process died."""
+    Only journals whose names begin with `batch` are converted. A line that was cut off is left out.
+    A journal whose shard exists is only deleted: the shard was written before the process died."""
     for path in sorted(folder.rglob(f"{batch}*{JOURNAL_SUFFIX}")):
         shard = path.with_suffix(".parquet")
         if not shard.exists():
@@ -128,7 +128,8 @@ def _shard_row(outcome: AskOutcome) -> dict[str, Any]:
 
 
 def find_shards(folder: Path) -> list[Path]:
-    """List the shards in a folder and its subfolders, sorted by path."""
+    """List the shards (Parquet files with Evenhand's judgements) in a folder and its subfolders,
+    sorted by path."""
     return sorted(path for path in folder.rglob("*.parquet") if _is_shard(path))
 
 
@@ -147,8 +148,8 @@ def _is_shard(path: Path) -> bool:
 
 
 def finished_keys(paths: Sequence[Path]) -> set[str]:
-    """Return the keys of all asks that have their final result in these shards; unreadable files
-    are skipped."""
+    """Return the keys of all requests to judges whose final result is in these shards (result
+    files); unreadable files are skipped."""
     found: set[str] = set()
     for path in paths:
         with contextlib.suppress(SourceError):  # skip: its calls are made again
@@ -161,8 +162,8 @@ def finished_keys(paths: Sequence[Path]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ShardContents:
-    """Summary of the shards of a folder, computed without reading any text. `rows` is the number
-    of final results, `items` are the ids of the items judged."""
+    """Summary of the shards (result files) of a folder, computed without reading any text. `rows`
+    is the number of final results, `items` are the ids of the items judged."""
 
     folder: Path
     rows: int

@@ -25,5 +25,5 @@ def name_without_ending(path: str | PurePath) -> str:
 
 
 def hide_hashes(text: str) -> str:
-    """Remove from a message the hash that an upload puts before a file's name."""
+    """Return a message without the hashes that uploads put before the names of files."""
     return _HASHED_FILE.sub("", text)

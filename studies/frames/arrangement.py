@@ -94,7 +94,7 @@ labels as 32-bit numbers, so that 0.3 − 0.2 is more than 0.1."""
 
 @lru_cache(maxsize=4096)
 def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
-    """Parse the labels of an ask that shows one answer."""
+    """Parse `labels`, the `Ask.labels` of a request about one answer."""
     offered = [label for label in labels if not label.startswith(CRITERION_PREFIX)]
     criteria = [
         label.removeprefix(CRITERION_PREFIX)

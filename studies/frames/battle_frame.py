@@ -19,10 +19,10 @@ Codes = npt.NDArray[np.int64]
 _COLUMNS: Final = (
     "model_a", "model_b", "winner", "truth", "judge", "prompt", "category", "order",
 )  # fmt: skip
-"""Columns of a table of battles that are read, beside that of the items."""
+"""Columns of a table of battles that are read, besides the column of items."""
 MAX_SPARE_CODES: Final = 8
-"""Maximum number of codes per row at which codes with gaps are used as they are; with more,
-numbering the used ones anew costs less."""
+"""Codes may have gaps as long as there are at most this many possible codes per row; with more,
+they are numbered anew without gaps, which then takes less time."""
 
 
 class CodedColumn(NamedTuple):
@@ -158,8 +158,7 @@ def _refuse_empty_cells(empty: npt.NDArray[np.bool_], column: str) -> None:
 
 
 def list_unused_columns(table: pd.DataFrame) -> list[str]:
-    """List the columns of a table of battles that are not read, those without any value left
-    out."""
+    """List the columns of a table of battles that contain values but are not read."""
     read = {*_COLUMNS, find_item_column(table)}
     unread = [name for name in table.columns if name not in read]
     return [str(name) for name in unread if any(map(_cell_text, table[name].unique()))]
@@ -174,8 +173,8 @@ def find_item_column(table: pd.DataFrame) -> str:
 
 
 def _encode_texts(values: pd.Series, required: str = "") -> CodedColumn:
-    """Return a column of texts as codes. If `required` (the column's name) is given, ValueError,
-    which names the column, for an empty or blank cell."""
+    """Return a column of texts as codes of sorted names. If no cell may be blank, `required` is the
+    name of the column, for the ValueError; it is "" if cells may be blank."""
     codes, found = pd.factorize(values)
     if required:
         blank = np.array([str(value).strip() == "" for value in found] + [True])

@@ -37,7 +37,7 @@ def fingerprint(
 
 def module_sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
     """Return module name -> source code, for the root modules and, recursively, their imports from
-    the same packages."""
+    the same packages. `read` returns the content of a file."""
     packages = {root.__name__.partition(".")[0] for root in roots}
     found: dict[str, bytes] = {}
     waiting = [root.__name__ for root in roots]

@@ -51,7 +51,7 @@ class TextColumn:
 
     @property
     def distinct_texts(self) -> list[str]:
-        """The distinct texts; code k stands for the k-th one."""
+        """The distinct texts; code k stands for the text with index k."""
         return list(self._known)
 
     @property
@@ -178,7 +178,8 @@ class JudgementColumns:
 
 
 def _merge_parts_in_place(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array, which then replaces the parts in the list."""
+    """Join the parts of a column into one array, which then replaces the parts in the list. `kind`
+    is the type of the array if there are no parts."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]

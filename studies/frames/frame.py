@@ -105,8 +105,8 @@ def frame_from_rows(
 
 
 def has_known_answers(frame: pd.DataFrame) -> bool:
-    """Whether the right answer of any comparison is known, or several equally right ones among
-    three options or more. A known tie alone does not count."""
+    """Whether any comparison has a known right answer or, among three options or more, several
+    equally right answers. A known tie alone does not count."""
     columns = [one for one in ("known_answer", RIGHT_COLUMN) if one in frame]
     return bool((frame[columns] >= 0).to_numpy().any())
 
@@ -114,12 +114,13 @@ def has_known_answers(frame: pd.DataFrame) -> bool:
 def _add_right_pick_columns(
     frame: pd.DataFrame, item_codes: np.ndarray, item_facts: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add two columns: whether a pick is one of the right answers, and the number of right answers
-    among the options; both are −1 where no right answer is known.
+    """Add two columns: whether a pick is one of the right answers (1 or 0), and the number of right
+    answers among the options; both are −1 where no right answer is known.
 
     Of three options or more, several can be equally good; `known_answer` is then a tie. A person's
-    pick is compared with the votes of the others. `item_facts[k]` has the facts (such as the
-    preferences) of the item with code k.
+    pick is compared with the votes of the others. Row n is about the item with code
+    `item_codes[n]`; `item_facts[k]` has the facts (such as the preferences) of the item with code
+    k.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
@@ -157,7 +158,8 @@ def _question_column(item_codes: np.ndarray, questions: Sequence[str]) -> pd.Cat
 
 
 def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:
-    """Return `values[code]` for each code; zeros if there are no values."""
+    """Return `values[code]` for each code, as an array of the type `dtype`; zeros if there are no
+    values."""
     return np.asarray(values, dtype)[codes] if len(values) else np.zeros(len(codes), dtype)
 
 
@@ -281,7 +283,9 @@ def _known_answer_column(
     """Return the slot of the known best answer for each row, or TIE, or NO_PICK if it is unknown.
 
     If the known answer is the majority of people, the row of a person is compared with the majority
-    of the others. `item_facts[k]` has the facts (such as the preferences) of the item with code k.
+    of the others. Row n is about the item with code `item_codes[n]`, shows the answers of `slots`
+    with code `shown_codes[n]`, and compares the contestants named in `comparison[n]`.
+    `item_facts[k]` has the facts (such as the preferences) of the item with code k.
     """
     known_answer = np.full(len(item_codes), NO_PICK, np.int8)
     people = [
@@ -314,8 +318,8 @@ def _known_answer_column(
 
 
 def _persons_of_rows(judges: pd.Categorical[str]) -> tuple[list[str], np.ndarray]:
-    """Return "" and the names of all people, and for each row the index of its person in this list;
-    0 if its judge is no person."""
+    """Return (names, indexes): "" followed by the names of all people, and for each row the index
+    of its person in `names`; 0 if its judge is no person."""
     names = [str(name) for name in judges.categories]
     persons = ["", *sorted(name for name in names if name.startswith(HUMAN_PREFIX))]
     own = np.asarray([persons.index(name) if name in persons else 0 for name in names], np.int64)
@@ -379,8 +383,8 @@ def _add_family_columns(
 ) -> None:
     """Add columns with the model family of the judge and of the answer in each slot, "" if unknown;
     nothing is added if the families of all contestants, or of all judges, are unknown. A judge and
-    a contestant of the same name are of one family: that of either, else their name.
-    `shown[codes[k]]` are the contestants that row k shows."""
+    a contestant of the same name belong to one family: the family given for either of them, else a
+    family of their name. `shown[codes[k]]` are the contestants that row k shows."""
     both = set().union(*shown) & set(frame["judge"].cat.categories)
     same = {name: judge_families.get(name) or families.get(name) or name for name in both}
     families, judge_families = {**same, **families}, {**judge_families, **same}

@@ -17,8 +17,9 @@ TrueWinner = str | Literal["tie"] | None
 
 
 def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinner:
-    """Return the better of two answers by design, else by people: the most frequent vote, a tie if
-    two are equally frequent; None without votes on them.
+    """Return the better of the answers `x` and `y`: by design if this is known, else by the most
+    frequent vote of people. It is a tie if two results are equally frequent, None if no preference
+    compares the two answers.
 
     An answer to another question (`@unrelated`) is worse than any other by construction.
     """
@@ -34,9 +35,9 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
-    """Return the option that beats every other one in pairwise votes. If there is none, return
-    None if the result of any pair is unknown; else the only option that no other beats; else
-    (no such option, or several) "tie"."""
+    """Return the option that beats every other option in pairwise votes. If there is none: None if
+    the result of any pair is unknown; else the option that no other beats, if there is exactly one;
+    else "tie"."""
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
     pairs = list(itertools.combinations(options, 2))

@@ -153,9 +153,10 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     None if no row shows a single answer, or no answer has a label or a vote.
 
     `labels[k]` maps contestants to labels, for item code k. An answer without a label gets the
-    verdict of people (majority of pass and fail, or mean score), but not in the rows of people.
-    A vote under the name of a judge's prompt is about this prompt only, any other about all.
-    Pass/fail verdicts use only labels of pass and fail, scores only labels that are scores.
+    verdict of people (majority of pass and fail, or mean score), but not in the rows of people. A
+    vote under the name of a judge's prompt counts for this prompt only, any other vote for all
+    prompts. Pass/fail verdicts use only labels of pass and fail, scores only labels that are
+    scores.
     """
     single = (frame["options"] == 1).to_numpy()
     if not single.any():

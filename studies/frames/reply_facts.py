@@ -17,7 +17,8 @@ ReplyFact = Callable[[str], float]
 REPLY_FACTS: Final[dict[str, ReplyFact]] = {}
 """Column of the frame -> function that computes its value from the text of a reply."""
 LEAST: Final = "least_characters"
-"""Attribute of a registered function: the length of the shortest reply that it needs."""
+"""Name of the attribute, set on a registered function, with the minimum length of a reply that the
+function reads."""
 
 
 def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact], ReplyFact]:

@@ -18,8 +18,8 @@ WINNER_WORDS: Final[dict[str, int | Literal["tie"]]] = {
     **dict.fromkeys(FIRST, 0), **dict.fromkeys(SECOND, 1), **dict.fromkeys(TIED, "tie"),
 }  # fmt: skip
 """Word in lower case -> index of the winner in the order of the row, or a tie. A contestant of that
-name takes precedence. Numbers are not among them: 1 is the first in some files, the second in
-others."""
+name takes precedence. Numbers are left out, because 1 means the first answer in some files and the
+second in others."""
 PEOPLE_COLUMNS: Final = (
     "human_winner", "human_preference", "human_choice", "human_vote", "human_verdict", "human",
 )  # fmt: skip

@@ -29,11 +29,11 @@ def votes_as_judgements(
 ) -> list[Judgement]:
     """Convert the votes in items to judgements of the study `source`.
 
-    With `asks`, a vote becomes a choice among the answers that an ask compares: a vote on exactly
-    these answers is taken as it is; a ranking, or a pick out of more answers, is converted if it
-    decides between them. Without `asks`, each vote is converted as given, and a ranking as a pick
-    of its best answer. A person's votes on an item are left out if `existing` already contains a
-    judgement of this person on the item.
+    With `asks` (requests to judges), a vote becomes a choice among the answers that a request
+    compares: a vote on exactly these answers is taken as it is; a ranking, or a pick out of more
+    answers, is converted if it decides between them. Without `asks`, each vote is converted as
+    given, and a ranking as a pick of its best answer. A person's votes on an item are left out if
+    `existing` already contains a judgement of this person on the item.
     """
     # Item -> sets of answers that are compared with each other in the asks.
     compared: dict[str, set[OptionSet]] = defaultdict(set)

@@ -25,8 +25,8 @@ SEED: Final = 7
 LEAST_HOLD_OUT: Final = 30
 """Minimum number of labelled items on the hold-out; with fewer, no prompt is recommended."""
 LEAST_LEARN: Final = 10
-"""Minimum number of labelled items to learn from; only those above it may make the hold-out larger
-than half."""
+"""Minimum number of labelled items left to learn from if the hold-out gets more than half of the
+items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,8 @@ def draw_split(
 
 
 def question_id_of(items: Mapping[str, Item], item: str) -> str:
-    """Return the id that items of one question share; without one, the item's own id."""
+    """Return the id of an item's question, which all items on this question have; the item's own id
+    if it states none."""
     return (items[item].meta.get(QUESTION_META) if item in items else None) or item
 
 

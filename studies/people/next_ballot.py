@@ -42,8 +42,8 @@ class VoterProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BallotPicker:
-    """Chooses a voter's next ballot and counts the voter's progress. It depends only on the
-    fields below, not on the store."""
+    """Chooses a voter's next ballot and counts the voter's progress. It depends only on its fields,
+    not on the store."""
 
     study: str
     voter: str
@@ -101,8 +101,9 @@ class BallotPicker:
     # ---- new ballots ---------------------------------------------------------------------------
 
     def _make_new_ballot(self) -> Ballot | None:
-        """Return a ballot on the comparison with the fewest votes, of several the one with the
-        highest weight; None if no comparison is left or the voter has reached the limit."""
+        """Return a ballot on the comparison with the fewest votes; of several such comparisons, on
+        one with the highest weight (number of judges with prompts that disagree). None if no
+        comparison is left or the voter has reached the limit."""
         enough = self.rules.each and len(self.own_ballots_without_repeats) >= self.rules.each
         fresh = [] if enough else self._available_comparisons()
         if not fresh:
@@ -138,11 +139,11 @@ class BallotPicker:
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _choose_answer_order(self, unit: VotableComparison) -> tuple[str, ...]:
-        """Choose an order of the answers: one of the rotations of a seeded shuffle.
+        """Choose an order of the answers, among the rotations of a seeded shuffle: the rotation
+        that this voter has seen least often.
 
-        It is the rotation that this voter has seen least often. If several are equal, the one that
-        has its contestants in positions where this voter has seen them least often; then the one
-        that all voters have seen least often for this item.
+        If several are equal, it is the one whose contestants this voter has seen least often in
+        these positions; then the one that all voters have seen least often for this item.
         """
         shuffled = self._seeded_random("order", unit.item, *unit.names).sample(
             unit.names, len(unit.names)

@@ -101,7 +101,7 @@ class StudyLabels:
 
     @property
     def no_label_reason(self) -> str:
-        """Words on why the cases of `disputed` have no label."""
+        """Text for the page: the reason why the cases of `disputed` have no label."""
         if self.kind == PAIRS:
             return "no answer preferred by more than half of the votes"
         return "labels that are half pass, half fail"
@@ -132,9 +132,9 @@ def item_and_contestants_key(ask: Ask) -> CaseKey | None:
 def label_comparisons(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement]
 ) -> StudyLabels:
-    """Return the labels of the pairs of answers in asks or judgements: the better answer by design,
-    else the choice of more than half of the voters. Only the first vote of a voter counts. A tie is
-    no label."""
+    """Return the labels of the pairs of answers that `asks` (requests to judges) or `judgements`
+    compare: the better answer by design, else the choice of more than half of the voters. Only the
+    first vote of a voter counts. A tie is no label."""
     votes: dict[CaseKey, dict[str, str]] = defaultdict(dict)
     pairs = {key: None for ask in asks if (key := _item_and_pair_key(ask)) and ask.item in items}
     for judgement in judgements:
@@ -172,12 +172,12 @@ def _item_and_pair_key(ask: Ask) -> CaseKey | None:
 def label_answers(
     items: Mapping[str, Item], asks: Iterable[Ask], judgements: Iterable[Judgement], kind: LabelKind
 ) -> StudyLabels:
-    """Return the labels of the single answers in `asks` or `judgements`, by the same rules as
-    the column `gold` of a frame: the label in the data, else that by people's votes. `kind` is
-    "pass" or "score".
+    """Return the labels of the single answers in `asks` (requests to judges) or `judgements`, by
+    the same rules as the column `gold` of a frame: the label in the data, else the verdict by
+    people's votes. `kind` is "pass" or "score".
 
-    Votes cast under the names of two or more of the judges' prompts are taken for votes on
-    single criteria, one per prompt, and do not count as labels of answers."""
+    Votes cast under the names of two or more of the judges' prompts are taken for votes on single
+    criteria, one per prompt, and do not count as labels of answers."""
     answers = {key: None for ask in asks if (key := _item_and_single_contestant_key(ask, items))}
     votes: dict[CaseKey, list[Judgement]] = defaultdict(list)
     judged, voted = set[str](), set[str]()

@@ -108,7 +108,8 @@ class VoteSession:
         criteria: tuple[str, ...] = (),
     ) -> Ballot:
         """Store a vote, in place of an earlier vote on the same ballot; return its ballot.
-        `criteria` are in the order of the verdict's rubric levels, `comment` is the voter's.
+        `criteria` are the criteria of a filled-in rubric, in the order of the verdict's levels;
+        `comment` is a remark by the voter.
 
         `position` is the index of the ballot among this voter's ballots. `stamp` is the value of
         `Ballot.done` (time of the vote or skip; 0 if open) that the page received with the ballot.
@@ -206,7 +207,7 @@ class VoteSession:
 
     def show_previous_ballot(self, position: int) -> Ballot | None:
         """Return the voter's last ballot with a number below `position`, and store the present time
-        as the time when it was shown; None if `position` is that of the first."""
+        as the time when it was shown; None if there is no such ballot."""
         return self._show_ballot(lambda place: place < position)
 
     def show_following_done_ballot(self, position: int) -> Ballot | None:

@@ -100,8 +100,8 @@ class VisitorStorageLimit:
         self._lock = threading.Lock()
 
     def make_room_if_needed(self) -> bool:
-        """Whether visitors may store more; if there is no room, unused studies and uploads are
-        deleted first."""
+        """Return whether visitors may store more. If there is no room, unused studies and uploads
+        are deleted first."""
         with self._lock:
             if self._clock() < self._next_count:
                 return True

@@ -42,12 +42,12 @@ def hub_api(token: str | None) -> HfApi:
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
-    """Download the last snapshot to `path` and return True; a write-ahead log that an earlier
-    file left there is deleted. Return False if `path` exists or there is no snapshot. If the
-    dataset does not exist, it is created.
+    """Download the last snapshot of a store from the Hub dataset `repo` to `path` and return True;
+    a write-ahead log that an earlier file left there is deleted. Return False if `path` exists or
+    there is no snapshot. If the dataset does not exist, it is created.
 
-    StoreUnusable if the Hub cannot be reached, the token may not see or create the dataset,
-    or the snapshot is damaged: with an empty store, all judgements would be paid for again."""
+    StoreUnusable if the Hub cannot be reached, the token may not see or create the dataset, or the
+    snapshot is damaged: with an empty store, all judgements would be paid for again."""
     if path.exists():
         return False
     try:
@@ -79,7 +79,7 @@ def _download_snapshot(repo: str, token: str | None, folder: str) -> str:
 
 
 def _create_dataset(repo: str, token: str | None) -> None:
-    """Create a private dataset unless there is one of this name."""
+    """Create the private Hub dataset `repo` unless it exists."""
     hub_api(token).create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
 
 
@@ -97,8 +97,8 @@ def _check_integrity(path: Path, repo: str) -> None:
 
 
 def upload_snapshot(store: Store, repo: str, token: str | None) -> None:
-    """Upload a consistent copy of the store to the dataset in one commit; a missing dataset is
-    created as a private one."""
+    """Upload a consistent copy of the store to the Hub dataset `repo` in one commit; a missing
+    dataset is created as a private one."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / SNAPSHOT_FILE
         copy_store(store.path, copy)
@@ -178,7 +178,8 @@ class SnapshotThread:
         return self._run_query(paused_or_ended_runs_stamp)
 
     def _run_query(self, query: Callable[[Store], object]) -> object:
-        """Return the result of a query on the store; None, and a warning, if it cannot be read."""
+        """Return the result of a query on the store; None, after a logged warning, if the store
+        cannot be read."""
         try:
             return query(self._store)
         except (errors.StoreError, sqlite3.Error) as error:

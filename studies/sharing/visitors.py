@@ -19,8 +19,8 @@ MIN_SECRET_CHARS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A visitor: `owner` is the hash of the browser's secret, `share` that of the token in the link
-    that was opened. If both are empty, only ownerless studies are visible."""
+    """A visitor: `owner` is the hash of the browser's secret, `share` the hash of the token in the
+    share link that was opened. If both are empty, only ownerless studies are visible."""
 
     owner: str = ""
     share: str = ""

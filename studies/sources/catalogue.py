@@ -61,7 +61,7 @@ def hub_sets() -> tuple[CatalogueEntry, ...]:
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
-    """Return the catalogue entry of a Hub dataset: the one for its config or file, else the one for
-    the repository; None without an entry."""
+    """Return the catalogue entry of a config (or file) of a Hub dataset; if it has none, the entry
+    of the whole dataset, None without either."""
     known = {entry.hub.casefold(): entry for entry in reversed(hub_sets())}
     return known.get(f"{repo}:{config}".casefold()) or known.get(repo.casefold())

@@ -179,7 +179,7 @@ def _image_data_url(content: bytes) -> str:
 
 @contextmanager
 def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
-    """Convert errors of the Hub libraries to SourceErrors with advice."""
+    """Context that converts errors of the Hub libraries to SourceErrors with advice."""
     try:
         yield
     except (SourceError, StudyError):

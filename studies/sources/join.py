@@ -24,7 +24,8 @@ class FileJoinCounts:
     unknown: int = 0
     """Number of rows in this file without a matching question."""
     duplicate: int = 0
-    """Number of rows in this file with the same join key as an earlier row."""
+    """Number of rows in this file with the same join key as an earlier row; only keys of questions
+    count."""
     empty: int = 0
     conflicting: int = 0
     """Number of join keys for which the file has different answers. If a key has as many questions

@@ -63,7 +63,8 @@ class LoadedSource:
     revision: str = ""
     """Commit of the Hub dataset that was read; empty for other sources."""
     shards: ShardContents | None = None
-    """Summary of verdicts in a folder of shards; saving the study reads the verdicts."""
+    """Summary of the verdicts in a folder of shards (result files); None for other sources. The
+    verdicts themselves are read when the study is saved."""
 
     @property
     def verdict_count(self) -> int:
@@ -116,7 +117,8 @@ def source_path(spec: DataSpec, folder: Path) -> Path:
 
 
 def image_folder(spec: DataSpec, folder: Path) -> Path:
-    """Return the folder to which the image paths of a source are relative."""
+    """Return the folder to which the image paths of a source are relative: the source itself if it
+    is a folder, else the folder that contains it."""
     path = source_path(spec, folder)
     return path if path.is_dir() else path.parent
 
@@ -287,9 +289,9 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder into one table. None if the folder matches a format that reads
-    whole folders itself, or if its files can neither be joined nor were written by the library
-    `datasets`."""
+    """Join the files of a folder into one table. None if a format that reads whole folders matches
+    the folder; also None if its files have no format that can be joined and were not written by the
+    library `datasets`."""
     named = "" if spec.format == detect.AUTO_FORMAT else spec.format
     if not named and detect.matching_formats(None, path):
         return None
@@ -355,9 +357,9 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
-    """Raise StudyError if the study sets a key of `data` that has no effect on its source, or
-    lacks one: `files`, `join` or `mapping` with Evenhand's own items, a split for a source
-    that has none, or format `table` without a mapping."""
+    """Raise StudyError if the keys of `data` do not fit the source, whose format is `name`:
+    `files`, `join` or `mapping` with Evenhand's own items, a split for a source without splits, or
+    format `table` without a mapping."""
     if name == "evenhand":
         for key in ("files", "join", "mapping"):
             if getattr(spec, key):

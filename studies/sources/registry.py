@@ -33,10 +33,10 @@ DETECTION_ORDER: Final = (
     "judgebench", "preference", "themis", "pandalm", "verdict-label", "kaggle", "prd", "inspect",
     "promptfoo", "deepeval", "langfuse", "phoenix", "langsmith", "table",
 )  # fmt: skip
-"""Names of the formats in the order in which they are asked whether they match a source. Every
-format is asked, and a source that matches several is an error, so the order decides no match; it is
-the order in which messages, the form and docs/formats.md list the formats: Evenhand's own files,
-test sets and benchmarks, logs of tools, and the mapped table, which never matches."""
+"""Names of the formats in the order in which messages, the form and docs/formats.md list them:
+Evenhand's own files, test sets and benchmarks, logs of tools, and the mapped table. The order does
+not decide which format a source has: every format is tried, and a source that matches several is an
+error. The mapped table never matches."""
 
 SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
     name: DECLARED[name] for name in sorted(DECLARED, key=DETECTION_ORDER.index)
@@ -58,7 +58,8 @@ def render_table_of_formats() -> str:
 
 
 def write_table_of_formats(docs: Path) -> None:
-    """Replace the table of formats in the file `docs` (docs/formats.md) by the current one."""
+    """Write the table of `render_table_of_formats` to the file `docs` (docs/formats.md), in place
+    of the table that the file has."""
     text = docs.read_text(encoding="utf-8")
     start = text.index("| `--format` |")
     end = text.index("\n\n", start) + 1

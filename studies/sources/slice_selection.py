@@ -14,10 +14,10 @@ def select_slice(items: list[Item], spec: study.DataSpec) -> list[Item]:
     """Return the items that a study uses (its slice), sorted by id. StudyError for an unknown
     category, SourceError if no item is left.
 
-    First the filters are applied. Then a random sample is drawn, seeded by `spec.seed`: for
-    each field in `spec.per` at most the stated number of items with the same value, and of the
-    rest `spec.count` items. With `take: first` and without `per`, the first items of the file
-    are taken instead."""
+    First the filters are applied. Then a random sample is drawn, seeded by `spec.seed`: for each
+    field in `spec.per` at most the stated number of items with the same value, and from the items
+    that remain `spec.count` items. With `take: first` and without `per`, the first items of the
+    file are taken instead."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     if spec.take == "first" and spec.count and not spec.per:

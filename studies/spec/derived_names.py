@@ -16,6 +16,6 @@ def candidate_study_name(name: str, judge: str, prompt: str) -> str:
 
 def writer_study_name(name: str, prompt: str, writer: str) -> str:
     """Return the name of the study in which the judge `writer` writes rules to be added to a
-    prompt. `name` is the study that has the prompt `prompt`; the rules are made from its
-    judge's mistakes on the learn items."""
+    prompt. `name` is the study that has the prompt `prompt`; the rules are made from the mistakes
+    of its judge on the labelled items that are set apart to learn from."""
     return f"{name}{RULES_MARK}{prompt} by {writer}"

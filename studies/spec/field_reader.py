@@ -28,7 +28,8 @@ def find_line_of_key(text: str, place: str) -> int:
 
 class FieldReader:
     """Reads the fields of a mapping, each with a check of its type; StudyError for a field of
-    another type. `refuse_unknown_keys` finds the fields that nobody has read."""
+    another type. `refuse_unknown_keys` raises an error if the mapping has a field that was not
+    read."""
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):

@@ -237,8 +237,8 @@ def _pairs_of_item(
 
 
 def _draw_items_against_baseline(study: Study, items: Sequence[Item]) -> frozenset[str]:
-    """Draw the items on which the newly added contestant is compared with the baseline too, not
-    only with another contestant."""
+    """Return the ids of the items, drawn by the study's seed, on which the newly added contestant
+    is compared with the baseline too, not only with another contestant."""
     ids = sorted(
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )
@@ -249,9 +249,9 @@ def _draw_items_against_baseline(study: Study, items: Sequence[Item]) -> frozens
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of the newly added contestant: with one opponent drawn at random and, if
-    the item is in `reference_items`, also with the baseline. Empty if the new contestant has
-    no answer. `present` are the contestants that have an answer."""
+    """Return the pairs of the newly added contestant: with one opponent (not the baseline) drawn at
+    random and, if the item is in `reference_items`, also with the baseline. Empty if the new
+    contestant has no answer. `present` are the contestants that have an answer."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -262,7 +262,7 @@ def _new_contestant_pairs(
 
 
 def _draw_pair_order(study: Study, item: Item, pair: tuple[str, ...]) -> tuple[str, ...]:
-    """Draw the order of a pair that is shown in one order only."""
+    """Return the order, drawn by the study's seed, of a pair that is shown in one order only."""
     both = sorted([pair, pair[::-1]])
     return _seeded_random(study, item.id, *sorted(pair), "order").choice(both)
 
@@ -322,7 +322,7 @@ def unrelated_answer(item: Item, other_item: Item) -> str:
     """Return the answer to `other_item` that is shown as @unrelated beside the answers to `item`.
 
     The contestant whose answer is shown is drawn at random, seeded by the ids of the two items
-    only, so that a stored ask can be rendered without its study.
+    only, so that a stored request can be rendered without its study.
     """
     name = random.Random(f"{item.id}\x1f{other_item.id}").choice(_answering_contestants(other_item))
     return other_item.responses[name]

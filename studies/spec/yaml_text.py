@@ -11,7 +11,7 @@ from studies.settings import is_public
 MAX_YAML_CHARS: Final = 500_000
 """Maximum length of a YAML text; the parser reads about 200,000 characters per second."""
 MAX_PUBLIC_YAML_CHARS: Final = 100_000
-"""Maximum length in public mode: half a second of the parser."""
+"""Maximum length of a YAML text in public mode, which the parser reads in half a second."""
 MAX_YAML_VALUES: Final = 100_000
 """Maximum number of values with all aliases expanded; a text with more is refused, since nine short
 lines of aliases can expand to a billion values."""

@@ -40,7 +40,8 @@ CRITERIA_KEY: Final = "criteria"
 """JSON key in a ballot's column `answer` for the criteria of a filled-in rubric; in other ballots
 the column contains an answer check."""
 REASON_PREFIX: Final = "chosen: "
-"""Prefix in a vote's `detail` of the reason why its comparison was chosen."""
+"""Text that begins the `detail` of a vote; after it comes the reason why the comparison was
+chosen."""
 RULES_ROW_VOTER: Final = ""
 """Value of the column `voter` in the row with a study's voting rules; no voter has this name."""
 _ITEMS_PER_QUERY: Final = 500
@@ -173,8 +174,8 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
 
 
 def count_non_random_and_all_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
-    """Return the number of page votes on comparisons not chosen at random, and the number of all
-    page votes."""
+    """Return two numbers of votes cast on the page: those on comparisons that were not chosen at
+    random, and all of them."""
     why = selection_reasons(connection, study)
     return sum(chosen != "random" for chosen in why.values()), len(why)
 

@@ -235,8 +235,8 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Keeps the file of a store open, so that the file can be restored if somebody deletes it,
-    and notices when another file takes its place."""
+    """Keeps the file of a store open, so that the file can be restored if it is deleted, and
+    notices when another file takes its place."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

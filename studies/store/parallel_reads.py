@@ -1,7 +1,7 @@
 """Reading a large study with two connections at once, both from one state of the store.
 
 SQLite runs a query without Python's global lock, so two queries use two processor cores. A study's
-plan is read in blocks of consecutive asks; while the next blocks are read, the caller parses those
+plan is read in blocks of consecutive rows; while the next blocks are read, the caller parses those
 already read.
 """
 
@@ -65,7 +65,7 @@ def blocks_of_plan(connection: sqlite3.Connection, study: str) -> list[Block]:
 
 @contextmanager
 def _read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """A read transaction, in which all queries see the same state of the store."""
+    """Context with a read transaction, in which all queries see the same state of the store."""
     connection.execute("BEGIN")
     try:
         yield

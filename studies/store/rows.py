@@ -142,8 +142,8 @@ def put_live_asks(
 def put_recorded_judgements(
     connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
 ) -> None:
-    """Store judgements made without a call, and add their asks to the plan; `start` is the index
-    in the plan that the first of them gets."""
+    """Store judgements made without a call, and add their requests (asks) to the plan; `start` is
+    the index in the plan that the first of them gets."""
     judgements = list(recorded)
     _put_asks(connection, study_id, (j.ask for j in judgements), start, "recorded")
     for judgement in judgements:
@@ -153,8 +153,8 @@ def put_recorded_judgements(
 def _put_asks(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[Ask], start: int, origin: str
 ) -> None:
-    """Insert asks into a study's plan; the first gets the plan index `start`. `origin` is "live"
-    for calls that a run makes, "recorded" for imported verdicts and votes."""
+    """Insert asks (requests to judges) into a study's plan; the first gets the plan index `start`.
+    `origin` is "live" for calls that a run makes, "recorded" for imported verdicts and votes."""
     connection.executemany(
         "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (

@@ -1,6 +1,6 @@
 """Journal of a run: a lease and a start record right before each call, the result after it.
 
-A lease reserves an ask for one run, so that two processes with common asks pay once: the process
+A lease reserves a call for one run, so that two processes with common calls pay once: the process
 with the lease makes the call, the other waits for the result. A lease is taken only right before a
 call, so a start record without an outcome means that the process died during the call. Such calls,
 which a new run may pay for again, are listed.
@@ -22,9 +22,9 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 NotStarted = Literal["elsewhere", "answered", "too dear"]
-"""Reason why a call does not start. `elsewhere`: another live run has leased the ask and will store
-the result. `answered`: a result was stored in the meantime. `too dear`: the budget that all runs
-share has no room for the call."""
+"""Reason why a call does not start. `elsewhere`: another live run has leased the call and will
+store the result. `answered`: a result was stored in the meantime. `too dear`: the budget that all
+runs share has no room for the call."""
 
 
 class RunJournal:
@@ -117,11 +117,11 @@ class RunJournal:
         self.attempts_in_flight.discard(attempt)
 
     async def release_lease(self, key: str) -> None:
-        """Release the lease of an ask, so that other runs can make the call."""
+        """Release the lease of a call, so that other runs can make it."""
         await self.write(lambda c: self._release_lease(c, key))
 
     def find_leased_keys(self, keys: Collection[str]) -> set[str]:
-        """Return those of the keys whose asks a live run has leased at this moment."""
+        """Return those of the keys whose calls a live run has leased at this moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
@@ -144,9 +144,9 @@ class RunJournal:
         """Store a judgement and the outcome of the attempt that gave it, and release the lease, in
         one commit.
 
-        A stored reply is not replaced by an error or by a judgement without text. `without` are
-        planned parameters that were not sent because the endpoint refuses them; a reply is then
-        stored under another key (studies/store/queries/adapted_requests.py)."""
+        An error replaces only a stored error, and a judgement without text replaces no reply with
+        text. `without` are planned parameters that were not sent because the endpoint refuses them;
+        a reply is then stored under another key (studies/store/queries/adapted_requests.py)."""
         now = self._clock()
 
         def write_judgement_and_outcome(connection: sqlite3.Connection) -> None:
@@ -239,7 +239,7 @@ class RunJournal:
         return any(seq > self.start_seq or one not in self.retry_statuses for seq, one in rows)
 
     def _take_lease(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Lease an ask for this run; return False if a live run has leased it."""
+        """Lease a call for this run; return False if a live run has leased it."""
         row = connection.execute("SELECT owner FROM leases WHERE key=?", (key,)).fetchone()
         if row is not None and is_owner_alive_else_clean_up(self._store.run_locks_folder, row[0]):
             return False
@@ -276,8 +276,8 @@ class PossiblyPaidCall:
 
 
 def list_possibly_paid_calls(store: Store, study: str | None = None) -> list[PossiblyPaidCall]:
-    """List the attempts without an outcome whose process has ended; without `study`, of all
-    studies."""
+    """List the attempts that have no outcome and whose process has ended: the attempts at calls of
+    `study` or, without it, of all studies."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
     rows = store.read(
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",
@@ -296,8 +296,8 @@ ATTEMPTS_OF_STUDY = (
     "OR EXISTS (SELECT 1 FROM extractions e JOIN plan p ON p.key=e.reads WHERE e.key=attempts.key "
     "AND p.study=(SELECT id FROM studies WHERE name=?)))"
 )
-"""SQL condition for the attempts of a study: those of its asks, and those of extractions from the
-replies to its asks."""
+"""SQL condition for the attempts of a study: attempts at its calls, and at extractions of verdicts
+from the replies to its calls."""
 
 
 def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:

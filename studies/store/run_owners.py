@@ -1,4 +1,4 @@
-"""Owners of leases: runs that have reserved asks.
+"""Owners of leases: runs that have reserved calls.
 
 An owner is alive as long as its process has locked the owner's lock file. The kernel releases the
 lock when the process ends, also after kill -9. Leases of a dead owner can be taken over at once,
@@ -64,8 +64,8 @@ class LeaseOwner:
 
 
 def is_owner_alive_else_clean_up(folder: Path, owner: str) -> bool:
-    """Whether the run with the id `owner` is alive: its lock file is locked, or nobody can tell.
-    If it is dead, its lock file is deleted."""
+    """Whether the run with the id `owner` is alive: its lock file is locked, or exists but cannot
+    be checked. If the run is dead, its lock file is deleted."""
     path = folder / f"{owner}.lock"
     try:
         with path.open("rb+") as handle:

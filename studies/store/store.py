@@ -67,7 +67,7 @@ class StudySummary:
 
     @property
     def failed(self) -> int:
-        """Number of asks whose call failed."""
+        """Number of calls or recorded verdicts with an error instead of a reply."""
         return sum(self._counts[status] for status in ERROR_STATUSES)
 
     @cached_property

@@ -20,7 +20,8 @@ Value = TypeVar("Value")
 
 
 class StoreFile:
-    """The file of a store; each thread reads through its own connection, one writer writes."""
+    """The SQLite file of a store. Each thread reads through a connection of its own; one thread
+    makes all writes."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_store_path()

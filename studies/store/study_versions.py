@@ -20,9 +20,9 @@ class _VersionRecord(NamedTuple):
     last: int
     """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """Sequence number (seq) in the study's version: at the first check (in this process, or after a
-    save) the highest of the store, later that of the newest judgement that the study got since;
-    unchanged if it got none."""
+    """Sequence number (seq) that is part of the study's version. At the first check in this process
+    or after a save, it is the highest of the store; from then on, that of the newest judgement that
+    the study got after this check, if it got any."""
 
 
 class StudyVersions:

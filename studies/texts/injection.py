@@ -94,7 +94,7 @@ def is_suspect(text: str) -> bool:
 
 
 def _find_triggered_rules(normalised: str) -> Iterator[InjectionRule]:
-    """Yield the rules that may match a text: those of which a trigger word or phrase occurs in
+    """Yield the rules that may match a text: the rules with a trigger word or phrase that occurs in
     it, also across a line break. `normalised` is the text as returned by `_normalise_text`."""
     line = normalised.replace("\n", " ")
     return (rule for rule in INJECTION_RULES if any(word in line for word in rule.words))
@@ -130,8 +130,9 @@ def _shorten_line(text: str) -> str:
 
 
 def list_suspect_places(item: Item) -> list[str]:
-    """List which texts of an item are suspicious: INSTRUCTION for the question, the contestant's
-    name for an answer, REFERENCE. The store saves this list with the item."""
+    """List which texts of an item are suspicious: INSTRUCTION stands for the question, REFERENCE
+    for the reference answer, the name of a contestant for its answer. The store saves this list
+    with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _contestants_with_repeated_answer(item)
     return [

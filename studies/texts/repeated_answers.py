@@ -36,7 +36,7 @@ def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
-    """Return a note of an import for each contestant whose answers are marked as repeated (see
+    """Return notes for the user, one for each contestant whose answers are marked as repeated (see
     `mark_repeated_answers`)."""
     flagged: dict[str, int] = defaultdict(int)
     for item in items:

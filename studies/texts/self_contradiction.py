@@ -1,8 +1,8 @@
 """Replies whose reasons favour another answer than their verdict, found by rule.
 
 A reply counts only if it names two answers, states a verdict, and says of at least one answer that
-it is better, right, worse or wrong. It contradicts itself if such statements favour other answers
-only. The verdict itself is never read differently because of it.
+it is better, right, worse or wrong. It contradicts itself if none of these statements favours the
+answer that the verdict chooses. The verdict itself is never read differently because of it.
 """
 
 import math
@@ -14,7 +14,7 @@ LEAST_CHARACTERS: Final = 40
 """Minimum length of a reply that is examined; a shorter one has no room for a verdict and a
 reason."""
 MAX_CHARACTERS: Final = 20_000
-"""Longer replies are not examined."""
+"""Maximum length of a reply that is examined."""
 
 _NOUN = r"(?:response|answer|assistant|option|model|candidate|solution|output)"
 _LABEL = r"([A-Z]|\d{1,2})"

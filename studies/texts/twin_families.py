@@ -28,7 +28,8 @@ class TwinFamily:
     words: str
     """The change in a few words, as the page shows it beside the name."""
     floor: str = SHAM
-    """Family whose effect is subtracted: `prefix` for a twin that adds an opening."""
+    """Family whose effect is subtracted from the effect of this one: `prefix` for a twin that adds
+    an opening."""
     keeps_words: bool = True
     """Whether the twin has all words of the original, in their order."""
 

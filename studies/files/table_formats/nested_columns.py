@@ -44,18 +44,18 @@ def expand_nested_paths(table: SourceTable, names: Iterable[str]) -> SourceTable
 def find_rows_in_object(table: SourceTable) -> SourceTable | None:
     """Return the rows in a file that is one JSON object; None if they cannot be found.
 
-    If the object contains a single list of objects, at most three levels deep, its elements
-    are the rows; texts and numbers beside the list are repeated in every row. If it contains
-    no list but only objects, two or more, these are the rows, and their keys become the
-    column `key`."""
+    If the object contains a single list of objects, at most three levels deep, its elements are the
+    rows; texts and numbers beside the list are repeated in every row. If it contains nothing but
+    two or more objects, these are the rows, and their keys become the column `key`."""
     return _find_rows_at_levels(table, table.json_object or {}, {}, 3)
 
 
 def _find_rows_at_levels(
     table: SourceTable, content: Mapping[str, Any], repeated: Row, levels: int
 ) -> SourceTable | None:
-    """Return the same as `find_rows_in_object`, for the object `content` and at most `levels`
-    levels; `repeated` has the values to repeat in every row."""
+    """Return the rows found inside the object `content`, by the rule of `find_rows_in_object`, or
+    None. At most `levels` levels of objects are searched; `repeated` has the values to repeat in
+    every row."""
     plain = (str, int, float, bool)
     repeated = {**repeated, **{k: v for k, v in content.items() if isinstance(v, plain)}}
     lists = [value for value in content.values() if _is_list_of_objects(value)]

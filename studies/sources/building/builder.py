@@ -54,11 +54,12 @@ class ItemDraft:
         return Item(self.id, self.instruction, self.responses, **facts)
 
     def _vote_limited_to_compared_answers(self, index: int) -> Preference:
-        """Return the vote number `index` of the item, so that it counts only for the answers
-        that it compared. A vote of unknown order becomes a ranking of these answers,
-        unless they are all answers of an item with texts.
+        """Return vote number `index` of the item, changed if necessary so that it counts only for
+        the answers that it compared.
 
-        As a pick, such a vote would count as a win over all answers of the item."""
+        A pick of unknown order would count as a win over all answers of the item. Such a vote
+        becomes a ranking of the answers compared, unless these are all answers of an item with
+        texts."""
         vote, names = self.human[index], self.compared.get(index, ())
         answers = {*self.responses, *(name for one in self.compared.values() for name in one)}
         if vote.shown is not None or not names or (self.responses and answers <= set(names)):
@@ -221,7 +222,8 @@ class SourceBuilder:
 
         `known=False` means that the file does not record the order; the contestants are then sorted
         by name. `labels` are the options of a verdict on one answer, by default the labels of the
-        slots. `facts` are further fields of the judgement, such as its reply.
+        slots. The margin is by default 0 for a tie, else 1; the status "ok" or, for an unusable
+        reply, "unreadable". `facts` are further fields of the judgement, such as its reply.
         """
         names, chosen, values, likely = tuple(shown), pick, tuple(scores), tuple(probabilities)
         self._listed.append(names)
@@ -282,7 +284,8 @@ class SourceBuilder:
     def add_rating(
         self, item: str, judge: str, prompt: str, contestant: str, score: float | None, **facts: Any
     ) -> None:
-        """Add the score of one answer; `score` is None for an unusable reply."""
+        """Add the score of one answer, by a judge with a prompt; `score` is None for an unusable
+        reply. `facts` are further arguments of `add_verdict`."""
         scores = () if score is None else (float(score),)
         self.add_verdict(item, judge, prompt, (contestant,), None, scores=scores, **facts)
 

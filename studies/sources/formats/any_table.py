@@ -74,7 +74,8 @@ _ORDER_WORDS: Final = {
 """Word in the field `swap` -> whether the answers were shown in the other order than in the row."""
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 _SIDES: Final = (("first", "second"), ("a", "b"))
-"""Fields that name the two models of a comparison, in the order shown or of unknown order."""
+"""Two pairs of fields that name the models of a comparison: `first` and `second` in the order
+shown, `a` and `b` in an order that is unknown unless another field states it."""
 _OF_SIDES: Final = ("response", "score")
 """First parts of the fields that each of the two models has, such as `response` in `response_a`."""
 _LABEL_ERROR: Final = (
@@ -415,9 +416,9 @@ def _add_better_answers(
     names: Sequence[str],
     words: Sequence[str] = (),
 ) -> None:
-    """Add the known better answer of a row, from the fields `gold` (known by design) and `human`
-    (a person's vote; the voter gets the name of the column). An empty or unmapped field adds
-    nothing. `words` are the names that the row uses for the contestants `names`, if others."""
+    """Add the known better answer of a row, from the fields `gold` (known by design) and `human` (a
+    person's vote; the voter gets the name of the column). An empty or unmapped field adds nothing.
+    `words` are the names that the row uses for the contestants, if these differ from `names`."""
     for name in ("gold", "human"):
         if name in line.fields:
             source = BY_DESIGN if name == "gold" else line.fields[name]

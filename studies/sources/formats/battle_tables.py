@@ -34,8 +34,8 @@ def _winner_values_of_first_rows(table: SourceTable) -> set[str]:
 
 def _find_column_of_votes(table: SourceTable, words: Collection[str], *models: str) -> str:
     """Return the column that states which answer people prefer, found by its name. Return "" if
-    there is none, or if any of its cells contains neither one of `words` nor the name of a
-    model of the row; the columns `models` have these names."""
+    there is none, or if any of its non-empty cells contains neither one of `words` nor the name of
+    a model of the row. `models` are the columns with the names of the models."""
     by_name = {name.casefold().strip(): name for name in reversed(table.columns)}
     found = next((by_name[name] for name in PEOPLE_COLUMNS if name in by_name), "")
     for row in table.rows if found else ():
@@ -139,8 +139,8 @@ def _judge_name(line: RowCells) -> str:
 
 
 def _question_and_answers(line: RowCells) -> tuple[str, tuple[str, str]]:
-    """Return the question and both answers of a row; "" for a text that is missing. They are
-    taken from the row's two conversations, up to its `turn`; if one has none, from columns of
+    """Return the question and both answers of a row; "" for a text that is missing. They are taken
+    from the row's two conversations, up to its `turn`; if one of these is missing, from columns of
     plain text."""
     turns = [cells.parse_conversation(line.row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):
@@ -334,9 +334,10 @@ def _battle_verdicts_and_replies(row: Mapping[str, Any]) -> tuple[list[str], lis
 def _add_battle(
     builder: SourceBuilder, line: RowCells, item: str, names: tuple[str, str], meaning: str
 ) -> None:
-    """Add the one or two verdicts of a battle; the second is on the answers in the other order.
-    `meaning` is the result of `_meaning_of_second_verdict`; if it is "", the second verdict is
-    left out."""
+    """Add the one or two verdicts of a battle between the models `names`; the second verdict is on
+    the answers in the other order. `meaning` states what A and B mean in the second verdict: the
+    positions there ("as shown") or the models, as in the first verdict ("models"). If it is "", the
+    second verdict is left out."""
     with_reference = line.text("evaluated_with_reference").casefold() == "true"
     prompt = "visit-reference-backed" if with_reference else "visit-reference-free"
     judge = line.text("engine") or "recorded"

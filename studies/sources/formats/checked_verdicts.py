@@ -36,9 +36,10 @@ VERDICT_COLUMNS: Final = (
     ("judge_verdict", "human_verdict"), ("judge_label", "human_label"),
     ("rating", "human_rating"), ("judge_score", "human_score"), ("judge_rating", "human_rating"),
 )  # fmt: skip
-"""Names of the columns of verdicts and of labels."""
+"""Pairs of column names: the judge's verdict, and the label (right verdict) of the same answer."""
 _OF_TWO_ANSWERS: Final = re.compile(r"(response|answer|output|model|assistant)[_ ]?[ab12]")
-"""Pattern of columns in tables of comparisons, whose verdicts 1 and 2 are no scores."""
+"""Pattern of a column that shows that a table compares two answers; verdicts 1 and 2 in such a
+table are no scores."""
 PASS_WORDS: Final = frozenset({"pass", "true", "yes", "1"})
 FAIL_WORDS: Final = frozenset({"fail", "false", "no", "0"})
 _UNUSABLE_WORDS: Final[dict[str, domain.Status]] = {
@@ -88,7 +89,7 @@ def read_checked_verdicts(source: OpenedSource) -> SourceBuilder:
     pass_fail = _is_pass_fail(table, verdicts, labels)
     known: dict[tuple[str, str, str], tuple[float, str]] = {}
     judged: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    """Verdict on an answer -> raters whose labels stand beside it, one row for each."""
+    """Verdict on an answer -> names of the raters who labelled this answer, one row for each."""
     options = domain.PASS_FAIL_OPTIONS if pass_fail else ()
     for line in source.cells():
         where, text = line.where, defaultdict[str, str](str)

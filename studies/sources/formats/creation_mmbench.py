@@ -267,7 +267,7 @@ def _image_source(text: str, where: str) -> str:
 
 
 def _first_filled_text(line: RowCells, *columns: str) -> str:
-    """Return the first text of these columns that is not empty, "nan" or a backslash; "" if there
-    is none."""
+    """Return the first text of these columns that is neither empty nor "nan" nor a backslash; "" if
+    there is none."""
     texts = (line.text(column).strip() for column in columns)
     return next((text for text in texts if text.casefold() not in ("", "nan", "\\")), "")

@@ -128,7 +128,8 @@ def _read_items_and_missing(
 
 
 def keep_first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the first judgement of each ask, as joined exports can contain a judgement twice."""
+    """Return the first judgement of each request to a judge, as joined exports can contain a
+    judgement twice."""
     first: dict[tuple[object, ...], Judgement] = {}
     for judgement in judgements:
         ask = judgement.ask

@@ -245,7 +245,7 @@ def read_prd(source: OpenedSource) -> SourceBuilder:
 
 
 def _prd_tables(folder: Path) -> list[SourceTable]:
-    """Read the files of a folder that have PRD's columns."""
+    """Read those files of a folder that have PRD's columns, each as a table."""
     return [
         table
         for table in map(read_table, table_files_in(folder))

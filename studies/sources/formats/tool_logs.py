@@ -118,8 +118,8 @@ def _question_from_variables(variables: Mapping[str, Any]) -> str:
 def _name_contestants(rows: Sequence[Row], *, several_files: bool) -> list[str]:
     """Return the name of the contestant of each row: its provider and, if the rows have several
     prompts, the start of its prompt. Different contestants that would get the same name are
-    numbered. In a single file, two columns (`promptIdx`) with the same provider and prompt
-    are different contestants."""
+    numbered. Unless the rows come from several files, two columns (`promptIdx`) with the same
+    provider and prompt are different contestants."""
     places = ["" if several_files else text_of(row.get("promptIdx")) for row in rows]
     asked = [*zip(map(_provider_and_prompt, rows), places, strict=True)]
     several = len({prompt for (_, prompt), _ in asked}) > 1

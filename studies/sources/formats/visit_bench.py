@@ -94,7 +94,7 @@ def read_visit_bench(source: OpenedSource) -> SourceBuilder:
 
 def _add_item(builder: SourceBuilder, line: RowCells, answers: Mapping[str, str]) -> None:
     """Add the item of a row; `answers`: contestant -> text. The reference is added only if people
-    found it correct. Their check is added as well, if they checked it."""
+    found it correct. If people checked the reference, their check is added too."""
     instruction, category = line.require_text("instruction"), line.text("instruction_category")
     correct = _parse_flag(line, "human_ratings_gpt4_correct")
     images, caption = (

@@ -128,7 +128,8 @@ class _SizeCounter:
             self.add(value.index, weight, depth)
 
     def _add_sample(self, parts: Iterable[Any], count: int, weight: float, depth: int) -> None:
-        """Add the sizes of `count` elements, estimated from the first SAMPLED_ELEMENTS of them."""
+        """Add the sizes of `count` elements, estimated from the first SAMPLED_ELEMENTS of them.
+        `weight` and `depth` are as in `add`."""
         try:
             sample = tuple(islice(parts, SAMPLED_ELEMENTS))
         except RuntimeError:  # changed by another thread; measured again later
@@ -151,7 +152,8 @@ class _SizeCounter:
 
 
 def _find_imported_library(library: str) -> Any:
-    """Return a library if it was imported; else None, because no value can be of its types."""
+    """Return a library if this process has imported it, else None: then no value can be of the
+    library's types."""
     # import_module waits for a thread that is still importing the library
     return import_module(library) if library in sys.modules else None
 

@@ -2,7 +2,7 @@
 
 The keys of a plan are hashes of the requests as the study describes them. A reply to a request
 without one of its parameters is stored under another key (the adapted key), and from then on the
-asks of all plans refer to the adapted key. Both keys are stored together, so that a new plan finds
+calls of all plans refer to the adapted key. Both keys are stored together, so that a new plan finds
 the reply.
 """
 

@@ -15,8 +15,8 @@ _ROWS_PER_BATCH: Final = 50_000
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
     """Totals of one judge's calls: number of replies (a failed call has none), tokens, dollars
-    (None if no call has a price) and seconds. A call that does not report one of these adds
-    nothing to it."""
+    (None if no call has a price) and seconds. A call that does not report one of these values adds
+    nothing to its total."""
 
     judge: str
     replies: int
@@ -62,9 +62,9 @@ def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
 
 
 def first_and_last_reply_times(store: StoreFile, study: str) -> tuple[float | None, float | None]:
-    """Return the times of the first and the last judgement, in seconds since 1970, of judges
-    other than people. Times after the year 5000 count as invalid and are left out. If no time
-    is recorded, the first is None and the last None or 0."""
+    """Return the times, in seconds since 1970, of the first and the last judgement by judges other
+    than people. Times after the year 5000 count as invalid and are left out. If no time is
+    recorded, the first is None and the last None or 0."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND substr(p.judge, 1, ?) != ? AND j.time < 1e11",

@@ -16,7 +16,7 @@ FactsByItem = dict[str, dict[str, Any]]
 
 class ItemQueries(StoreFile):
     def items(self, study: str) -> dict[str, Item]:
-        """Return id -> item, for all items of a study, in their order there."""
+        """Return id -> item, for all items of a study, in the order in which they were saved."""
         rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (study,))
         found = (parse_stored_item(json.loads(text)) for (text,) in rows)
         return {item.id: item for item in found}

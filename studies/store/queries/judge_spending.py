@@ -10,12 +10,12 @@ from studies.texts.twin_families import TWIN_SIGN
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Tokens, dollars and seconds of one judge's replies, to one prompt or to all
-    prompts. A value is None if no reply reports it.
+    """Tokens, dollars and seconds of one judge's replies, to one prompt or to all prompts. A value
+    is None if no reply reports it.
 
-    `timed` is the number of replies with a recorded time, `unusable` of those without a
-    verdict, `repeats` of those to noise-floor repeats, `twins` of those that show a twin (a
-    changed copy of an answer). `failed` is the number of calls without a reply."""
+    Of the `replies`, `timed` have a recorded time, `unusable` have no verdict, `twins` show a twin
+    (a changed copy of an answer), and `repeats` are noise-floor repeats that show no twin. `failed`
+    is the number of calls without a reply."""
 
     replies: int
     prompt_tokens: int | None

@@ -53,9 +53,9 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_keys_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the planned `keys` that have a judgement other than an error, in
-        any study. It can also be stored under the adapted key, that of the call without
-        refused parameters."""
+        """Return those of the planned `keys` that have a judgement other than an error, in any
+        study. The judgement can also be stored under the adapted key, which is the key of the call
+        without refused parameters."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
@@ -121,8 +121,8 @@ class PlanQueries(StoreFile):
         return found["planned"] - int(twins)
 
     def ask_counts_by_status(self, study: str, origin: str) -> dict[str, int]:
-        """Return status -> number of the asks in the plan that have this origin: "live" (a run
-        makes their calls) or "recorded" (imported verdicts and votes)."""
+        """Return status -> number of the asks (requests to judges) in the plan that have this
+        origin: "live" (a run makes their calls) or "recorded" (imported verdicts and votes)."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts_by_rater_and_status(study):
             if one == origin:
@@ -130,13 +130,15 @@ class PlanQueries(StoreFile):
         return dict(sorted(found.items()))
 
     def ask_counts_by_rater_and_status(self, study: str) -> list[tuple[str, str, str, str, int]]:
-        """Return (judge, prompt, origin, status, number of asks) for each such combination; the
-        origin is "live" or "recorded". Asks without a judgement have the status `pending`."""
+        """Return (judge, prompt, origin, status, number of asks) for each such combination. Asks
+        (requests to judges) have the origin "live" or "recorded", and the status `pending` without
+        a judgement."""
         rows = self.cached_on_disk(study, "asks", lambda: self._query_ask_counts(study))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
     def _query_ask_counts(self, study: str) -> list[list[Any]]:
-        """Return the rows of `ask_counts_by_rater_and_status`, as lists."""
+        """Return a list [judge, prompt, origin, status, number of asks] for each combination of the
+        first four; `ask_counts_by_rater_and_status` explains them."""
         found: Counter[str] = Counter()
         rows = self.read_blocks(
             study,  # GROUP BY would sort all rows, which takes twice as long
@@ -154,8 +156,8 @@ class PlanQueries(StoreFile):
 def count_asks_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Return status -> number of the study's calls with this status, for each of `statuses`. Only
-    judgements with a sequence number (seq) of at most `until` count."""
+    """Return status -> number of the study's calls with this status, for those of `statuses` that
+    occur. Only judgements with a sequence number (seq) of at most `until` count."""
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "
@@ -204,8 +206,8 @@ def ask_cost_count_and_mean(store: StoreFile, study: str, judge: str) -> tuple[i
 
 
 def comparisons_not_by_people(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
-    """Yield (item, contestants) for each order of answers in the plan that a judge other than
-    people judges, once each. The contestants are in the order shown, joined by SEP."""
+    """Yield (item, contestants), once for each order of answers that the plan has for judges other
+    than people. The contestants are joined by SEP in the order shown."""
     return store.read(
         f"SELECT DISTINCT item, shown FROM plan WHERE study={STUDY_ID} AND judge NOT LIKE ?",
         (study, f"{HUMAN_PREFIX}%"),
@@ -251,8 +253,8 @@ def count_pair_multi_and_strong_verdicts(store: StoreFile, study: str) -> tuple[
 
 
 def count_items_judges_people_prompts(store: PlanQueries, study: str) -> list[int]:
-    """Return the numbers of a study's items, judges other than people, people, and prompts of these
-    judges."""
+    """Return four numbers of a study: its items, its judges other than people, the people, and the
+    prompts of the judges other than people."""
     items = store.read(
         f"SELECT count(*) FROM study_items WHERE study={STUDY_ID}", (study,)
     ).fetchone()[0]

@@ -1,4 +1,4 @@
-"""Prompts of a study, in the versions that its asks were planned with."""
+"""Prompts of a study, in the versions that its calls were planned with."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ class PromptQueries(StoreFile):
         return row[0] if row else None
 
     def planned_prompt_yaml(self, study: str, prompt: str) -> str | None:
-        """Return the YAML of a prompt in the version that a study's asks were planned with; None if
-        the study has no calls with this prompt."""
+        """Return the YAML of a prompt in the version that a study's calls were planned with; None
+        if the study has no calls with this prompt."""
         row = self.read(
             "SELECT yaml FROM prompts WHERE name=? AND sha IN (SELECT r.prompt_sha FROM plan p "
             f"JOIN requests r USING(key) WHERE p.study={STUDY_ID} AND p.prompt=? LIMIT 1)",

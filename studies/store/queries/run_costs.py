@@ -56,7 +56,7 @@ def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
 
 def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[AttemptTotals]:
     """Sum the attempts of one run by judge and outcome; `owner` identifies the run (see StoredRun).
-    The judge is "" for attempts at asks that are no longer in the plan of `study`."""
+    The judge is "" for attempts at calls that are no longer in the plan of `study`."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
         f"SELECT DISTINCT key, judge FROM plan WHERE study={STUDY_ID} "

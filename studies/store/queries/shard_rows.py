@@ -1,7 +1,7 @@
 """Import of rows of result files (shards) into the store, through temporary tables.
 
-A row has the columns of plan, judgements and replies, its position in the plan, and whether its ask
-is settled (has its final result).
+A row has the columns of plan, judgements and replies, its position in the plan, and whether its
+result is final (`settled`).
 """
 
 import sqlite3

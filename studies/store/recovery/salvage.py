@@ -67,8 +67,8 @@ class RepairReport:
 
 def find_usable_log(source: Path) -> tuple[Wal | None, str]:
     """Return the write-ahead log of a store to be repaired, and a note for the report. The log is
-    None if there is none with committed pages, or if it belongs to another store; only in the
-    second case the note is not empty."""
+    None if it has no committed pages, is missing, or belongs to another store. The note is empty
+    except for the log of another store."""
     wal = read_wal(wal_path(source), verify=True)
     if wal is None:
         return None, ""
