@@ -72,7 +72,7 @@ def recorded_verdict_squares_html(frame: pd.DataFrame) -> Markup:
         f"The same colour twice, in {same} of these {count(len(orders), 'pair')}: only the "
         "position decided."
     )
-    return position_squares_html(orders, told)
+    return picked_positions_html(orders, told)
 
 
 def _count_same_position_in_both_orders(pairs: Sequence[OrderPair]) -> int:
@@ -81,7 +81,7 @@ def _count_same_position_in_both_orders(pairs: Sequence[OrderPair]) -> int:
     return sum(one == two != TIE for one, two in pairs)
 
 
-def position_squares_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
+def picked_positions_html(pairs: Sequence[OrderPair], finding: str) -> Markup:
     """HTML of coloured squares, one column per pair: the position picked in each of the two orders.
     The same colour twice means that the same position was picked after the swap. `finding`:
     the result in words, also for screen readers."""
@@ -125,7 +125,7 @@ def live_demo_html(store: Store, engine: Engine) -> list[Markup]:
         "A small judge on this machine compares two answers to each of "
         f"{count(len(pairs), 'question')}, in both orders."
     )
-    return [finding_html(title, lead), position_squares_html(pairs, told) + html.live_link(running)]
+    return [finding_html(title, lead), picked_positions_html(pairs, told) + html.live_link(running)]
 
 
 def _picked_positions_in_both_orders(store: Store, name: str) -> list[OrderPair]:

@@ -87,7 +87,7 @@ def studies_html(
             "line": line,
             "state": study_state(line, running, last_runs.get(line.name) == "failed"),
             "asks": question if line.name == asked else "",
-            "calls": _calls_text(store, line),
+            "calls": _calls_and_votes_text(store, line),
             "judges": _judges_text(store, line.name),
             "day": day_text(line.updated, time.time()),
             "own": store.owns(line.name) and not is_recorded_demo(line.name),
@@ -97,7 +97,7 @@ def studies_html(
     return html.studies(rows, MAX_ROWS, draft_studies.MAX_NAME)
 
 
-def _calls_text(store: Store, line: StudySummary) -> str:
+def _calls_and_votes_text(store: Store, line: StudySummary) -> str:
     """Number of calls and of people's votes, such as "1,104 + 3 votes". For an unfinished study:
     "12 of 80", the numbers of calls made and planned."""
     counts = store.ask_counts_by_rater_and_status(line.name)

@@ -23,8 +23,8 @@ from components.results.controls.mark_selection import inspect_filters_for_mark
 from components.results.controls.results_parts_tab import (
     ResultsTab,
     parse_request,
-    split_request_values,
     view_drawing_script,
+    view_filter_and_controls,
 )
 from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies.improve_actions import perform_improve_action
@@ -306,7 +306,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
     def open_judgements_of_mark(event: gr.EventData, name: str, request: str) -> Any:
         values = parse_request(results, request)
-        _, chosen, _ = split_request_values(results, values)
+        _, chosen, _ = view_filter_and_controls(results, values)
         selection = inspect_filters_for_mark(FilteredStudy(store, name, chosen), click_data(event))
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
@@ -349,7 +349,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
         event: gr.EventData, name: str, request: str, *form_state: Any
     ) -> list[Any]:
         send, skipped = click_data(event), [gr.skip()] * len(outputs)
-        _, chosen, _ = split_request_values(results, parse_request(results, request))
+        _, chosen, _ = view_filter_and_controls(results, parse_request(results, request))
         if "use" in send:
             try:
                 store.set_combine_rule(name, str(send["use"]))
@@ -381,7 +381,7 @@ def _bind_share(page: PageParts, store: Store) -> None:
         if not name:
             return None
         values = parse_request(results, request)
-        return FilteredStudy(store, name, split_request_values(results, values)[1])
+        return FilteredStudy(store, name, view_filter_and_controls(results, values)[1])
 
     inputs = [page.header.study, results.request_text]
     share_tab.bind(page.share, page.header.share, inputs, study_with_filters)

@@ -103,7 +103,7 @@ def _bind_draw_button(
         session_values = dict(zip(tab.states, state_values, strict=True))
         values = results_parts_tab.parse_request(tab, request_text, session_values)
         progress = active_run_progress(engine, name)
-        view, chosen, controls = results_parts_tab.split_request_values(tab, values)
+        view, chosen, controls = results_parts_tab.view_filter_and_controls(tab, values)
         made = render_view(store, name, view, chosen, controls) if name else {}
         drawn = put_partial_notice_as_headline(made, progress)
         return [

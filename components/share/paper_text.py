@@ -129,7 +129,7 @@ def methods_paragraph(filtered: FilteredStudy) -> str:
     parts = [
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, the answers to "
-        f"{count(frame['item'].nunique(), 'item')} of {_data_text(filtered)}.",
+        f"{count(frame['item'].nunique(), 'item')} of {_data_name_and_filters(filtered)}.",
         f"{_orders_text(filtered)} Of {count(len(frame), noun)}, {count(readable)} had a verdict"
         f"{missing if readable < len(frame) else ''}.",
         _order_combination_sentence(filtered),
@@ -180,7 +180,8 @@ def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     items = count(filtered.frame["item"].nunique(), "item")
     return (
         f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "
-        f"{_data_text(filtered)}. Only the first vote of a person on a pair enters the agreement. "
+        f"{_data_name_and_filters(filtered)}. Only the first vote of a person on a pair enters the "
+        "agreement. "
         f"{_intervals_text(filtered.frame, '')}"
     )
 
@@ -240,7 +241,7 @@ def source_name(source: str) -> str:
     return original_name(source.rstrip("/").replace("\\", "/"))
 
 
-def _data_text(filtered: FilteredStudy) -> str:
+def _data_name_and_filters(filtered: FilteredStudy) -> str:
     """Name of the study's data, its sample and the filters. Several files stored together have no
     name of their own: the study's is used."""
     name = source_name(filtered.study.data.source)

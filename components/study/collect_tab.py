@@ -19,7 +19,7 @@ from components.study.collect.save_collected import (
 )
 from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import QUIET, StudyTab
-from components.study.plan.draft_studies import save_draft_changes
+from components.study.plan.draft_studies import save_study_if_without_calls
 from studies.people.new_items import MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS, NewItem
 from studies.store.store import Store
 
@@ -111,8 +111,10 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         if result.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), result.notice_html]
         fresh = replace(state, kind="", item=0, notice_html="")
-        save_draft_changes(store, state.study, result.text)
-        made = form_updates_tab.form_updates(result.text, fresh, tested, draft, store, before=state)
+        save_study_if_without_calls(store, state.study, result.text)
+        made = form_updates_tab.form_and_plan_updates(
+            result.text, fresh, tested, draft, store, before=state
+        )
         return [
             *made,
             *choice_updates(load_collect_target(result.text, store.folder), store.folder, typed),

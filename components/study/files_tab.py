@@ -17,7 +17,7 @@ from components.study.file.lenient_study import START_YAML, FormState, user_prom
 from components.study.form.data_step.data_source import RECORDED
 from components.study.form.prompts import saved_prompt_path
 from components.study.form_layout_tab import QUIET, StudyTab
-from components.study.form_updates_tab import form_outputs, form_updates
+from components.study.form_updates_tab import form_and_plan_updates, form_outputs
 from components.study.jobs import REPORTED_ERRORS, import_recorded_verdicts, save_uploads_as_data
 from components.study.plan import draft_studies, example_files
 from components.study.plan.study_preview import build_preview
@@ -37,10 +37,10 @@ def save_and_show_new_study(
     """Save the study file `text` as a new study called `name` (if empty: as the file says), and
     show it in the form. A file that is not valid is shown, but not saved. Returns the values for
     `form_outputs`, then one for the study menu. `tested`: results of the form's tests of judges and
-    addresses, by key (see `judge_drawer` in form/judges.py)."""
+    addresses, by key (see `open_judge_drawer` in form/judges.py)."""
     name, made = draft_studies.save_new_study(text, store, name)
     fresh = FormState(study=name, opened=made, unsaved=state.unsaved, last_change=state.last_change)
-    return [*form_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
+    return [*form_and_plan_updates(made, fresh, tested, "", store), study_menu_update(store, name)]
 
 
 def study_menu_update(store: Store, name: str) -> Any:
@@ -60,7 +60,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
         except UnicodeDecodeError:
             why = notice_html("bad", "Not opened.", "A study file must be UTF-8 text.")
             said = replace(state, notice_html=why)
-            return [*form_updates(text, said, tested, "", store, before=state), gr.skip()]
+            return [*form_and_plan_updates(text, said, tested, "", store, before=state), gr.skip()]
 
     def save_and_open_start_study(state: FormState, tested: Any) -> list[Any]:
         return save_and_show_new_study(store, START_YAML, state, tested)
@@ -97,15 +97,15 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
                 return [*skipped, study_menu_update(store, name), gr.Tabs(selected="results")]
         except REPORTED_ERRORS as error:
             said = replace(state, notice_html=notice_html("bad", title, hide_hashes(str(error))))
-            return [*form_updates(text, said, tested, "", store, before=state), *stays]
+            return [*form_and_plan_updates(text, said, tested, "", store, before=state), *stays]
         if not draft_studies.is_without_calls(
             store, state.study
         ):  # verdicts of a study stay with its data
             called = Path(paths[0]).stem[: draft_studies.MAX_NAME] if state.study else ""
             return [*save_and_show_new_study(store, made, state, tested, called), gr.skip()]
         seen = replace(state, kind="", item=0, notice_html="")
-        draft_studies.save_draft_changes(store, state.study, made)
-        return [*form_updates(made, seen, tested, "", store, before=state), *stays]
+        draft_studies.save_study_if_without_calls(store, state.study, made)
+        return [*form_and_plan_updates(made, seen, tested, "", store, before=state), *stays]
 
     state = [tab.yaml, tab.state, tab.tested]
     tab.upload.upload(use_uploaded_records, [tab.upload, *state], outputs, **QUIET).then(
@@ -130,8 +130,8 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 
     def save_edited_prompt(draft: str, text: str, state: FormState, tested: Any) -> list[Any]:
         made, seen = save_prompt_draft(draft, text, state, store.folder)
-        draft_studies.save_draft_changes(store, state.study, made)
-        return form_updates(made, seen, tested, draft, store, before=state)
+        draft_studies.save_study_if_without_calls(store, state.study, made)
+        return form_and_plan_updates(made, seen, tested, draft, store, before=state)
 
     tab.save_prompt.click(save_edited_prompt, [tab.draft, *state], form_outputs(tab), **QUIET)
 
@@ -139,7 +139,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
         path: str, draft: str, text: str, state: FormState, tested: Any
     ) -> list[Any]:
         seen = import_mt_bench_prompts(Path(path), state, store.folder)
-        return form_updates(text, seen, tested, draft, store, before=state)
+        return form_and_plan_updates(text, seen, tested, draft, store, before=state)
 
     tab.import_prompts.upload(
         import_uploaded_prompts, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET

@@ -27,7 +27,7 @@ def render_form(
     numbers: cost_preview.ForecastByJudge | None = None,
 ) -> list[str]:
     """HTML of all parts of the form, in the order of `StudyTab.form_components`. `tested`: results
-    of the form's tests of judges and addresses, by key (see `judge_drawer` in form/judges.py);
+    of the form's tests of judges and addresses, by key (see `open_judge_drawer` in form/judges.py);
     `draft`: text in the prompt editor; `numbers`: forecast of the calls, None without a plan."""
     return [
         render_title(preview),
@@ -36,7 +36,7 @@ def render_form(
         render_records(preview, state),
         render_judges_and_prompts(preview, state, tested),
         more_settings.more_settings(preview, state),
-        judges.judge_drawer(preview.lenient_study, state, tested, numbers),
+        judges.open_judge_drawer(preview.lenient_study, state, tested, numbers),
         render_prompt_title(preview, state),
         render_prompt_body(preview, state, draft),
     ]

@@ -24,7 +24,7 @@ from studies.store.store import Store
 
 
 def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
-    """The Gradio outputs of `form_updates`, in the order of its return values."""
+    """The Gradio outputs of `form_and_plan_updates`, in the order of its return values."""
     return [
         tab.yaml,
         tab.state,
@@ -36,7 +36,7 @@ def form_outputs(tab: form_layout_tab.StudyTab) -> list[Any]:
     ]
 
 
-def form_updates(
+def form_and_plan_updates(
     text: str,
     state: FormState,
     tested: Any,
@@ -45,7 +45,7 @@ def form_updates(
     before: FormState | None = None,
 ) -> list[Any]:
     """Values for `form_outputs`: study file, form and plan. `text`: the study file. `tested`:
-    results of the form's tests of judges and addresses, by key (see `judge_drawer` in
+    results of the form's tests of judges and addresses, by key (see `open_judge_drawer` in
     form/judges.py). `draft`: text in the prompt editor. It is replaced by the text of the prompt
     now shown if the editor has just been opened or shows another prompt than in `before`, the
     former state."""
@@ -89,7 +89,7 @@ def plan_updates(
     """Values for `plan_components`, in their order: steps, run strip, two buttons, run bar, slice
     profile, download and precision. If the study cannot be run, the strip has the reasons, and
     buttons, run bar and precision are hidden or empty. `tested`: results of the form's tests of
-    judges and addresses, by key (see `judge_drawer` in form/judges.py)."""
+    judges and addresses, by key (see `open_judge_drawer` in form/judges.py)."""
     saved = _write_download(preview.lenient_study.text)
     profile = form_html.render_slice_profile(preview, state)
     found = blockers.find_blockers_besides_keys(preview)

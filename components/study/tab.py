@@ -22,13 +22,13 @@ from components.study.file.judge_entries import judge_name, judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.files_tab import bind_files, bind_prompts, study_menu_update
-from components.study.form.judges import LOCAL_SERVERS, judge_drawer, model_list_key
+from components.study.form.judges import LOCAL_SERVERS, model_list_key, open_judge_drawer
 from components.study.form.more_settings import store_key_consent
 from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import QUIET, StudyTab
 from components.study.jobs import REPORTED_ERRORS
 from components.study.plan import draft_studies
-from components.study.plan.draft_studies import save_draft_changes
+from components.study.plan.draft_studies import save_study_if_without_calls
 from components.study.plan.study_preview import build_preview
 from components.study.steps import blockers, run_strip
 from judges.engine.engine import Engine
@@ -70,7 +70,7 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
         made, seen = apply_changes(text, state, json.loads(edits or "[]"), store.folder)
         made, seen, named = save_form(store, engine, made, seen)
         return [
-            *form_updates_tab.form_updates(made, seen, tested, draft, store, before=state),
+            *form_updates_tab.form_and_plan_updates(made, seen, tested, draft, store, before=state),
             named,
         ]
 
@@ -104,7 +104,7 @@ def _save_and_redraw_if_changed(
     saved or redrawn."""
     if state.shown.strip() == text.strip():
         return [gr.skip()] * len(_redrawn_parts(tab))
-    save_draft_changes(store, state.study, text)
+    save_study_if_without_calls(store, state.study, text)
     look, numbers = form_updates_tab.preview_and_forecast(text, store)
     title, said, source, records, judges, more, *_ = form_html.render_form(look, state, tested)
     plan = form_updates_tab.plan_updates(look, state, store, numbers, tested)
@@ -131,7 +131,7 @@ def save_form(
         or not wanted
         or not draft_studies.is_renamable(store, engine, state.study)
     ):
-        save_draft_changes(store, state.study, text)
+        save_study_if_without_calls(store, state.study, text)
         return text, state, gr.skip()
     try:
         name = draft_studies.rename_from_form(store, state.study, wanted)
@@ -139,7 +139,7 @@ def save_form(
         said = notice_html("bad", "Not renamed.", str(error))
         text = put_value(text, STUDY.name.path, state.study)
         return text, replace(state, notice_html=said), gr.skip()
-    save_draft_changes(store, name, text)
+    save_study_if_without_calls(store, name, text)
     former = (*state.former_names, state.study)
     return text, replace(state, study=name, former_names=former), study_menu_update(store, name)
 
@@ -171,7 +171,7 @@ def open_study(store: Store, name: str, text: str, state: FormState, tested: Any
     """Values for `form_outputs` that show a stored study, with its unsaved changes if there are
     any. If it cannot be read, the form of a new study, with a notice. `text`: the study file shown
     until now; the form state keeps it if it has unsaved changes. `tested`: results of the form's
-    tests of judges and addresses, by key (see `judge_drawer` in form/judges.py)."""
+    tests of judges and addresses, by key (see `open_judge_drawer` in form/judges.py)."""
     unsaved = dict(state.unsaved)
     if state.study and text.strip() != state.opened.strip():
         unsaved[state.study] = text
@@ -188,7 +188,9 @@ def open_study(store: Store, name: str, text: str, state: FormState, tested: Any
         last_change=state.last_change,
         notice_html=notice,
     )
-    return form_updates_tab.form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
+    return form_updates_tab.form_and_plan_updates(
+        unsaved.pop(name, stored), fresh, tested, "", store
+    )
 
 
 def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -240,7 +242,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
 
     def redraw_judges(text: str, state: FormState, tested: Any) -> list[Markup]:
         look, numbers = form_updates_tab.preview_and_forecast(text, store)
-        drawer = judge_drawer(look.lenient_study, state, tested)
+        drawer = open_judge_drawer(look.lenient_study, state, tested)
         steps = run_strip.steps_html(
             look, numbers, blockers.find_blockers_besides_keys(look), tested
         )
@@ -302,7 +304,9 @@ def start_study(
 
 def show_initial_form(store: Store) -> list[Any]:
     """Values that show the form of a new study, which is saved at the first change of the form."""
-    return form_updates_tab.form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
+    return form_updates_tab.form_and_plan_updates(
+        START_YAML, FormState(opened=START_YAML), {}, "", store
+    )
 
 
 def study_names(store: Store) -> list[str]:

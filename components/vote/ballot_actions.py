@@ -373,7 +373,7 @@ def _show_ballot(
     content = build_ballot_content(
         session.store, session.study, _ballot_form(session), ballot, item
     )
-    earlier = _earlier_vote(session, ballot)
+    earlier = _earlier_vote_as_button_data(session, ballot)
     if earlier is not None and not notice:
         notice = (
             "You have already voted on this comparison. Choose again to change your vote, or "
@@ -400,7 +400,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
     return load_ballot_form(session.store, session.study)
 
 
-def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
+def _earlier_vote_as_button_data(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
     """The voter's own vote on this ballot, as the data that the vote button would send; None
     without a vote."""
     if ballot.state != "voted":

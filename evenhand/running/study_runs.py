@@ -170,7 +170,7 @@ class NotebookProgress:
         return True
 
     def flush(self) -> None:
-        return None
+        """Do nothing: `write` displays at once. Streams need this method."""
 
     def write(self, text: str) -> int:
         line = text.replace("\r", "").replace("\033[K", "").strip("\n")
@@ -190,7 +190,7 @@ class _SilentStream:
         return False
 
     def flush(self) -> None:
-        return None
+        """Do nothing; streams need this method."""
 
     def write(self, text: str) -> int:
         return len(text)

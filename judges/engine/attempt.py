@@ -199,7 +199,7 @@ class AskAttempts:
             self.state.limiter.release(started, quota=outcome.quota, uncounted=uncounted)
             return
         if outcome is not _ABANDONED:
-            self.state.count_failure(outcome)
+            self.state.tally_failure_reason(outcome)
         self.state.limiter.release(
             started,
             congested=outcome.congestion,

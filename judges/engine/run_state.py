@@ -106,7 +106,7 @@ class JudgeState:
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set while no call of this judge may start; it ends waits before retries."""
 
-    def count_failure(self, fault: CallFailure) -> None:
+    def tally_failure_reason(self, fault: CallFailure) -> None:
         tally = self.failures.setdefault(fault.reason, FailureTally())
         tally.count += 1
         tally.example = fault.detail

@@ -20,7 +20,7 @@ from judges.operations.align_prompt import (
     AlignTask,
     build_candidate_plan,
     build_candidates,
-    build_writer_plan,
+    build_rule_writing_plan,
     check_budget_suffices,
     forecast_missing_calls,
     split_and_find_mistakes,
@@ -214,7 +214,7 @@ def _build_requested_candidates(
         known = {judge.name: judge for judge in task.plan.study.judges}
         if writer not in known:
             raise PlanError(f"--writer {writer!r}: no such judge; known: {', '.join(known)}")
-        plan = build_writer_plan(task, known[writer], options.budget)
+        plan = build_rule_writing_plan(task, known[writer], options.budget)
         forecast = forecast_missing_calls(plan, runs.store)
         print(f"  rules     written by {writer}: {_format_forecast_price(forecast)}")
         check_budget_suffices(forecast, options.budget, "the rules")

@@ -130,7 +130,7 @@ def describe_mistakes(task: AlignTask) -> str:
     return learn_cases.describe_mistaken_cases(task.mistakes, task.labels.kind)
 
 
-def build_writer_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
+def build_rule_writing_plan(task: AlignTask, writer: JudgeSpec, budget: float | None) -> Plan:
     """Build the plan of the single call in which the writer (a model) reads the mistakes on learn
     items and writes rules. `budget` is in dollars; None for no limit. Raise PlanError if there are
     no mistakes, or the writer is simulated."""
@@ -304,7 +304,7 @@ class AlignRuns:
         """Let the judge `writer` write rules from the mistakes of the task, and read them from its
         reply. If its call fails or the reply has no rule, the result has no rules and states the
         problem. PlanError if the call was not made."""
-        plan = build_writer_plan(task, writer, budget)
+        plan = build_rule_writing_plan(task, writer, budget)
         run = self.start(plan)
         self.watch(run)
         run.wait()

@@ -33,7 +33,7 @@ from judges.rendering.prompt import (
 )
 from judges.twins.make_twins import add_twins
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
-from studies.exchange.recorded_studies import judgements_made_without_calls
+from studies.exchange.recorded_studies import recorded_verdicts_and_votes
 from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
@@ -238,7 +238,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
         return PlanChange(store.status_counts(plan.study.name)["planned"], 0, 0)
     asks = [(planned.ask, planned.request) for planned in asks_of(plan)]
     texts = [PromptText(p.sha, p.name, p.version, p.yaml) for p in plan.prompts]
-    recorded = judgements_made_without_calls(
+    recorded = recorded_verdicts_and_votes(
         store, plan.study, plan.items, plan.recorded, tuple(ask for ask, _ in asks)
     )
     return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)

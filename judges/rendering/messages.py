@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from judges.judge_errors import PlanError, PromptError
 from judges.rendering.prompt import IMAGE_VARIABLES, Prompt, hash_json
-from judges.rendering.template import VARIABLES, fill_template, variables_in
+from judges.rendering.template import VARIABLES, fill_template, known_variables_in
 from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
 from studies.domain import Item
 from studies.errors import SourceError
@@ -285,7 +285,7 @@ def _render_message(
     role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
 ) -> dict[str, Any]:
     filled = fill_template(text, values)
-    if not images or IMAGE_VARIABLES.isdisjoint(variables_in((text,))):
+    if not images or IMAGE_VARIABLES.isdisjoint(known_variables_in((text,))):
         return {"role": role, "content": filled}
     parts = [{"type": "image_url", "image_url": {"url": url}} for url in images]
     return {"role": role, "content": [*parts, {"type": "text", "text": filled}]}

@@ -118,7 +118,7 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return template.variables_in(tuple(text for _, text in self.messages))
+        return template.known_variables_in(tuple(text for _, text in self.messages))
 
     @property
     def shows_images(self) -> bool:

@@ -53,7 +53,7 @@ def split_template(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 @lru_cache(maxsize=1024)
-def variables_in(texts: tuple[str, ...]) -> frozenset[str]:
+def known_variables_in(texts: tuple[str, ...]) -> frozenset[str]:
     return frozenset(
         name for text in texts for name, is_variable in split_template(text) if is_variable
     )

@@ -16,7 +16,7 @@ _GRADED: Final = (
 )
 
 
-def random_choice_grade(options: int, _ties: float) -> float:
+def grade_score_of_random_choice(options: int, _ties: float) -> float:
     """Return the Grade Score (a measure of choices among several options) that random choices among
     `options` options have on average; nan if it is not tabulated for this number. The second
     argument, the share of ties, is ignored."""
@@ -33,7 +33,7 @@ GRADE: Final = declare(
     paths=("grade.*.*.grade", "grade.*.*.grade_gradelab"),
     unit="score",
     style="decimal",
-    neutral=random_choice_grade,
+    neutral=grade_score_of_random_choice,
     better="high",
     needs=(SEVERAL_OPTIONS,),
     measure=grade_measure(),

@@ -58,7 +58,7 @@ def measure_voters(frame: pd.DataFrame) -> list[Voter]:
     flags = flag_voters(people)
     found = [
         replace(one, flags=found_flags)
-        for one, found_flags in zip(_voters_without_flags(people), flags, strict=True)
+        for one, found_flags in zip(_voters_before_flagging(people), flags, strict=True)
     ]
     return sorted(found, key=_voter_sort_key)
 
@@ -78,7 +78,7 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     )
 
 
-def _voters_without_flags(people: VotesByPerson) -> list[Voter]:
+def _voters_before_flagging(people: VotesByPerson) -> list[Voter]:
     everything = np.ones(len(people.rows), bool)
     ties = people.estimate_mean_over_votes_by_person(
         (people.pick < 0).astype(np.float64), everything, ""

@@ -129,7 +129,7 @@ def _hash_records(records: Sequence[Item | Judgement]) -> str:
     return found.hexdigest()
 
 
-def judgements_made_without_calls(
+def recorded_verdicts_and_votes(
     store: Store,
     study: Study,
     items: Sequence[Item],

@@ -236,7 +236,7 @@ def _accuracies_as_in_papers_table(card: ReportCard) -> Markup:
 def _cost_html(card: ReportCard) -> Any:
     """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
     the reason."""
-    spent, chosen = card.spending, card.raters.filtered.filter
+    spent, chosen = card.rater_spending, card.raters.filtered.filter
     parts = [f"{count(spent.unusable)} without a verdict"]
     parts += [f"{count(spent.repeats)} repeated in the same order"] if spent.repeats else []
     parts += [f"{count(spent.twins)} on twins (Nudges)"] if spent.twins else []

@@ -192,7 +192,7 @@ class CardMeasures:
         return answer_records.UNUSABLE.estimator.estimate(self.rows)
 
     @cached_property
-    def verdict_grid(self) -> pairwise_agreement.VerdictGrid:
+    def verdicts_by_call(self) -> pairwise_agreement.VerdictGrid:
         return pairwise_agreement.build_verdict_grid(self.raters.frame)
 
     @cached_property
@@ -208,9 +208,9 @@ class CardMeasures:
 
     def agreement_share_with_people(self, rater: str) -> Estimate:
         """Share of a rater's verdicts that equal the people's majority; no value without votes."""
-        if not {pairwise_agreement.PEOPLE, rater} <= set(self.verdict_grid.raters):
+        if not {pairwise_agreement.PEOPLE, rater} <= set(self.verdicts_by_call.raters):
             return unknown_estimate("no votes by people", "share")
-        return self.verdict_grid.agreement_between(rater, pairwise_agreement.PEOPLE).share
+        return self.verdicts_by_call.agreement_between(rater, pairwise_agreement.PEOPLE).share
 
     @cached_property
     def voter_agreement(self) -> pairwise_agreement.PeopleAgreement:
@@ -230,14 +230,16 @@ class CardMeasures:
         """Share of equal verdicts of this rater and other raters (judges with their prompts), over
         all pairs of verdicts on the same answers in the same order; no value without any."""
         own = (pairwise_agreement.PEOPLE, self.rater)
-        names = [name for name in self.verdict_grid.raters if name not in own]
-        if self.rater not in self.verdict_grid.raters or not names:
+        names = [name for name in self.verdicts_by_call.raters if name not in own]
+        if self.rater not in self.verdicts_by_call.raters or not names:
             return unknown_estimate("no other judge or prompt with these filters", "share")
-        mine = self.verdict_grid.picks[self.verdict_grid.raters.index(self.rater)]
-        theirs = self.verdict_grid.picks[[self.verdict_grid.raters.index(name) for name in names]]
+        mine = self.verdicts_by_call.picks[self.verdicts_by_call.raters.index(self.rater)]
+        theirs = self.verdicts_by_call.picks[
+            [self.verdicts_by_call.raters.index(name) for name in names]
+        ]
         both = (mine >= -1) & (theirs >= -1)
         counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
-        _, sums = sum_by_item(counts.astype(np.float64), self.verdict_grid.item)
+        _, sums = sum_by_item(counts.astype(np.float64), self.verdicts_by_call.item)
         note = "" if both.any() else "no other rater judged the same comparisons in the same order"
         one = np.zeros(len(sums), np.int64)
         return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
@@ -284,7 +286,7 @@ class CardMeasures:
         return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
 
     @cached_property
-    def spending(self) -> JudgeSpending:
+    def rater_spending(self) -> JudgeSpending:
         filtered = self.raters.filtered
         return judge_spending(filtered.store, filtered.name, self.judge, self.prompt)
 

@@ -106,7 +106,7 @@ def _is_valid_value(start: Any, value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def split_request_values(
+def view_filter_and_controls(
     tab: ResultsTab, values: tuple[Any, ...]
 ) -> tuple[str, Filter, dict[str, Any]]:
     """(name of the view, filter, control name -> value) from `values`, which are in the order of

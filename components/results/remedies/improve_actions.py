@@ -79,7 +79,7 @@ def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> 
         saved = change(task, store, str(send.get("kind", "")), saved_prompts_folder(store))
         return "", f"Saved as {saved.name}@{saved.version}. Choose it in Study, step Prompts."
     if asked == "write":
-        plan = align_prompt.build_writer_plan(task, task.judge, task.plan.study.budget_usd)
+        plan = align_prompt.build_rule_writing_plan(task, task.judge, task.plan.study.budget_usd)
         plan = plan_for_current_visitor(plan, store)
         save_plan(plan, store)
         return plan.study.name, ""

@@ -33,7 +33,8 @@ PROVIDERS: Final = {
     OTHER_ADDRESS: "Other address",
 }
 LOCAL_SERVERS: Final = "@local"
-"""Key under which `tested` (see `judge_drawer`) holds the model servers found on this machine."""
+"""Key under which `tested` (see `open_judge_drawer`) holds the model servers found on this
+machine."""
 _SIMULATED_LABELS: Final = {
     "even": "Even-handed",
     "first": "Favours the first answer",
@@ -44,7 +45,7 @@ _SIMULATED_LABELS: Final = {
 
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
     """HTML of the study's judges, one box each, and the button that adds a judge. `tested`: see
-    `judge_drawer`."""
+    `open_judge_drawer`."""
     checks = [tested.get(entries.judge_test_key(judge)) for judge in study.judges]
     cards = [
         {
@@ -141,7 +142,7 @@ def extraction_settings_html(study: LenientStudy) -> Markup:
 # --------------------------------------------------------------------------------- drawer
 
 
-def judge_drawer(
+def open_judge_drawer(
     study: LenientStudy,
     state: FormState,
     tested: Mapping[str, Any],
@@ -177,7 +178,7 @@ def judge_drawer(
 
 
 def model_list_key(address: str) -> str:
-    """Key under which `tested` (see `judge_drawer`) holds the list of models of an address."""
+    """Key under which `tested` (see `open_judge_drawer`) holds the list of models of an address."""
     return f"@models {address}"
 
 
@@ -209,7 +210,7 @@ def _list_providers() -> list[tuple[str, str, str]]:
 def _provider_models(judge: Mapping[str, Any], index: int, tested: Mapping[str, Any]) -> Markup:
     """HTML of the chosen provider's key field and list of models, or of the button that requests
     the list. For "Other address" the fields for address and model come first; without an address
-    there is no button. `index`: number of the judge, from 0; `tested`: see `judge_drawer`."""
+    there is no button. `index`: number of the judge, from 0; `tested`: see `open_judge_drawer`."""
     address, name = judge_address(judge), judge_name(judge)
     rows: Sequence[Markup] = [typed_key_row(f"judge.{index}", name, address)]
     if entries.provider_of(judge) == OTHER_ADDRESS:

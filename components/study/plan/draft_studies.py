@@ -39,7 +39,7 @@ def is_without_calls(store: Store, name: str) -> bool:
     return line is not None and not line.recorded and not line.planned
 
 
-def save_draft_changes(store: Store, name: str, text: str) -> None:
+def save_study_if_without_calls(store: Store, name: str, text: str) -> None:
     """Save what was changed in the form, if the study has no calls yet, the visitor owns it, and
     the file is valid; otherwise do nothing. Changes of a study with calls are saved when Run is
     pressed."""

@@ -51,7 +51,7 @@ def steps_html(
     key until the key is typed, since typed keys are known only in the browser. `numbers`: forecast
     of the calls, None without a plan; `blockers`: reasons why the study cannot be run, other than
     missing keys; `tested`: results of the form's tests of judges and addresses, by key (see
-    `judge_drawer` in form/judges.py)."""
+    `open_judge_drawer` in form/judges.py)."""
     missing = key_blockers(preview.lenient_study)
     usual = study_steps(preview, numbers, blockers, tested)
     keyless = study_steps(preview, numbers, [*blockers, *missing], tested) if missing else usual

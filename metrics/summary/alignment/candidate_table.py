@@ -25,7 +25,7 @@ from metrics.summary.alignment.side_effects import (
     SideEffect,
     effect_changes,
     side_effect_estimates,
-    side_effects,
+    side_effect_measures,
     verdict_kind_of,
     verdicts_on_labelled_answers,
     widen_for_looks,
@@ -123,7 +123,7 @@ def compare_candidates(
     found = find(own, judge, today, candidates)
     if found is None:
         return None
-    effects = side_effects(kind, own)
+    effects = side_effect_measures(kind, own)
     values = side_effect_estimates(own, effects, (today, *candidates))
     present = list(found.differences)
     changes = effect_changes(own, twins, judge, today, present, effects, looks)

@@ -170,7 +170,7 @@ ANSWER_EFFECTS: Final = (
 )  # fmt: skip
 
 
-def side_effects(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]:
+def side_effect_measures(kind: LabelKind, frame: pd.DataFrame) -> tuple[SideEffect, ...]:
     """Return the side effects that apply to comparisons, to passes and fails, or to scores
     (`kind`); `frame` gives the scale of scores."""
     if kind == PAIRS:

@@ -11,7 +11,7 @@ from typing import Final
 
 from studies.errors import SourceError, StudyError
 from studies.files.tables import SourceTable
-from studies.sources.detection.mapping_guess import describe_guess, guess_mapping
+from studies.sources.detection.mapping_guess import first_rows_under_mapping, guess_mapping
 from studies.sources.registry import SOURCE_FORMATS
 from studies.sources.source_format import SourceFormat
 from studies.spec.field_reader import suggest_word
@@ -90,7 +90,7 @@ def _describe_example_rows(guess: dict[str, str], table: SourceTable) -> str:
     (column -> field) would read; "" without a guess or without rows."""
     if not guess or not table.rows:
         return ""
-    return f"This would read {describe_guess(guess, table.rows)}. "
+    return f"This would read {first_rows_under_mapping(guess, table.rows)}. "
 
 
 def study_keys_to_command_options(message: str) -> str:

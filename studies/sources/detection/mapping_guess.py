@@ -270,7 +270,7 @@ def _has_verdict_marks(column: str, rows: Rows) -> bool:
     return bool(texts) and 2 * sum(bool(_VERDICT_MARK.search(text)) for text in texts) > len(texts)
 
 
-def describe_guess(guess: Mapping[str, str], rows: Rows) -> str:
+def first_rows_under_mapping(guess: Mapping[str, str], rows: Rows) -> str:
     """Return one text with the values that a guessed mapping reads from the first three rows."""
     lines = []
     for number, row in enumerate(rows[:3], 1):

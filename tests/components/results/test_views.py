@@ -14,7 +14,7 @@ from components.results import results_tab
 from components.results.controls.results_parts_tab import (
     OUTPUTS,
     parse_request,
-    split_request_values,
+    view_filter_and_controls,
 )
 from components.results.view.result_view import (
     Body,
@@ -55,7 +55,7 @@ def test_a_request_names_everything_that_the_address_can_hold():
     assert list(tab.start_values)[:3] == ["view", "judge", "prompt"]
     chosen = tab.start_values | {"view": "Remedies", "cost": "Dollars"}
     values = parse_request(tab, json.dumps(list(chosen.values())), {"scores": {"a": {"b": 1.0}}})
-    view, _, controls = split_request_values(tab, values)
+    view, _, controls = view_filter_and_controls(tab, values)
     assert view == "Remedies" and controls["cost"] == "Dollars"
     assert controls["scores"] == {"a": {"b": 1.0}}
     for wrong in (chosen | {"view": "Nowhere"}, chosen | {"cost": 3}, {"view": "Remedies"}):

@@ -15,7 +15,7 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import get_value, parse_yaml, put_value
 from components.study.form.data_step.data_source import BUILTIN
 from components.study.form.form_rows import judge_form
-from components.study.form.judges import LOCAL_SERVERS, judge_drawer
+from components.study.form.judges import LOCAL_SERVERS, open_judge_drawer
 from components.study.form.more_settings import more_settings
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import plan_updates, preview_and_forecast
@@ -219,7 +219,7 @@ ADDRESS = {"set": "judge.0.base_url", "to": "http://10.0.0.7:9/v1"}
 
 def drawer_of(text: str) -> str:
     state = FormState(panel="judge", judge="0")
-    return judge_drawer(build_preview(text, HERE).lenient_study, state, {})
+    return open_judge_drawer(build_preview(text, HERE).lenient_study, state, {})
 
 
 def framed_tile(html: str) -> str:
@@ -345,7 +345,9 @@ def test_all_models_of_a_server_on_this_machine_can_be_chosen():
     text, view = done(START_YAML, {"do": "open judge", "judge": "0"})
     preset = next(iter(provider_presets().values()))
     server = LocalServer(preset, "http://127.0.0.1:1", tuple(f"model-{n}" for n in range(30)))
-    html = judge_drawer(build_preview(text, HERE).lenient_study, view, {LOCAL_SERVERS: [server]})
+    html = open_judge_drawer(
+        build_preview(text, HERE).lenient_study, view, {LOCAL_SERVERS: [server]}
+    )
     folded = html[html.index("<details") :]
     assert all(f"<b>model-{n}</b>" in html for n in range(30))
     assert "22 more models" in folded and "<b>model-29</b>" in folded
@@ -354,7 +356,7 @@ def test_all_models_of_a_server_on_this_machine_can_be_chosen():
 
 def test_every_setting_of_an_endpoint_has_a_control():
     text, view = done(START_YAML, {"do": "add judge"})
-    html = judge_drawer(build_preview(text, HERE).lenient_study, view, {})
+    html = open_judge_drawer(build_preview(text, HERE).lenient_study, view, {})
     for key in ("name", "kind", "base_url", "model", "api_key_env", "family", "temperature",
                 "top_p", "seed", "max_tokens", "reasoning_effort", "read", "vision", "price.input",
                 "price.output", "extra_body"):  # fmt: skip
@@ -366,7 +368,7 @@ def test_every_parameter_of_a_simulated_judge_has_a_control():
     text, view = done(
         START_YAML, {"set": "judge.0.kind", "to": "simulated"}, {"do": "open judge", "judge": "0"}
     )
-    html = judge_drawer(build_preview(text, HERE).lenient_study, view, {})
+    html = open_judge_drawer(build_preview(text, HERE).lenient_study, view, {})
     for key in ("first_bias", "accuracy", "tie_rate", "length_preference", "self_preference",
                 "unreadable_rate", "slot_weights", "seed", "family"):  # fmt: skip
         assert f'data-field="judge.0.{key}"' in html, key

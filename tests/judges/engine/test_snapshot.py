@@ -196,8 +196,8 @@ def test_a_reached_budget_states_what_was_spent_and_what_is_unknown():
 def test_failures_are_counted_by_judge_and_reason_with_the_last_detail():
     state = state_of()
     for detail in ("first", "second"):
-        state.count_failure(CallFailure("retry", "error", "HTTP 500", detail))
-    state.count_failure(CallFailure("retry", "error", "timeout", "late"))
+        state.tally_failure_reason(CallFailure("retry", "error", "HTTP 500", detail))
+    state.tally_failure_reason(CallFailure("retry", "error", "timeout", "late"))
     assert [tuple(one) for one in summarise_failures([state, state_of("fine")])] == [
         ("j", "HTTP 500", 2, "second"), ("j", "timeout", 1, "late"),
     ]  # fmt: skip

@@ -17,7 +17,7 @@ from studies.__main__ import main
 from studies.domain import STATUSES, AnswerCheck, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import StudyError
 from studies.exchange.export import EXPORT_FORMATS, write_export
-from studies.exchange.recorded_studies import judgements_made_without_calls
+from studies.exchange.recorded_studies import recorded_verdicts_and_votes
 from studies.exchange.unsaved_study import frame_from_judgements
 from studies.files.table_formats.spreadsheet_guard import guard_formula
 from studies.frames.battle_frame import frame_from_battles
@@ -254,14 +254,12 @@ def test_a_renamed_study_keeps_each_recorded_verdict_once(filled: Store) -> None
     """The keys of recorded verdicts contain the name of the study."""
     source = DataSpec("data.jsonl")
     study = Study("before", data=source)
-    first = judgements_made_without_calls(filled, study, ITEMS, JUDGED, [])
+    first = recorded_verdicts_and_votes(filled, study, ITEMS, JUDGED, [])
     filled.save_study(study, ITEMS, (), recorded=first, plan_sha="1")
     filled.rename_study("before", "after")
-    again = judgements_made_without_calls(filled, replace(study, name="after"), ITEMS, JUDGED, [])
+    again = recorded_verdicts_and_votes(filled, replace(study, name="after"), ITEMS, JUDGED, [])
     assert len(again) == len(first) == 4
-    without_file = judgements_made_without_calls(
-        filled, replace(study, name="after"), ITEMS, (), []
-    )
+    without_file = recorded_verdicts_and_votes(filled, replace(study, name="after"), ITEMS, (), [])
     assert {one.ask.key for one in without_file} == {one.ask.key for one in again}
     filled.save_study(replace(study, name="after"), ITEMS, (), recorded=again, plan_sha="2")
     assert len(filled.frame("after")) == 4

@@ -120,7 +120,7 @@ def test_a_card_says_what_its_replies_hold_besides_the_measured_ones(demo, study
     raters = Raters(FilteredStudy(demo, study))
     for rater in raters.filtered_rater_names:
         card = ReportCard(raters, rater)
-        spent, repeats = card.spending, len(card.rows) - len(card.rows_without_noise_repeats)
+        spent, repeats = card.rater_spending, len(card.rows) - len(card.rows_without_noise_repeats)
         assert spent.replies - spent.twins == len(card.rows) and spent.repeats == repeats
         text = text_of(show_card(raters, rater))
         assert says(text, f"{len(card.rows):,} replies")

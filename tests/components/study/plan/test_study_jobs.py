@@ -14,7 +14,7 @@ from components.study.file.judge_entries import judge_test_key
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.form.data_step.data_source import HUB_URL
-from components.study.form.judges import judge_drawer, model_list_key
+from components.study.form.judges import model_list_key, open_judge_drawer
 from components.study.form.more_settings import more_settings, store_key_consent
 from components.study.form_html import render_judges_and_prompts, render_notices, render_records
 from components.study.jobs import (
@@ -331,7 +331,7 @@ def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_rep
         for key, said in keys.items():
             typed = {"gpt": TypedKey(key, origin_of(server.base_url))}
             found = request_judge_models(text, Path(), 0, typed, NO_CONSENTS)
-            html = judge_drawer(study, view, {model_list_key(found.address): found})
+            html = open_judge_drawer(study, view, {model_list_key(found.address): found})
             assert said in html and key not in html
         assert "<b>judge-b</b>" in html
     assert request_judge_models(text, Path(), 7, {}, NO_CONSENTS).error

@@ -13,7 +13,7 @@ from components.results.wins.precision_panel import plan_leader_precision
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.form_changes import apply_changes
-from components.study.form_updates_tab import form_updates
+from components.study.form_updates_tab import form_and_plan_updates
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.planned_study import planned_study
@@ -172,7 +172,7 @@ def test_each_mark_of_the_curve_has_its_half_width_and_its_price(store):
 
 def test_the_form_shows_the_panel_and_hides_it_while_nothing_can_be_run(store):
     def shown(text: str) -> bool:
-        made = form_updates(text, FormState(), {}, "", store)
+        made = form_and_plan_updates(text, FormState(), {}, "", store)
         return any('id="eh-power-fold"' in str(part) for part in made)
 
     assert shown(START_YAML)

@@ -24,7 +24,7 @@ from components.study.form.form_rows import judge_form
 from components.study.form.judges import judge_cards
 from components.study.form.more_settings import settings_text
 from components.study.form_changes import apply_changes
-from components.study.form_updates_tab import form_updates
+from components.study.form_updates_tab import form_and_plan_updates
 from components.study.jobs import save_uploads_as_data
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
@@ -254,7 +254,7 @@ def test_settings_that_an_item_does_not_fit_are_a_reason_and_not_a_crash(tmp_pat
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)), "utf-8")
     store = Store(tmp_path / "s.db")
     judges = "judges:\n- {name: keen, model: simulated}\n"
-    drawn = form_updates(text + judges, FormState(), {}, "", store)
+    drawn = form_and_plan_updates(text + judges, FormState(), {}, "", store)
     store.close()
     assert any(isinstance(one, str) and why in one for one in drawn)
 

@@ -10,7 +10,7 @@ from studies.sources.detection.mapping_guess import (
     _has_sentences,
     _is_nested,
     _mean_length,
-    describe_guess,
+    first_rows_under_mapping,
     guess_mapping,
 )
 
@@ -27,10 +27,10 @@ def test_a_column_of_answers_may_name_its_model(column, name):
 
 def test_a_guess_is_shown_for_the_first_three_rows():
     rows = [{"a": "x" * 40, "b": n} for n in range(5)]
-    said = describe_guess({"a": "question", "b": "winner"}, rows)
+    said = first_rows_under_mapping({"a": "question", "b": "winner"}, rows)
     assert said.count("row ") == 3 and said.count(" | ") == 2
     assert f"question: '{'x' * 29}…'; winner: '0'" in said
-    short = describe_guess({"a": "q"}, [{"a": "y" * 30}])
+    short = first_rows_under_mapping({"a": "q"}, [{"a": "y" * 30}])
     assert "…" not in short and "y" * 30 in short
 
 
