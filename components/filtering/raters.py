@@ -161,8 +161,9 @@ def load_remedies_of_all_raters(
 
 
 def call_credits_of_all_raters(filtered: FilteredStudy) -> pd.DataFrame:
-    """The rows that pass all filters except judge and prompt, with the credit of each call: 1 for
-    the better answer, ½ for a tie, 0 for the other answer, nan if no credit can be given."""
+    """The judgements that pass all filters except judge and prompt, with one more column CREDIT: 1
+    if the verdict is for the known better answer, ½ if the verdict is a tie, 0 if it is for the
+    other answer. It is nan for judgements without credit, such as those on other comparisons."""
     frame = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
     return remedy_study.add_call_credits(frame, load_remedies_of_all_raters(filtered)[0])
 

@@ -53,8 +53,10 @@ class PendingAskPages:
     returned."""
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
-        """`judge` is the judge's name. `journal` states which stored judgements are to be replaced.
-        `sha` is the hash of the plan that was stored when the run started."""
+        """`store` has the study, its stored plan and its judgements; `plan` is the plan of the run.
+        `judge` is the name of the judge whose calls are read. `journal` records the run and states
+        which stored judgements are to be replaced. `sha` is the hash of the plan that was stored
+        when the run started."""
         self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
         self._sha = sha
         self._items = {item.id: item for item in plan.items}

@@ -164,12 +164,14 @@ def _parse_verdicts_by_call(outcome: str) -> dict[str, str]:
 def _agreement_score(
     own: Mapping[str, str], verdicts: Mapping[str, Mapping[str, str]], outcomes: Mapping[str, int]
 ) -> int:
-    """Agreement of one night's verdicts on an item with all nights, in sixtieths (60: all equal).
+    """Return how far one night's verdicts on an item agree with those of all nights, in sixtieths
+    (60: all verdicts equal). A night is a nightly run of the study.
 
-    It is the share of calls with the same verdict, averaged over the nights. Only calls with a
-    verdict on both nights are compared; nights without such a call are left out; 0 if all are.
-    `own` is call -> verdict of the night, `verdicts` is outcome -> call -> verdict, `outcomes` is
-    outcome -> number of nights with this outcome.
+    It is the share of calls with the same verdict on both nights, averaged over the nights. Only
+    calls with a verdict on both nights are compared; nights without such a call are left out; 0 if
+    all nights are. An outcome is the text of all verdicts of a night on the item; nights may share
+    it. `own` is call -> verdict of the one night, `verdicts` is outcome -> call -> verdict,
+    `outcomes` is outcome -> number of nights that have it.
     """
     total = nights = 0.0
     for outcome, count in outcomes.items():

@@ -300,8 +300,10 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _possible_slot_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """Return all slot counts that permuting the choices within each order set can give, as
-    [possibility, slot], and their probabilities; None if they are too many to list."""
+    """Return (counts, probabilities): how often each slot is chosen over all order sets, as
+    [possibility, slot], for every result that permuting the choices within each order set can give,
+    and the probability of each if all permutations are equally likely. None if there are too many
+    possibilities to list."""
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None
     base = sets.choice.size + 1

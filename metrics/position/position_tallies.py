@@ -182,8 +182,11 @@ FEW_FLIPS = 5
 
 
 def estimate_consistency_kappa(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate κ of consistency (consistency above chance) with a jackknife interval over items,
-    widened if few order sets flip."""
+    """Estimate κ, the chance-corrected consistency, with a jackknife interval over items. The
+    interval is widened if few comparisons have different verdicts in different orders.
+
+    `sums` has the item totals of `consistency_kappa_tally`, as [item, total]: the first total counts
+    consistent comparisons, the last all. `statistic` computes κ from them."""
     got = jackknife_estimate_of_measure(sums, statistic, measure)
     return widen_for_rare_events(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 

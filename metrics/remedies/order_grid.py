@@ -1,7 +1,8 @@
 """Verdicts on pairs as arrays [judge and prompt, order, comparison], the input of every remedy.
 
 A verdict is +1 for the contestant whose name sorts first, −1 for the other, 0 for a tie and nan if
-no usable reply is stored. In order 0 the contestant whose name sorts first is shown first.
+no usable reply is stored. In order 0 the contestant whose name sorts first is shown first. A grid
+is these arrays together with the known better answers (`OrderGrid`).
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ MAX_REPEATS: Final = 9
 
 @dataclass(frozen=True, eq=False)
 class OrderGrid:
-    """Stored verdicts of every rater (judge and prompt) on every comparison of two answers, in the
-    coding of the module.
+    """Stored verdicts of every rater (judge and prompt) on every comparison of two answers: 1 for
+    the contestant whose name sorts first, −1 for the other, 0 for a tie, nan without a verdict.
 
     `verdicts` and `graded` (scores from −1 to 1) are [rater, order, comparison], `repeats` (all
     calls, the first included) [rater, order, repeat, comparison]; `graded` and `repeats` are None
@@ -98,8 +99,12 @@ class OrderGrid:
 
 
 def grid_without_verdicts(items: Ints, row: Ints) -> OrderGrid:
-    """Build a grid without judges and verdicts, for choices among more than two options. Rules for
-    such choices bring their own decisions, coded as "first" if right and "second" if wrong."""
+    """Return an OrderGrid with comparisons only, and no judges or verdicts, for choices among more
+    than two options. `items` has the code of the item of each comparison, `row` the row number in
+    the frame of one of its rows.
+
+    Rules for such choices (ways to combine verdicts) have their decisions already, with +1 for the
+    best option and −1 for any other; so the known winner is +1 in each comparison."""
     n = len(items)
     return OrderGrid(
         (),

@@ -96,8 +96,9 @@ class RemedyStudy:
         )
 
     def rules_shown_for_rater(self, rater: int) -> list[Rule]:
-        """List the rules shown for one rater: over its own verdicts, with the judge's other
-        prompts, and with juries."""
+        """List the rules (ways to decide a comparison from stored verdicts) shown for one rater, an
+        index in `raters`: rules that use its own verdicts, then those that use the same judge's
+        verdicts with another prompt, then those of juries (several judges) that contain it."""
         return [
             *rules_of_rater(self.grid, rater),
             *prompt_rules(self.grid, rater),

@@ -1,4 +1,8 @@
-"""Titles, explanations and instructions of remedies, used by page, report and command line."""
+"""Titles, explanations and instructions of remedies, used by page, report and command line.
+
+A rule (a remedy) decides a comparison, or scores a single answer, from several verdicts. Its id
+states which, such as "pool" (the verdicts of both orders added up) or "repeats(3)".
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -104,8 +108,9 @@ def rule_texts(rule: Rule) -> RuleTexts:
 
 
 def rule_texts_of_id(rule_id: str, judges: Sequence[str]) -> RuleTexts:
-    """Return title, explanation and instruction of the rule with this id, applied to these
-    judges."""
+    """Return title, explanation and instruction of the rule with the id `rule_id`. `judges` are
+    named in the texts of rules that combine several judges; texts on one judge have "{judge}" in
+    place of its name."""
     if rule_id in _FIXED:
         return _FIXED[rule_id]
     if rule_id.startswith("prompt:"):

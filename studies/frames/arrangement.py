@@ -59,8 +59,9 @@ class Arrangement:
 
     @property
     def option_scores(self) -> tuple[float, ...]:
-        """Score of each option in the order offered: 1 for pass and 0 for fail, the number that the
-        option states, or its rank.
+        """Score of each option in the order offered, higher for a better verdict: 1 for pass and 0
+        for fail, the number that the option states or, for named options such as "good", the rank
+        on the prompt's scale (1 for the lowest).
 
         Empty for named options of unknown rank.
         """

@@ -173,8 +173,9 @@ def find_item_column(table: pd.DataFrame) -> str:
 
 
 def _encode_texts(values: pd.Series, required: str = "") -> CodedColumn:
-    """Return a column of texts as codes of sorted names. If no cell may be blank, `required` is the
-    name of the column, for the ValueError; it is "" if cells may be blank."""
+    """Return a column of texts as a CodedColumn: its distinct texts, sorted, and the code of each
+    row. `required` is "" or, for a column in which no cell may be missing or blank, the name of the
+    column; ValueError then names the first such row."""
     codes, found = pd.factorize(values)
     if required:
         blank = np.array([str(value).strip() == "" for value in found] + [True])

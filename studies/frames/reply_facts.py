@@ -37,7 +37,8 @@ def register_reply_fact(column: str, min_length: int = 1) -> Callable[[ReplyFact
 
 
 def min_reply_length_to_read() -> int:
-    """Return the length in characters of the shortest reply that any registered function needs."""
+    """Return the smallest minimum length, in characters, of the registered functions: the text of a
+    shorter reply need not be read. 1 without registered functions."""
     return min((getattr(fact, LEAST, 1) for fact in REPLY_FACTS.values()), default=1)
 
 

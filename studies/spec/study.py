@@ -133,9 +133,11 @@ class PresetDifference:
 
 
 def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
-    """List the keys in which a study differs from its preset's protocol; empty without a preset.
+    """List the keys of a study file whose values differ from those of the study's preset; empty
+    without a preset.
 
-    Judges and slice are not part of a protocol, except the filters that the preset itself sets.
+    Only the keys of a protocol are compared. The judges and the block `data` (source and selection
+    of the items) are not part of it, but keys of `data` that the preset itself sets are compared.
     """
     if not study.preset:
         return ()

@@ -91,8 +91,8 @@ def self_contradiction(reply: str) -> float:
 
 
 def split_off_verdict(text: str) -> tuple[str, str] | None:
-    """Return a reply's text without its verdicts, and the label (such as A) of the last verdict;
-    None if there is no verdict."""
+    """Return (the text of a reply without the verdicts that it states, the label of the last of
+    them, such as "A"); None in place of the pair if the reply states no verdict."""
     found = [match for pattern in _VERDICTS for match in pattern.finditer(text)]
     if not found:
         return None

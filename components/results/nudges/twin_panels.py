@@ -79,8 +79,9 @@ def twin_effects_headline(filtered: FilteredStudy) -> tuple[str, str] | None:
 
 
 def render_twin_effects(filtered: FilteredStudy) -> Markup | None:
-    """HTML forest plots of the twins' effects, one for each judge and prompt (at most MAX_RATERS);
-    None without twins."""
+    """HTML forest plots, one for each judge and prompt (at most MAX_RATERS), of the effect on the
+    verdicts of each kind of twin (an answer with one change other than quality); None if the study
+    has no twins."""
     effects_by_rater = twin_effects_by_rater(filtered)
     if not effects_by_rater:
         return None

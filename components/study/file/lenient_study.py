@@ -213,6 +213,7 @@ def _list_prompts_cached(
 
 
 def find_prompt(name: str, offered: Sequence[LibraryPrompt], folder: Path) -> LibraryPrompt | None:
-    """The prompt among `offered` that has this `name` in study files of `folder`; None if there is
-    none."""
+    """Return the prompt among `offered` that a study file in `folder` names by `name`; None if there
+    is none. A built-in prompt is named by its name, another by the path of its file, relative to
+    `folder` if the file is inside it. No file is read."""
     return next((one for one in offered if one.name_in_study_file(folder) == name), None)
