@@ -85,8 +85,9 @@ def _remedy_rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _remedy_row(line: dict[str, Any], **keys: str) -> dict[str, Any]:
-    """Return the row of the table for one rule: its estimates `line`, as in the summary, with their
-    limits; `keys` are the values of the columns judge, prompt, rule and title."""
+    """Return the row of the table for one rule, as column -> value: its estimates `line`, as in the
+    summary, with their limits; `keys` are the values of the columns judge, prompt, rule and title.
+    """
     found: dict[str, Any] = {**keys, "calls": line["calls"]}
     for name in ESTIMATES:
         found[name] = line[name]["value"]

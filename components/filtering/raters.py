@@ -156,7 +156,7 @@ def load_remedies_of_all_raters(
 ) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     """The comparison of the study's remedies (rules that decide a comparison from several stored
     verdicts), and the inputs from which it is computed. Filters on judge and prompt have no effect:
-    a judge that they hide can still be a member of a jury."""
+    a judge that they hide can still be a member of a jury (several judges that decide together)."""
     return _remedy_study_and_inputs(filtered.of_all_raters)
 
 

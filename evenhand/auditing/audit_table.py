@@ -37,9 +37,9 @@ def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _section_rows(part: Any, path: KeyPath) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each number in `part`, a part of the summary; `path` are the keys under
-    which it stands. If the part is grouped by judge and prompt, their names go into columns of
-    their own, not into the name of the measure."""
+    """Yield a table row (column -> value) for each number in `part`, a part of the summary; `path`
+    are the keys under which it stands. If the part is grouped by judge and prompt, their names go
+    into columns of their own, not into the name of the measure."""
     if path in BY_JUDGE_AND_PROMPT and isinstance(part, Mapping):
         for judge, prompts in part.items():
             for prompt, inner in prompts.items():
@@ -55,8 +55,8 @@ def _section_rows(part: Any, path: KeyPath) -> Iterator[dict[str, Any]]:
 
 
 def _rows_of_numbers(part: Any, path: KeyPath, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each number in `part`, in the order of the summary. The name of the
-    measure is `path`, the keys under which the number stands, joined by dots."""
+    """Yield a table row (column -> value) for each number in `part`, in the order of the summary.
+    The name of the measure is `path`, the keys under which the number stands, joined by dots."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
     if isinstance(part, Mapping):
         if _is_estimate(part):

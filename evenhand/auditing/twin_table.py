@@ -76,8 +76,8 @@ def twins(data: JudgedStudy | pd.DataFrame | str | Path) -> TwinComparison:
 
 
 def _effect_row(effect: TwinEffect) -> dict[str, Any]:
-    """Return the row of the table for one effect. Each estimate `x` gives three columns: `x`, and
-    its 95 % interval as `x_low` and `x_high`."""
+    """Return the row of the table for one effect, as column -> value. Each estimate `x` gives three
+    columns: `x`, and its 95 % interval as `x_low` and `x_high`."""
     found: dict[str, Any] = {
         name: getattr(effect, name)
         for name in ("judge", "prompt", "family", "design", "floor_family", "skipped")

@@ -65,9 +65,9 @@ def align(
     progress: bool = True,
 ) -> PromptComparison:
     """Make new versions of a prompt, call the judge with all of them, and compare them on labelled
-    items set apart (the hold-out; labelled: the right verdict is known). A version adds one
-    block to the prompt: `examples` labelled cases with the right verdict, your `rules`, both of
-    these, or your `criteria`. No case is from a held-out item.
+    items set apart (the hold-out; labelled: the right verdict is known). A version adds one block
+    to the prompt: `examples` labelled cases (comparisons or single answers with their right
+    verdict), your `rules`, both of these, or your `criteria`. No case is from a held-out item.
 
     `study` is a study file that was run, or a study read from a store; StudyError for a study
     that is in no store. `judge` and `prompt` are names in the study ("": the first). If judges

@@ -143,8 +143,8 @@ class AskAttempts:
         return parameters_affecting_reply(self.dropped_parameters)
 
     def build_judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
-        """Build the judgement to store for an outcome; its cost is the sum of the known costs of
-        all attempts, None if none is known."""
+        """Build the judgement to store for an outcome (the reply to a call, or its failure); its
+        cost is the sum of the known costs of all attempts, None if none is known."""
         if isinstance(outcome, CallFailure):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:

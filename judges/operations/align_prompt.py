@@ -4,7 +4,9 @@ two parts. From one (learn) new versions of the prompt (candidates) are made; on
 
 The calls of the writer (a model that writes rules from a judge's mistakes) and those with the
 candidates are made by the engine like those of any study: same plan, store, budget and retries.
-Stored replies of today's prompt are used again."""
+Stored replies of today's prompt are used again.
+
+A case is a comparison, or a single answer, whose right verdict is known."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -69,7 +69,8 @@ class LearnCase:
 
     @property
     def mistakes(self) -> int:
-        """Number of verdicts against the label; a score counts if it is more than one step off."""
+        """Number of verdicts against the label; a score counts if it is more than one step of the
+        scale off."""
         return self.verdicts.wrong
 
     @property

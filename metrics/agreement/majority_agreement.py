@@ -1,4 +1,6 @@
-"""Agreement of judges with the majority of people, and with each other."""
+"""Agreement of judges with the majority of people, and with each other.
+
+A case is a set of answers to one item, whoever judges them and in which order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """History of one stream (a judge, a prompt and a kind of score): outcomes of all nights (nightly
-runs of a study) by item, and the evidence for a change so far."""
+runs of a study) by item, and the evidence for a change so far.
+
+An outcome is the score on an item, as text, or the verdicts on it as one text."""
 
 from __future__ import annotations
 

@@ -113,9 +113,9 @@ def _draw_one_per_item(items: Ints) -> Ints:
 def certify_share_of_raters(
     grid: order_grid.OrderGrid, raters: Sequence[int], alpha: float = ALPHA, delta: float = DELTA
 ) -> CertifiedShare:
-    """Certify the largest share of comparisons that one judge, or a jury, may decide alone;
-    `raters` are the numbers of the judges in the grid. The jury must not have been chosen by its
-    agreement with the same labels: the certificate would then not hold.
+    """Certify the largest share of comparisons that one judge, or a jury (several judges that
+    decide together), may decide alone. `raters` are their indices in `grid.raters`. The jury must
+    not have been chosen by its agreement with the same labels: the certificate would then not hold.
 
     The score of a judge with graded replies is their mean over both orders; otherwise it is the sum
     of the verdicts of all judges in both orders.

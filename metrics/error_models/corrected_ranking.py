@@ -88,8 +88,9 @@ def corrected_ranking(
 
 
 def rank_corrected_for_errors(grid: OrderGrid, pairs: list[tuple[str, ...]]) -> CorrectedRanking:
-    """Rank the contestants of a grid of verdicts, corrected for the judges' errors. `pairs` names
-    the two contestants of each comparison in alphabetical order."""
+    """Rank the contestants of an order grid (verdicts of all judges as arrays, see
+    metrics/remedies/order_grid.py), corrected for the judges' errors. `pairs` names the two
+    contestants of each comparison in alphabetical order."""
     labels = len(np.unique(grid.items[grid.known_winner != 0]))
     errors = {"/".join(one): _judge_error_rates(grid, k) for k, one in enumerate(grid.raters)}
     kept = [k for k, one in enumerate(errors.values()) if _is_better_than_chance(one["slope"])]

@@ -96,9 +96,10 @@ def jury_without_labels(frame: pd.DataFrame) -> UnlabelledJury:
 
 
 def fit_jury(grid: OrderGrid, raters: Sequence[int], pairs: Sequence[str]) -> UnlabelledJury:
-    """Estimate errors and better answers from the verdicts of some raters (numbers in the grid), by
-    the model of Dawid and Skene; refused if the verdicts agree too little (MIN_GAIN) or have too
-    many different patterns (MAX_PATTERNS). `pairs` names the contestants of each comparison."""
+    """Estimate errors and better answers from the verdicts in `grid` (an OrderGrid) of some raters,
+    given by their indices in `grid.raters`, by the model of Dawid and Skene; refused if the
+    verdicts agree too little (MIN_GAIN) or have too many different patterns (MAX_PATTERNS). `pairs`
+    names the contestants of each comparison."""
     cases = _Cases(grid.verdicts[list(raters)].astype(np.float64), pairs, grid.item_codes[0])
     if cases.patterns * len(raters) > MAX_PATTERNS:
         return UnlabelledJury(
@@ -275,9 +276,10 @@ def error_correlation(better: Floats, weights: Floats, sign: Floats) -> Floats:
     """Mean correlation between the errors of two judges in each round.
 
     `better` [round, case] is the probability that the first contestant is better, used in place of
-    a label; `weights` [round, case] are the weights of the cases. `sign` [judge, case] is the
-    judge's decision from both orders: 1 for the first contestant, −1 for the second, 0 undecided,
-    which counts as half an error.
+    a label; `weights` [round, case] are the weights of the cases (groups of comparisons on which
+    all judges gave the same replies). `sign` [judge, case] is the judge's decision from both
+    orders: 1 for the first contestant, −1 for the second, 0 undecided, which counts as half an
+    error.
     """
     judges = len(sign)
     left, right = np.triu_indices(judges, 1)

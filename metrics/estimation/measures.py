@@ -144,9 +144,9 @@ class GroupedFrame:
 def order_set_flips(rows: pd.DataFrame) -> pd.DataFrame:
     """Reduce each complete order set (one row per order) to one row with columns on its flip.
 
-    Added columns: consistent (same outcome in every order), hard (two different winners), soft (one
-    winner and a tie), tied (number of ties), slot_0, slot_1, … (picks of each slot), lean (slot_0 −
-    slot_1; for a pair, its sign is the direction of the flip).
+    Added columns: consistent (same winner, or a tie, in every order), hard (two different winners),
+    soft (one winner and a tie), tied (number of ties), slot_0, slot_1, … (picks of each slot), lean
+    (slot_0 − slot_1; for a pair, its sign is the direction of the flip).
     """
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

@@ -101,8 +101,8 @@ def suspected_injection_mask(frame: pd.DataFrame) -> Mask:
 
 
 def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with only the first vote of each person on each case, because a repeated
-    vote is not a second person; rows of judges are all kept."""
+    """Return the frame with only the first vote of each person on each case (the same answers to
+    one item), because a repeated vote is not a second person; rows of judges are all kept."""
     human = people_mask(frame)
     if not human.any():
         return frame
@@ -116,8 +116,9 @@ def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def disputed_case_vote_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the votes on cases selected because judges flip or disagree there. Such votes help to
-    find faults, but they are not a random sample of all cases."""
+    """Mask of the votes on cases (sets of answers to one item) selected because judges flip or
+    disagree there. Such votes help to find faults, but they are not a random sample of all cases.
+    """
     if "chosen" not in frame:
         return np.zeros(len(frame), bool)
     return people_mask(frame) & frame["chosen"].isin(["flipped", "split"]).to_numpy()

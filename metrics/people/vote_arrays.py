@@ -1,4 +1,6 @@
-"""People's votes as arrays, grouped by person: the input of the voters' measures and flags."""
+"""People's votes as arrays, grouped by person: the input of the voters' measures and flags.
+
+A case is a set of answers to one item, whoever judges them."""
 
 from __future__ import annotations
 

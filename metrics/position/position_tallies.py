@@ -66,7 +66,8 @@ def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
 
 
 def flip_tally(grouped: GroupedFrame) -> MeasureTally:
-    """Count the order sets whose outcome differs between orders, out of all order sets."""
+    """Count the order sets whose outcome (winner or tie) differs between orders, out of all order
+    sets."""
     return build_tally(grouped.order_sets, ~grouped.order_sets["consistent"], 1)
 
 
@@ -185,8 +186,8 @@ def estimate_consistency_kappa(sums: Floats, statistic: Statistic, measure: Meas
     """Estimate κ, the chance-corrected consistency, with a jackknife interval over items. The
     interval is widened if few comparisons have different verdicts in different orders.
 
-    `sums` has the item totals of `consistency_kappa_tally`, as [item, total]: the first total counts
-    consistent comparisons, the last all. `statistic` computes κ from them."""
+    `sums` has the item totals of `consistency_kappa_tally`, as [item, total]: the first total
+    counts consistent comparisons, the last all. `statistic` computes κ from them."""
     got = jackknife_estimate_of_measure(sums, statistic, measure)
     return widen_for_rare_events(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 

@@ -61,8 +61,9 @@ class ScoreGaps:
 
 class SignedScores:
     """Verdicts on pairs as scores from −2 to 2 in favour of the contestant whose name sorts first:
-    those of judges, and each person's first vote on a case. `baseline` names a model: with
-    `run="first"`, `gaps` uses only the verdicts that show this model first."""
+    those of judges, and each person's first vote on a case. `baseline` names the model that all
+    others are compared with: with `run="first"`, `gaps` uses only the verdicts that show this model
+    first."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
         rows = row_selection.select_pairs(

@@ -2,6 +2,8 @@
 models.
 
 Computed from single verdicts ("single") and from the mean of both orders of a case ("dual").
+
+A case is a pair of answers to one item.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,10 +82,10 @@ def human_alignment_table(
     1. A person is compared with the mean of the other people.
 
     Several frames are named by the judge's input ({"images": …, "context": …}); people's votes in
-    all of them count together. With a baseline, only pairs with it count, and a pair is a case of
-    the other model. `runs`: scores of a judge that are compared, as in `AlignmentRow.run`.
-    Contrasts compare the same judge on the same cases: "dual" − "single", and one input −
-    another."""
+    all of them count together. With a baseline (the model that all others are compared with), only
+    pairs with it count, and a pair is a case of the other model. `runs`: scores of a judge that are
+    compared, as in `AlignmentRow.run`. Contrasts compare the same judge on the same cases: "dual" −
+    "single", and one input − another."""
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     scores = SignedScores(_combine_frames(named, baseline), baseline)
     return AlignmentTable(

@@ -1,4 +1,6 @@
-"""Creation-MMBench's numbers: five-level counts, Reward, Win Rate and Visual Factuality Score."""
+"""Creation-MMBench's numbers: five-level counts, Reward, Win Rate and Visual Factuality Score.
+
+The baseline is the model that all others are compared with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -20,7 +20,8 @@ NO_SCORES_NOTE: Final = "no visual factuality score"
 
 @dataclass(frozen=True, slots=True)
 class CreationRow:
-    """Numbers of one model against the baseline (or, without one, against all other models).
+    """Numbers of one model against the baseline, the model that all others are compared with
+    (without one, against all other models).
 
     `vfs` is the visual factuality score (0–10), `baseline_vfs` that of the baseline beside this
     model. `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win); both

@@ -206,9 +206,9 @@ def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
 def _compare_readings(
     first: row_selection.Ints, second: row_selection.Ints, item: row_selection.Ints
 ) -> ReadingDifference:
-    """Count the calls for which two parsing rules read different verdicts. `first` and `second` have
-    the verdict of each call by one rule (chosen slot, tie, or NO_PICK if none was read), `item` the
-    code of its item."""
+    """Count the calls for which two parsing rules read different verdicts. `first` and `second`
+    have the verdict of each call by one rule (chosen slot, tie, or NO_PICK if none was read),
+    `item` the code of its item."""
     different = first != second
     both = (first != NO_PICK) & (second != NO_PICK)
     return ReadingDifference(

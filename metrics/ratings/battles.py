@@ -279,8 +279,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
 
 
 def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct codes in `cell` of the row numbers `rows`, in ascending order; for each of
-    them one row number that has it; and how many of the rows have it."""
+    """Return the distinct codes in `cell` of the row numbers `rows`, in ascending order; for each
+    of them one row number that has it; and how many of the rows have it."""
     if not len(rows):
         return rows, rows, rows
     counts = np.bincount(cell[rows])

@@ -11,7 +11,7 @@ from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 def rule_key(rule: rule_sets.Rule) -> str:
     """Return the text that identifies a rule in a page address and under `combine` in a study file:
-    the rule's id and, for a jury, the judges."""
+    the rule's id and, for a jury (several judges that decide together), the judges."""
     judges = [judge for judge, _ in rule.members]
     return JUDGE_SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 

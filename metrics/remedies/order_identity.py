@@ -44,8 +44,9 @@ class OrderPatterns:
 
 
 def count_order_patterns(grid: OrderGrid, rater: int) -> OrderPatterns:
-    """Count the comparisons of a grid with each pattern of verdicts in the two orders, for one
-    judge and prompt."""
+    """Count the comparisons of an order grid (verdicts of all judges as arrays, see
+    metrics/remedies/order_grid.py) with each pattern of verdicts in the two orders, for one judge
+    and prompt."""
     one, two = grid.verdicts[rater] * grid.known_winner
     total, once = one + two, (one == 0) != (two == 0)
 

@@ -1,8 +1,8 @@
 """Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
 
-Agreement is here the mean half credit against the known better answer (1 if right, ½ if undecided,
-0 if wrong); a rater is a judge with a prompt. "One call" is the rule without a remedy: the verdict
-of a single call.
+A rule decides a comparison from one or more stored verdicts. Agreement is here the mean half credit
+against the known better answer (1 if right, ½ if undecided, 0 if wrong); a rater is a judge with a
+prompt. "One call" is the rule without a remedy: the verdict of a single call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,9 +49,10 @@ COMPARED_PART: Final = "that every judge and prompt judged in both orders"
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
     """Verdicts on the comparisons with a known better answer that all raters, except those left out
-    (`incomplete_raters`), have judged in both orders (`grid`). `left_out` is reason -> number of
-    comparisons left out. `call_grid` has the comparisons on which single calls are compared: those
-    of `grid` or, if it has none, all with a known better answer."""
+    (`incomplete_raters`), have judged in both orders (`grid`: arrays by judge and prompt, order and
+    comparison). `left_out` is reason -> number of comparisons left out. `call_grid` has the
+    comparisons on which single calls are compared: those of `grid` or, if it has none, all with a
+    known better answer."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -198,8 +199,9 @@ class RemedyStudy:
 
     def estimate_rules_of_rater(self, rater: int) -> list[RuleEstimate]:
         """Estimate the rules shown for one judge and prompt, and their differences from one call,
-        once. The differences form one family, except those of rules that lack some replies or ask
-        people; a rule with replies on too few items is left out."""
+        once. The intervals of the differences are adjusted together (as one family), except those
+        of rules that lack some replies or ask people; a rule with replies on too few items is left
+        out."""
         if rater not in self._table_cache:
             rules = self.rules_shown_for_rater(rater)
             self._table_cache[rater] = estimate_rules(self.grid, rules, _seeded_generator())
@@ -226,9 +228,10 @@ class RemedyStudy:
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
     def estimate_rules_of_jury(self, raters: Sequence[int]) -> list[RuleEstimate]:
-        """Estimate the rules of a jury, after "one call" of its best member, with which they are
-        compared. Rules in the table of this member are estimated there, in one family with its
-        other rules; for the rest, the rules of the jury are the family."""
+        """Estimate the rules of a jury (several judges that decide together), after "one call" of
+        its best member, with which they are compared. Rules in the table of this member are
+        estimated there, in one family with its other rules; for the rest, the rules of the jury are
+        the family."""
         best = max(raters, key=lambda rater: self.total_single_call_credit(rater))
         shown = {line.rule.id_and_members: line for line in self.estimate_rules_of_rater(best)}
         rules = [one_call_rule(self.grid, best), *jury_rules(self.grid, raters)]

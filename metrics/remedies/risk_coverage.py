@@ -40,9 +40,9 @@ def graded_risk_curve(grid: OrderGrid, rater: int) -> list[CoveragePoint]:
 
 
 def jury_risk_curve(grid: OrderGrid, raters: Sequence[int]) -> list[CoveragePoint]:
-    """Compute the risk-coverage curve of a jury in which each judge has one vote in each order:
-    share decided and share right, if a decision requires a lead of at least 1 vote, 2 votes, … all
-    votes."""
+    """Compute the risk-coverage curve of a jury (several judges that decide together) in which each
+    judge has one vote in each order: share decided and share right, if a decision requires a lead
+    of at least 1 vote, 2 votes, … all votes."""
     votes = sum_of_jury_verdicts([grid.verdicts[rater] for rater in raters])
     return _coverage_curve(grid, votes, range(1, 2 * len(raters) + 1))
 

@@ -1,5 +1,7 @@
 """Remedies for choices among N options: one call, or the option chosen most often over all
-rotations."""
+rotations.
+
+A rule decides a comparison from one or more stored verdicts."""
 
 from dataclasses import dataclass
 

@@ -135,8 +135,9 @@ def rule_texts_of_id(rule_id: str, judges: Sequence[str]) -> RuleTexts:
 
 
 def rule_id_and_judges(key: str, judge: str) -> tuple[str, Sequence[str]]:
-    """Return the id of a rule and its judges, from its key in the summary: the id and, for a jury,
-    the judges. `judge` is the judge of a rule that is not a jury."""
+    """Return the id of a rule and its judges, from its key in the summary: the id and, for a jury
+    (several judges that decide together), the judges. `judge` is the judge of a rule that is not a
+    jury."""
     remedy = parse_remedy(key)
     return (remedy.id, remedy.judges) if remedy and remedy.is_jury else (key, [judge])
 

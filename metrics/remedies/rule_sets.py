@@ -2,6 +2,9 @@
 
 A rater is a judge with a prompt. A graded reply also states how strongly it prefers an answer, by
 probabilities, levels or scores.
+
+A rule decides each comparison from one or more of these verdicts. An order grid has the verdicts of
+all raters in both orders, as arrays.
 """
 
 from collections.abc import Mapping, Sequence

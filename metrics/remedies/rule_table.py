@@ -1,5 +1,7 @@
 """Estimates of remedies on the same comparisons: agreement, share decided, difference to one call
-(the rule without a remedy, which takes the verdict of a single call)."""
+(the rule without a remedy, which takes the verdict of a single call).
+
+An order grid has the verdicts of all judges in both orders, as arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +70,8 @@ class RuleEstimate:
 def estimate_rules(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    """Estimate rules on the comparisons of an order grid; the first must be the rule "one call".
+    """Estimate rules (ways to decide a comparison from one or more verdicts) on the comparisons of
+    an order grid; the first must be the rule "one call".
 
     A rule that lacks replies on some comparisons is compared with one call on the others, with
     their number in a note; it is left out if these are of fewer than MIN_ITEMS items. Such rules,

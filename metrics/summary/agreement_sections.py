@@ -50,8 +50,8 @@ def people_sections(frame: pd.DataFrame) -> Json:
 
 
 def voter_pair_agreement(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Return a -> b -> agreement of two voters on the cases both voted on, if there are any; empty
-    below two or above MAX_RATERS voters."""
+    """Return a -> b -> agreement of two voters on the cases (answers to one item) that both voted
+    on, if there are any; empty below two or above MAX_RATERS voters."""
     got = extract_people_votes(votes)
     codes = votes["judge"].astype("category").cat.categories
     present = np.unique(got.voter).tolist()

@@ -2,6 +2,8 @@
 
 The command `python -m metrics` and the library measure the same object, so that both give the same
 numbers.
+
+A jury is several judges that decide together.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ SQLITE_HEADER: Final = b"SQLite format 3\x00"
 @dataclass(frozen=True)
 class MeasuredStudy:
     """The frame of a study, and facts about the study that are not in its frame: the number of
-    `planned` calls, the counting rules (`combine`, `unreadable`), people's verifications by item
+    `planned` calls, the counting rules (`combine`: how the verdicts in both orders become one;
+    `unreadable`: whether unusable replies count as ties), people's verifications by item
     (`checks`), the inputs of the remedies, the style of the answers, and the labels and candidates
     of its prompts (`alignment`). None: not known, or the study has none."""
 

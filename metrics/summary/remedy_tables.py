@@ -16,7 +16,8 @@ WIDTHS: Final = (38, 7, 23, 27, 10, 20)
 
 def render_remedies(section: Json) -> Iterator[str]:
     """Yield the lines of the section: the numbers of comparisons, the recommendation, the plan for
-    a budget, a table for each judge and prompt, and one for each jury."""
+    a budget, a table for each judge and prompt, and one for each jury (several judges that decide
+    together)."""
     facts = section["truth"]
     left_out = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
     yield f"{facts['comparisons']:,} comparisons with {facts['source']} (left out: {left_out})"

@@ -19,8 +19,8 @@ def read_remedy_inputs(
     store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()
 ) -> RemedyInputs:
     """Read from the store the facts that the remedies of a study need besides its frame: judges,
-    source of the better answers, and mean dollars and tokens per call. `juries`: juries to compute
-    besides the default ones."""
+    source of the better answers, and mean dollars and tokens per call. `juries`: juries (several
+    judges that decide together) to compute besides the default ones."""
     judges = tuple(judge.name for judge in store.study(name).judges)
     return RemedyInputs(
         judges,

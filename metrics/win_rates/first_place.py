@@ -4,6 +4,9 @@ decide first place, and the places of each model under other choices of analysis
 Models are ranked by their win rate in pairs, ties counted half. If one model, the baseline, is in
 every pair, the others are ranked by their win rate against it, and the baseline's own score is ½: a
 model is then placed above the baseline exactly if it wins more than half.
+
+The counting rule states how the verdicts in both orders become one outcome, and whether unusable
+replies count as ties.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """Jury verdicts: win rates over decided cases, share of decided cases, and bounds of the win
-    rates over all cases."""
+    """Jury verdicts: win rates over decided cases (a case is two answers to one item), share of
+    decided cases, and bounds of the win rates over all cases."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]

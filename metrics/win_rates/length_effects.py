@@ -80,8 +80,8 @@ def length_preference_at_equal_quality(frame: pd.DataFrame) -> Estimate:
 
 
 def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:
-    """Estimate each contestant's win rate against the baseline, as if both answers were equally
-    long.
+    """Estimate each contestant's win rate against the model `baseline`, as if both answers were
+    equally long.
 
     The model is logit P(win) = θ + φ·tanh(difference of lengths/its standard deviation); the rate
     is σ(θ). It is AlpacaEval 2's model in its simplest form, without difficulties of instructions.

@@ -18,7 +18,7 @@ def merge_both_orders(machines: pd.DataFrame) -> pd.DataFrame:
 
 def agreement_of_merged_orders(merged: pd.DataFrame, people: pd.DataFrame) -> dict[str, Estimate]:
     """Return judge -> share of merged verdicts equal to the people's majority; judges without a
-    verdict on a case with votes are left out."""
+    verdict on a case (the same answers to one item) with votes are left out."""
     if people.empty or merged.empty:
         return {}
     frame = frame_stacking.stack_frames({"merged": merged, "people": people}, "merging")

@@ -29,9 +29,9 @@ def applicable_rule(combine: str, frame: pd.DataFrame) -> str:
     """Return the rule that is applied to these rows: `combine`, unless its judges or its prompt are
     missing.
 
-    If fewer than two judges of a jury have verdicts, the result is a counting rule for each judge
-    alone. If `combine` requires a prompt (`prompt:…`) that does not occur, the result is a counting
-    rule for the prompts that occur.
+    If fewer than two judges of a jury (several judges that decide together) have verdicts, the
+    result is a counting rule for each judge alone. If `combine` requires a prompt (`prompt:…`) that
+    does not occur, the result is a counting rule for the prompts that occur.
     """
     remedy = parse_remedy(combine)
     if remedy is None:

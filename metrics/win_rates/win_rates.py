@@ -272,7 +272,7 @@ def win_loss_record(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> dict[str, dict[str, int]]:
     """Return contestant -> number of its "matches", "wins", "losses" and "ties"; a match is one
-    outcome by the counting rule (`outcome_rows`)."""
+    outcome by the counting rule: a single verdict, or both orders together (`outcome_rows`)."""
     frame = _comparison_rows(frame)
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame, combine, unreadable)

@@ -34,8 +34,8 @@ class Presentation:
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
     """Return the contestants of a study (by default all in the data). StudyError if one of them,
-    the baseline or the new model has no answer in the data, or if `@reference` is to be compared
-    and no item has a reference answer."""
+    the baseline (the model that all others are compared with) or the new model has no answer in the
+    data, or if `@reference` is to be compared and no item has a reference answer."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:

@@ -107,8 +107,9 @@ def forest_html(
     tip: str = "",
 ) -> Markup:
     """HTML of one row of a forest plot: a dot with its interval (none if the value is unknown),
-    grey ticks at `others` (values of other raters), a diamond at `people` (value of people), and
-    the hover card `tip`. For fewer than five items the dot is hollow and has no interval."""
+    grey ticks at `others` (values of other judges and prompts), a diamond at `people` (value of
+    people), and the hover card `tip`. For fewer than five items the dot is hollow and has no
+    interval."""
     marks = join(
         fill('<i class="g" style="left:{}"></i>', axis.css_position(v)) for v in axis.ticks
     )

@@ -32,8 +32,9 @@ _MIN_TIE_LABEL_WIDTH: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """Counts of the five-level verdicts on one model, compared with the baseline or, without a
-    baseline, with all other models; `fail` counts unusable replies."""
+    """Counts of the five-level verdicts on one model, compared with the baseline (the model that
+    all others are compared with) or, without a baseline, with all other models; `fail` counts
+    unusable replies."""
 
     model: str
     counts: Mapping[str, int]

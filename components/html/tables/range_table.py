@@ -65,7 +65,7 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Ma
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     """HTML of a point at `value`; empty if it is unknown. `kind`, its CSS class, sets its shape: s
-    hollow, p solid, q diamond (for people), o tick (for other raters)."""
+    hollow, p solid, q diamond (for people), o tick (for other judges and prompts)."""
     if value is None or not is_known(value):
         return EMPTY
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.css_position(value))

@@ -1,4 +1,6 @@
-"""Estimates for the agreement panels, each computed on first use and cached."""
+"""Estimates for the agreement panels, each computed on first use and cached.
+
+A rater is a judge with a prompt, or the people who voted."""
 
 import math
 from collections.abc import Sequence

@@ -57,8 +57,8 @@ html: Final = macros("results/agreement/people.html")
 class CaseChoices:
     """One case: people's most frequent vote (`people`), the known better answer, and the number of
     people (`votes`) and of judges that chose each answer. A judge with two prompts counts as two. A
-    rater with several verdicts counts once, with the most frequent one; as a tie if there are
-    several most frequent ones."""
+    rater (a judge with a prompt, or a person) with several verdicts counts once, with the most
+    frequent one; as a tie if there are several most frequent ones."""
 
     item: str
     category: str

@@ -196,8 +196,8 @@ def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
 
 
 def prompt_best_replacing_voter_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Sentence on the prompt whose judges, pooled to one rater, best replace a person; "" unless
-    several prompts can be compared."""
+    """Sentence on the prompt whose judges best replace a person, if the verdicts of all judges with
+    a prompt count as those of one judge; "" unless several prompts can be compared."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:
         return ""

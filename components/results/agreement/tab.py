@@ -66,8 +66,8 @@ def single_answer_kpis(filtered: FilteredStudy) -> Markup:
 
 
 def render_matrix(filtered: FilteredStudy, agree: str) -> Content:
-    """Render the matrix of agreement between raters; `agree`: the coefficient, a key of
-    `panels.COEFFICIENTS`."""
+    """Render the matrix of agreement between raters (judges, each with a prompt, and the majority
+    of people); `agree`: the coefficient, a key of `panels.COEFFICIENTS`."""
     data = load_agreement(filtered)
     heading = panel_heading(MATRIX_TITLE, f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI")
     matrix = panels.show_matrix(data, agree) + voters_panel.disputed_pair_vote_share_line(data)

@@ -53,7 +53,8 @@ MAX_MISJUDGED: Final = 8
 class VerificationData:
     """People's checks of single answers in a filtered study (does the answer follow the
     instruction, does it have faults, is it harmful): by item in `checks`, and as arrays in
-    `verified`. `data` is the agreement of the study's raters."""
+    `verified`. `data` is the agreement of the study's raters (judges, each with a prompt, and
+    people)."""
 
     data: Agreement
     checks: ChecksByItem

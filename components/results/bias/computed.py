@@ -40,8 +40,9 @@ preference, at most 5 % have a significant one under any of the filters that a r
 
 def slot_share_measure(slot: int, options: int) -> Measure:
     """Build the measure "share of decisive verdicts for the position `slot`" (0 is the first),
-    among comparisons of `options` answers. Only comparisons judged in all orders count, except
-    in cells that were judged in one order only, where all count."""
+    among comparisons of `options` answers. Only comparisons judged in all orders count, except in
+    cells (such as one judge with one prompt) that were judged in one order only, where all count.
+    """
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.picks_for_position_measures

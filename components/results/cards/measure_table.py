@@ -33,7 +33,8 @@ CARD_STYLES: Final = {**STYLES, "decimal": NumberStyle(3)}
 @dataclass(frozen=True)
 class CardMeasure:
     """One row of the table: a measure of the judge, with the values to compare it with: that of
-    random choices (`chance`), of other raters (`others`) and of people (`people`)."""
+    random choices (`chance`), of other raters (`others`: judges, each with a prompt) and of people
+    (`people`)."""
 
     record: MeasureRecord
     estimate: Estimate

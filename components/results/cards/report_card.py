@@ -41,7 +41,8 @@ repeat lies below STEADY."""
 
 @dataclass(frozen=True)
 class ReportCard(CardMeasures):
-    """Report card of one rater: its measures, and the facts on which its sentences depend."""
+    """Report card of one rater (a judge with a prompt): its measures, and the facts on which its
+    sentences depend."""
 
     @property
     def preferred_position(self) -> str:

@@ -1,4 +1,7 @@
-"""Filters with which Inspect lists the judgements behind a number clicked in Results."""
+"""Filters with which Inspect lists the judgements behind a number clicked in Results.
+
+The counting rule states how the verdicts in both orders become one outcome, and whether unusable
+replies count as ties."""
 
 from dataclasses import asdict
 from typing import Any

@@ -286,10 +286,10 @@ def both_orders_plot(
     who: str,
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
-    """HTML plot of two values of the rater `who`: in one order (hollow mark) and in both orders
-    (solid mark with interval). If only the value in one order is known, it is drawn as a diamond;
-    if no value is known, the axis is empty. With `select`, a click opens the judgements that these
-    filters select."""
+    """HTML plot of two values of the judge or person `who`: in one order (hollow mark) and in both
+    orders (solid mark with interval). If only the value in one order is known, it is drawn as a
+    diamond; if no value is known, the axis is empty. With `select`, a click opens the judgements
+    that these filters select."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return range_table.track_html(axis)

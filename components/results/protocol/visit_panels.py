@@ -1,4 +1,7 @@
-"""VisIT-Bench's tables for a study: Elo leaderboard, and win rates by skill."""
+"""VisIT-Bench's tables for a study: Elo leaderboard, and win rates by skill.
+
+The counting rule states how the verdicts in both orders become one outcome, and whether unusable
+replies count as ties."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -157,8 +157,8 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Number of replies without a verdict; the counting rule counts them as ties or leaves them
-        out."""
+        """Number of replies without a verdict. It depends on the counting rule of the study or
+        filter whether they count as ties or are left out."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property

@@ -1,6 +1,8 @@
 """Table of the models' places in the ranking under other choices of analysis: a row for each model,
 a column for each choice; a cell has a number only where the place differs from the default
-analysis."""
+analysis.
+
+The baseline is the model with which all others are compared, if there is one."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Ratings for the ranking panels, computed once per version of a study and filter."""
+"""Ratings for the ranking panels, computed once per version of a study and filter.
+
+The counting rule states how the verdicts in both orders become one outcome, and whether unusable
+replies count as ties."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -282,7 +282,8 @@ def _agreement_value(rule: RuleEstimate) -> float:
 def load_remedies(filtered: FilteredStudy) -> RemedyResults:
     """Compute the remedies of a filtered study for one judge and prompt: the one whose single calls
     agree most often with the better answers; if the filters exclude this one, the first that passes
-    them. The other judges still count as members of juries."""
+    them. The other judges still count as members of juries (several judges that decide together).
+    """
     (study, inputs), shown = load_remedies_of_all_raters(filtered), filtered.filter
     rater = _choose_shown_rater(study, shown.judge, shown.prompt)
     return RemedyResults(filtered, study, inputs, rater)

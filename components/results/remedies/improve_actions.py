@@ -1,5 +1,7 @@
 """Actions of the card "Improve the prompt": ask the judge to write rules, try candidates (changed
-prompts) on hold-out items, adopt a candidate, undo this."""
+prompts) on hold-out items, adopt a candidate, undo this.
+
+A labelled case is a comparison, or a single answer, whose right verdict is known."""
 
 from collections.abc import Mapping
 from pathlib import Path

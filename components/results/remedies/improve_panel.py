@@ -1,6 +1,8 @@
 """Card "Improve the prompt" of the view Remedies: how the labelled items are split into learning
 and hold-out items, mistakes by kind, candidates (changed prompts), and the result of trying
-them."""
+them.
+
+A case is a comparison, or a single answer, whose right verdict is known (labelled)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Final

@@ -1,4 +1,6 @@
-"""The Remedies view of the Results tab: ways to use a biased judge, compared by cost."""
+"""The Remedies view of the Results tab: ways to use a biased judge, compared by cost.
+
+A rule decides a comparison from one or more stored verdicts, such as "both orders must agree"."""
 
 from typing import Final
 

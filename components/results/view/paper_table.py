@@ -25,7 +25,8 @@ class PaperTable:
 
 def describe_items_and_filters(filtered: FilteredStudy, labelled: bool = False) -> str:
     """Text for a caption, such as "120 items, coding only.": the number of items (with `labelled`,
-    of those with a label) and the filters in use, except the counting rule."""
+    of those with a label) and the filters in use, except the counting rule (how verdicts in both
+    orders and unusable replies count)."""
     rows = filtered.frame
     if labelled:
         rows = rows[rows[GOLD_COLUMN].notna()] if GOLD_COLUMN in rows else rows[:0]

@@ -1,5 +1,6 @@
 """Contents of the win-rate panels, without Gradio: by model, category, judge and prompt; and the
-differences between win rates by judges and by people, on the cases that both judged."""
+differences between win rates by judges and by people, on the cases (answers to one item) that both
+judged."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -73,10 +73,10 @@ def show_leader_precision(filtered: FilteredStudy) -> Markup:
 
 
 def show_jury_win_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of the win rates if a strict majority of the judges decides each case. Below it,
-    the share of cases that have such a majority, and how many independent judges the jury is
-    worth or, if no better answer is known, the correlation of their verdicts. Empty with fewer
-    than MIN_JURY judges, or without pairs."""
+    """HTML table of the win rates if a strict majority of the judges decides each case (two answers
+    to one item). Below it, the share of cases that have such a majority, and how many independent
+    judges the jury is worth or, if no better answer is known, the correlation of their verdicts.
+    Empty with fewer than MIN_JURY judges, or without pairs."""
     got = _compute_jury_and_sentence(filtered)
     if got is None:
         return EMPTY

@@ -213,7 +213,7 @@ def _list_prompts_cached(
 
 
 def find_prompt(name: str, offered: Sequence[LibraryPrompt], folder: Path) -> LibraryPrompt | None:
-    """Return the prompt among `offered` that a study file in `folder` names by `name`; None if there
-    is none. A built-in prompt is named by its name, another by the path of its file, relative to
-    `folder` if the file is inside it. No file is read."""
+    """Return the prompt among `offered` to which `name` refers in a study file in `folder`; None if
+    there is none. A study file refers to a built-in prompt by its name, to another by the path of
+    its file, relative to `folder` if the file is inside it. No file is read."""
     return next((one for one in offered if one.name_in_study_file(folder) == name), None)

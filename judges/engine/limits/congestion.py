@@ -30,8 +30,8 @@ PRIOR_SHARE: Final = 0.02
 
 
 class CongestionWindow:
-    """Outcomes of the latest calls, from which congestion is detected and the limit on calls in
-    flight is lowered.
+    """Outcomes (success or failure) of the latest calls, from which congestion is detected and the
+    limit on calls in flight is lowered.
 
     Each decrease is tested: if calls fail about as often at the lower limit, the failures do not
     depend on the load, and the limit before the decrease is restored.

@@ -3,8 +3,8 @@
 A candidate is today's prompt with one more block of text. Agreement is, for comparisons, the credit
 of one call against the known better answer (1 if right, ½ for a tie, 0 if wrong), as the mean of
 both orders; for single answers, the share of verdicts equal to the label (pass or fail) or at most
-one step from it (scores). Differences are paired by item. Side effects, such as more flips, are
-measured on the same items (side_effects.py).
+one step of the scale from it (scores). Differences are paired by item. Side effects, such as more
+flips, are measured on the same items (side_effects.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,9 +71,10 @@ class CandidateLine:
 
 @dataclass(frozen=True)
 class CandidateTable:
-    """Today's prompt and its candidates on the same hold-out cases. `items` is the number of items
-    on which all of them, except those with too few, have usable replies; `looks` is the number of
-    comparisons on the hold-out so far."""
+    """Today's prompt and its candidates on the same hold-out cases (comparisons or single answers
+    with a known right verdict). `items` is the number of items on which all of them, except those
+    with too few, have usable replies; `looks` is the number of comparisons on the hold-out so far.
+    """
 
     judge: str
     today: CandidateLine
@@ -108,9 +109,9 @@ def compare_candidates(
     looks: int = 1,
     twins: pd.DataFrame | None = None,
 ) -> CandidateTable | None:
-    """Compare candidates with today's prompt on the hold-out cases of a frame; None if today's
-    prompt has too few usable verdicts, or if the prompts have no case in common. `twins` has the
-    verdicts on twins of the same items.
+    """Compare candidates with today's prompt on the hold-out cases (labelled comparisons or single
+    answers) of a frame; None if today's prompt has too few usable verdicts, or if the prompts have
+    no case in common. `twins` has the verdicts on twins of the same items.
 
     The intervals of the differences are adjusted for all candidates (max-t) and for `looks`, the
     number of comparisons on the hold-out so far (Bonferroni).

@@ -19,7 +19,8 @@ from studies.people.study_labels import PAIRS, PASS_FAIL, StudyLabels
 class JudgeMistakes:
     """Shares of a judge's verdicts that contradict the labels: of all verdicts, by category, and,
     for comparisons, by the position in which the better answer was shown (first, second), for
-    single answers by label. A score is a mistake if it is more than one step from the label."""
+    single answers by label. A score is a mistake if it is more than one step (the smallest distance
+    between two scores of the scale) from the label."""
 
     all: Estimate
     by_category: Mapping[str, Estimate]

@@ -38,10 +38,10 @@ NO_SPREAD: Final = 1e-9
 def _pair_length_tally(grouped: GroupedFrame) -> MeasureTally:
     """Return the counts (a MeasureTally) of which the mean is the excess of the longer answer.
 
-    Each verdict on a pair has two numbers. The first is +1 if the verdict wrongly prefers the longer
-    answer, −1 if it wrongly prefers the shorter one, 0 if it is right. The second is 1 if the
-    verdict counts: no tie, answers of different length, and one of them known to be better. Both
-    are 0 for other verdicts."""
+    Each verdict on a pair has two numbers. The first is +1 if the verdict wrongly prefers the
+    longer answer, −1 if it wrongly prefers the shorter one, 0 if it is right. The second is 1 if
+    the verdict counts: no tie, answers of different length, and one of them known to be better.
+    Both are 0 for other verdicts."""
     rows = row_selection.select_pairs(grouped.picks_for_order_free_measures)
     if "length_0" not in rows:
         return build_tally(rows, 0, 0)

@@ -217,8 +217,9 @@ matches_arena_hard: Final = make_column_matcher(
 def read_arena_hard(source: OpenedSource) -> SourceBuilder:
     """Read Arena-Hard's `games` with five-level scores; also a folder.
 
-    The baseline is A in the first game; without a column `baseline` it is called "baseline"; a
-    score that is not one of the five levels is an unusable reply.
+    The baseline (the model that all others are compared with) is A in the first game; without a
+    column `baseline` it is called "baseline"; a score that is not one of the five levels is an
+    unusable reply.
     """
     builder, questions = SourceBuilder(), dict[str, tuple[str, str]]()
     answers: dict[str, dict[str, str]] = {}
