@@ -178,10 +178,10 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 def show_data_note(
     filtered: FilteredStudy, json_keys: Sequence[str] = (), other: str | None = None
 ) -> Markup:
-    """HTML note on the data: numbers of judgements, votes and judgements on twins, real and
-    simulated judges, and the counting rule (how verdicts in both orders and unusable replies count)
-    if it is not the default; then, folded, `json_keys` (where `python -m metrics --json` has the
-    same numbers). `other`: side compared with."""
+    """HTML note on the data: numbers of judgements, votes and judgements on twins (changed copies
+    of answers), real and simulated judges, and the counting rule (how verdicts in both orders and
+    unusable replies count) if it is not the default; then, folded, `json_keys` (where `python -m
+    metrics --json` has the same numbers). `other`: side compared with."""
     simulated = [judge.name for judge in filtered.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered.study.judges if judge.kind != "simulated"]
     rows = filtered.measured_judge_rows  # of people, if no other row is left

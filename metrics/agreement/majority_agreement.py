@@ -126,8 +126,8 @@ def kappa_with_people_measure(ties: TieRule = "keep") -> Measure:
 
 
 def _kappa_tally(rows: pd.DataFrame, first: Ints, second: Ints) -> MeasureTally:
-    """Return the tally whose statistic is Cohen's κ of the picks `first` and `second` by two raters
-    (slot, or TIE)."""
+    """Return the counts (MeasureTally) from which Cohen's κ is computed, of the picks `first` and
+    `second` by two raters (slot, or TIE)."""
     size = int(np.concatenate([first, second]).max(initial=0)) + 2
     columns = [(first + 1 == i) & (second + 1 == j) for i in range(size) for j in range(size)]
 

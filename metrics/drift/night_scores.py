@@ -55,7 +55,7 @@ def night_outcomes_by_stream(
     frame: pd.DataFrame, twins: pd.DataFrame | None = None
 ) -> dict[Stream, dict[str, str]]:
     """Return the outcomes of one night: stream -> item -> outcome (see `NightScores`). `twins` has
-    the rows that show a twin, which are not in `frame`.
+    the rows that show a twin (a copy of an answer with one change), which are not in `frame`.
 
     Each judge with each prompt has a stream for each measure that the catalogue lists for the
     command `gate` and whose conditions the study meets: accuracy (if no better answers are known:

@@ -160,9 +160,9 @@ class _VerdictCounts:
 
     `sums` is [item, kind, cell]. The kinds are: unlabelled verdicts for a, and for b; labelled
     verdicts where a is better, and the errors in them; labelled verdicts where b is better, and the
-    errors in them. A tie is half a verdict for each, or half an error. `kept` are the numbers of
-    the judges in the grid, `low` and `high` the numbers of a and b in each comparison, `size` is
-    the number of contestants."""
+    errors in them. A tie is half a verdict for each, or half an error. `kept` are the indices of
+    the judges in the order grid, `low` and `high` the numbers of a and b in each comparison, `size`
+    is the number of contestants."""
 
     def __init__(self, grid: OrderGrid, kept: list[int], low: Ints, high: Ints, size: int) -> None:
         pair_key, pair = np.unique(low * size + high, return_inverse=True)

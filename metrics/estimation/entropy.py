@@ -37,9 +37,9 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     "total" is the entropy over all orders and repeats, "noise" the mean entropy within one order
     (each weighted by its verdicts), "order" their difference, which is due to the order. An outcome
     is the winner or a tie. The values are means over the comparisons read in all their orders, at
-    least two, with at least two repeats in each (noise-floor repeats are left out); unknown without
-    such comparisons. With few repeats, "order" is biased upward. No interval exceeds log₂(N + 1),
-    the entropy of N winners and a tie that are all equally frequent.
+    least two, with at least two repeats in each (calls repeated only to measure noise are left
+    out); unknown without such comparisons. With few repeats, "order" is biased upward. No interval
+    exceeds log₂(N + 1), the entropy of N winners and a tie that are all equally frequent.
     """
     rows = row_selection.select_picks_of_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

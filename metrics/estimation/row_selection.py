@@ -280,8 +280,8 @@ def first_row_per_group(group: Ints, groups: int) -> Ints:
 
 
 def complete_set_mask(rows: pd.DataFrame) -> Mask:
-    """Mask of the rows that belong to complete order sets: comparisons planned in two or more
-    orders, with a row in each of them. `rows` must contain readable verdicts only."""
+    """Mask of the rows that belong to complete order sets, that is, comparisons planned in two or
+    more orders, with a row in each of them. `rows` must contain readable verdicts only."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
     read = np.bincount(comparison[first_row_per_group(order, orders)], minlength=count)

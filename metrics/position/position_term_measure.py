@@ -48,8 +48,8 @@ def _value_or_zero(estimate: Estimate | None) -> float:
 
 
 def _pseudo_value_tally(index: int, grouped: GroupedFrame) -> MeasureTally:
-    """Tally the pseudo-values of γ (`index` is 0) or of σ(γ) (1); cells in which γ has no interval
-    are left out."""
+    """Return the sums and counts (MeasureTally) of the pseudo-values of γ (`index` is 0) or of σ(γ)
+    (1); cells in which γ has no interval are left out."""
     rows = row_selection.select_known_order(row_selection.select_pairs(grouped.picks))
     parts = []
     for cell in range(grouped.count):

@@ -1,4 +1,6 @@
-"""Effective number of votes of a jury whose judges make the same errors."""
+"""Effective number of votes of a jury whose judges make the same errors.
+
+A jury is several judges that decide together."""
 
 from __future__ import annotations
 

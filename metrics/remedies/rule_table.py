@@ -172,7 +172,7 @@ def ratio_of_item_sums(successes: Floats, counts: Floats, note: str = "") -> Est
 def _contrasts_with_one_call(
     baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
 ) -> list[Contrast]:
-    """Estimate the agreement of each rule of the `family` minus that of the baseline ("one call"),
+    """Estimate the agreement of each rule of the `family` minus that of the rule "one call",
     adjusted as one family; empty without rules or items."""
     if not family or not len(baseline.sums):
         return []

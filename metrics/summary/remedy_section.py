@@ -1,4 +1,7 @@
-"""Section `remedies` of the summary: rules by judge and prompt, juries, recommendations."""
+"""Section `remedies` of the summary: rules by judge and prompt, juries, recommendations.
+
+A rule decides a comparison from one or more stored verdicts. A jury is several judges that decide
+together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -208,7 +211,7 @@ def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
 def _jury_as_json(
     study: RemedyStudy, raters: Sequence[int], picked: bool, inputs: RemedyInputs
 ) -> Json:
-    """Return the measures of a jury: the judge whose single call is its baseline, whether its
+    """Return the measures of a jury: the judge with whose single call it is compared, whether its
     members were selected by agreement (`picked`), the estimates of its rules, its effective votes
     and, unless `picked`, its certified share."""
     table = study.estimate_rules_of_jury(raters)

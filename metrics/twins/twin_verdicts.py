@@ -1,4 +1,7 @@
-"""Verdicts on twins as a table: each beside the verdict on the original, if there is one."""
+"""Verdicts on twins as a table: each beside the verdict on the original, if there is one.
+
+A twin is a copy of an answer with one change that should not matter; its family is the kind of
+change."""
 
 from typing import Any, Final
 

@@ -94,8 +94,9 @@ class _GridCells:
     def means_and_counts(
         self, points: Floats, counted: row_selection.Mask
     ) -> tuple[Floats, Floats]:
-        """Return, for each cell, the mean points (0 without verdicts) and the number of verdicts,
-        over the rows that the mask `counted` marks. `points` has an entry for every row."""
+        """Return, for each cell of the grid (item, judge, prompt and order), the mean points (0
+        without verdicts) and the number of verdicts, over the rows that the mask `counted` marks.
+        `points` has an entry for every row."""
         flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
         size = int(np.prod(self.shape))
         n = np.bincount(flat, minlength=size).astype(np.float64)

@@ -52,8 +52,8 @@ def leaderboard_rows(
     """Build one row per model compared with the baseline, highest win rate first.
 
     The verdicts of all judges and prompts are pooled. Human votes count only if there are no other
-    judges. Noise-floor repeats and unusable replies are left out. StudyError if no verdict is left,
-    or if there is no baseline.
+    judges. Noise-floor repeats (calls repeated only to measure noise) and unusable replies are left
+    out. StudyError if no verdict is left, or if there is no baseline.
     """
     verdicts = [
         (j.ask.shown, j.verdict, j.ask.item, j.ask.judge.startswith(HUMAN_PREFIX))

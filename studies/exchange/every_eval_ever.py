@@ -167,8 +167,8 @@ _DESCRIPTIONS: Final = {
 
 
 def _judge_fields(study: Study, judge: str, prompt: str) -> dict[str, Any]:
-    """Return the record's fields about the judge: of a model, its name, model id and prompt; of a
-    person, only that it is a person."""
+    """Return the record's fields about the judge, as field -> value: of a model, its name, model id
+    and prompt; of a person, only that it is a person."""
     if judge.startswith(HUMAN_PREFIX):
         return {"additional_details": {"judge": "a person"}}
     models = {spec.name: spec.model for spec in study.judges}

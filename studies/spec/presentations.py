@@ -1,6 +1,8 @@
 """Presentations of a study: which answers are shown together, in which order, and how often.
 
 All random choices are seeded, so that the same study gives the same presentations.
+
+A twin is a copy of an answer with one change that should not matter.
 """
 
 import itertools

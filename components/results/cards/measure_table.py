@@ -143,8 +143,8 @@ def _shift_preference_to_share(preference: Estimate) -> Estimate:
 
 
 def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> dict[str, Any]:
-    """Facts that a report card adds to the record of the measure `key`, as fields of CardMeasure;
-    empty if it adds none."""
+    """Facts that a report card adds to the record of the measure `key`, as field of CardMeasure ->
+    value; empty if it adds none."""
     even = 1 / card.max_options
     if key == "consistency":
         return {"chance": card.chance_consistency, "note": _consistency_note(card)}

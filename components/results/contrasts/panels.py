@@ -143,8 +143,9 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
 
 
 def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
-    """Fields of a row of the table, for the template: the record of the measure, its difference
-    and whether it is significant, the HTML of its plot, and the text of its hover card."""
+    """One row of the table as field of the template -> value: the record of the measure, its
+    difference and whether it is significant, the HTML of its plot, and the text of its hover card.
+    """
     name = record.name if record.key == "win_rate" else record.name.lower()
     head = f"{points(number(100 * (line.raw.value or 0.0), 1, signed=True))}, {name}"
     raw = f"CI{spaced_ci(line.raw, scale=100)}, adjusted{spaced_ci(line.adjusted, scale=100)}"

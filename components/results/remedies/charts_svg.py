@@ -2,7 +2,9 @@
 curve (of the comparisons that are decided, the share decided rightly, by the share decided).
 
 Marks and names do not cover each other if there is room. The price chart for narrow screens has
-a logarithmic axis and no names."""
+a logarithmic axis and no names.
+
+A rule decides a comparison from one or more stored verdicts, such as "both orders must agree"."""
 
 from __future__ import annotations
 

@@ -96,8 +96,9 @@ def perform_improve_action(filtered: FilteredStudy, send: Mapping[str, Any]) -> 
 def _save_candidates_and_record_look(
     store: Store, task: align_prompt.AlignTask, fields: Mapping[str, Any]
 ) -> str:
-    """Save a study that tries candidates, made from the texts "rules" and "criteria" in `fields`,
-    on the hold-out items; return its name. Its calls then wait in Run.
+    """Save a study that tries candidates, made from the texts "rules" and "criteria" in `fields`
+    (field of the form -> value), on the hold-out items; return its name. Its calls then wait in
+    Run.
 
     The trial is recorded as a "look" at the hold-out items, because differences are adjusted
     for the number of looks. It is not recorded again if the latest look has the same candidates,

@@ -242,9 +242,9 @@ def _study_criteria_unless_in_prompt(filtered: FilteredStudy, prompt: str) -> st
 
 
 def _trial_fields(store: Store, name: str, look: Look, advice: PromptAdvice) -> dict[str, Any]:
-    """Fields of ImproveCard on the latest look (trial of candidates on the hold-out items): the
-    advice; the lines that the shown candidate adds to the prompt; and, if it should be adopted,
-    the version that the button saves and the version already saved."""
+    """Field of ImproveCard -> value, for the fields on the latest look (trial of candidates on the
+    hold-out items): the advice; the lines that the shown candidate adds to the prompt; and, if it
+    should be adopted, the version that the button saves and the version already saved."""
     found: dict[str, Any] = {"advice": advice}
     kinds = {one.name: one.kind for one in look.candidates}
     shown = advice.prompt or next(iter(kinds), "")

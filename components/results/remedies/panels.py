@@ -1,5 +1,7 @@
 """Panels of the view Remedies: recommendation, best use of a budget, all rules, patterns of the
-verdicts in the two orders, other judges, pilots. Their HTML is in the template `remedies.html`."""
+verdicts in the two orders, other judges, pilots. Their HTML is in the template `remedies.html`.
+
+A rule decides a comparison from one or more stored verdicts, such as "both orders must agree"."""
 
 import math
 from collections.abc import Iterator, Sequence

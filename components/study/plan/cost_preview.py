@@ -284,7 +284,8 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 def one_item_plan(plan: Plan) -> Plan:
     """Plan of a cheap trial of a study: each judge and prompt gets one item, with two of its
-    answers (all, if a prompt shows all at once), without twins and repeats."""
+    answers (all, if a prompt shows all at once), without twins (changed copies of answers) and
+    repeats."""
     item, models = _choose_trial_item_and_models(plan)
     kept = plan.study.pairing == "baseline" and plan.study.baseline in models
     study = replace(

@@ -94,8 +94,10 @@ def _format_effect_value(estimate: Estimate, effect: SideEffect) -> str:
 
 
 def format_twin_effect(prompt: str, result: LookResult) -> str:
-    """Text on a prompt's largest twin effect among those that are significant after adjustment:
-    family and points. "none shown" if none is; "–" if no effect of its twins was measured."""
+    """Text on the largest effect of a kind of twins (answers with one change that should not
+    matter) on the verdicts with a prompt, among those that are significant after adjustment: the
+    kind, and the effect in percentage points. "none shown" if none is; "–" if no effect of its
+    twins was measured."""
     effects = result.twins.get(prompt)
     shown = [one for one in effects or () if one.finding == SHOWN]
     if shown:

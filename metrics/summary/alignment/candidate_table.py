@@ -1,10 +1,11 @@
 """Candidates for a better prompt, compared with today's prompt on the hold-out items.
 
-A candidate is today's prompt with one more block of text. Agreement is, for comparisons, the credit
-of one call against the known better answer (1 if right, ½ for a tie, 0 if wrong), as the mean of
-both orders; for single answers, the share of verdicts equal to the label (pass or fail) or at most
-one step of the scale from it (scores). Differences are paired by item. Side effects, such as more
-flips, are measured on the same items (side_effects.py).
+A twin is an answer with one change that should not matter. A candidate is today's prompt with one
+more block of text. Agreement is, for comparisons, the credit of one call against the known better
+answer (1 if right, ½ for a tie, 0 if wrong), as the mean of both orders; for single answers, the
+share of verdicts equal to the label (pass or fail) or at most one step of the scale from it
+(scores). Differences are paired by item. Side effects, such as more flips, are measured on the same
+items (side_effects.py).
 """
 
 from collections.abc import Mapping, Sequence

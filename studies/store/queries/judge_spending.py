@@ -14,8 +14,9 @@ class JudgeSpending:
     is None if no reply reports it.
 
     Of the `replies`, `timed` have a recorded time, `unusable` have no verdict, `twins` show a twin
-    (a changed copy of an answer), and `repeats` are noise-floor repeats that show no twin. `failed`
-    is the number of calls without a reply."""
+    (a changed copy of an answer), and `repeats` are noise-floor repeats (calls repeated only to
+    measure how much the judge varies) that show no twin. `failed` is the number of calls without a
+    reply."""
 
     replies: int
     prompt_tokens: int | None

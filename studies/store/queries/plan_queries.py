@@ -1,7 +1,10 @@
 """The plan of a study: the list of all its asks (requests to judges), and counts of them by status.
 
 An ask is live if a run makes its call. Recorded verdicts and votes are asks too, but no calls. A
-live ask without a final result is pending."""
+live ask without a final result is pending.
+
+A twin is a changed copy of an answer. Noise-floor repeats are calls repeated only to measure how
+much a judge varies."""
 
 import json
 from collections import Counter

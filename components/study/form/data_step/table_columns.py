@@ -112,7 +112,8 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 def _reply_format_choices(fields: set[str]) -> list[tuple[str, str]]:
     """Choices (value, text) for how verdicts are written in the replies of the table; empty if no
-    column holds replies. `fields`: the meanings of the mapped columns."""
+    column holds replies. `fields`: the fields (meanings, such as "reply") that columns of the table
+    are mapped to."""
     if "reply" not in fields:
         return []
     stated = {"winner", "winner_index", "score"} & fields
