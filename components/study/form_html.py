@@ -129,8 +129,8 @@ def render_slice_profile(preview: StudyPreview, state: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile. Two keys are equal if they hold the very same item objects; the
-    texts of the items are not compared."""
+    """Cache key of the statistics of the items that a study uses (its slice). Two keys are equal if
+    they hold the very same item objects; the texts of the items are not compared."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

@@ -271,6 +271,7 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
 
 
 def parameters_affecting_reply(dropped: Collection[str]) -> list[str]:
-    """Return the dropped parameters whose absence can change the reply. Streaming parameters
-    cannot, and max_tokens is not missing: it is sent under its other name."""
+    """Return those of the parameters `dropped` (left out of a request because the endpoint refuses
+    them) whose absence can change the reply. Streaming parameters cannot; `max_tokens` is not
+    missing, because it is sent under its other name."""
     return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

@@ -3,8 +3,9 @@ in the same way.
 
 Rows are selected (`GroupedFrame`), counted for each verdict or comparison (`MeasureTally`), and the
 counts are added up by item. Leaving out or redrawing items then needs only these totals. An order
-set is one comparison in all its orders, at least two; it is complete if a verdict was read in each.
-Noise-floor repeats are calls repeated only to measure how much a judge varies.
+set is one comparison in all its orders, at least two; it is complete if a verdict was read in each,
+and a flip if these verdicts differ. Noise-floor repeats are calls repeated only to measure how much
+a judge varies.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A rule combines the stored verdicts on one answer. A pass/fail verdict has a credit (right 1,
 undecided ½, wrong 0); a score has a loss, its distance to the label. Every rule is compared with
 the rule "one call" (the verdict of a single call) on the same answers, paired by item.
+
+An arrangement is an order of the options and criteria in the prompt.
 """
 
 from __future__ import annotations

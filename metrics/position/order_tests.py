@@ -1,6 +1,7 @@
 """Significance tests of position bias: under the null hypothesis, verdicts depend on content only.
 
-An order set is one comparison in all its orders; it is complete if a verdict was read in each.
+An order set is one comparison in all its orders; it is complete if a verdict was read in each, and
+a flip if these verdicts differ.
 """
 
 import math

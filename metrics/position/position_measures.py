@@ -1,7 +1,8 @@
 """Position bias measures: slot shares, consistency, flips and their direction, chance levels.
 
-An order set is one comparison in all its orders; it is complete if a verdict was read in each.
-Noise-floor repeats are calls repeated only to measure how much a judge varies.
+An order set is one comparison in all its orders; it is complete if a verdict was read in each, and
+a flip if these verdicts differ. Noise-floor repeats are calls repeated only to measure how much a
+judge varies.
 """
 
 import math

@@ -1,8 +1,9 @@
 """Counts of verdicts, order sets and repeats (tallies) from which position measures are estimated.
 
-An order set is one comparison in all its orders; it is complete if a verdict was read in each. A
-cell is a part of the frame for which a measure is estimated, such as one judge with one prompt.
-Noise-floor repeats are calls repeated only to measure how much a judge varies.
+An order set is one comparison in all its orders; it is complete if a verdict was read in each, and
+a flip if these verdicts differ. A cell is a part of the frame for which a measure is estimated,
+such as one judge with one prompt. Noise-floor repeats are calls repeated only to measure how much a
+judge varies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Remedies that can be computed from stored verdicts in both orders, for one judge or for a jury.
+"""Remedies that can be computed from stored verdicts in both orders, for one judge or for a jury
+(several judges that decide together).
 
 A rater is a judge with a prompt. A graded reply also states how strongly it prefers an answer, by
 probabilities, levels or scores.

@@ -1,4 +1,4 @@
-"""Self-preference: bias of a judge for models of its own family.
+"""Self-preference: bias of a judge for models of its own family (a group of related models).
 
 It is measured relative to people, or as a term in a Bradley–Terry model.
 """

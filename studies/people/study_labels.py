@@ -2,6 +2,8 @@
 
 A label is known by design (gold), else it is the verdict of people: more than half of the votes,
 or the mean of their scores.
+
+A case is a pair of answers to one item, or a single answer.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Panels of the view Agreement: headline, key figures, matrix of raters, merged orders,
-categories."""
+categories.
+
+A rater is a judge with a prompt, or the people who voted."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -144,8 +144,8 @@ def _render_subset_agreement(head: str, estimate: Estimate | None) -> Markup:
 
 
 def show_disputed_pair_votes_notice(data: Agreement) -> Markup:
-    """HTML notice that some votes are on pairs chosen because judges flip or disagree; empty if
-    none are."""
+    """HTML notice that some votes are on pairs chosen because the verdicts of judges change with
+    the order or disagree; empty if none are."""
     if not data.not_random_pair_vote_count:
         return EMPTY
     text = (

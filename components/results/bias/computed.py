@@ -1,4 +1,6 @@
-"""Counts for the bias panels, made once per version of a study; a filter selects among them."""
+"""Counts for the bias panels, made once per version of a study; a filter selects among them.
+
+A flip is a comparison whose verdict changes with the order of the answers."""
 
 import math
 from collections.abc import Callable, Sequence

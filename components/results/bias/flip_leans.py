@@ -1,5 +1,5 @@
-"""Direction of the flips of each judge and prompt (its lean), with a sign test by item; p-values
-are adjusted over all rows that a reader can select."""
+"""Direction of the flips (verdicts that change with the order) of each judge and prompt (its lean),
+with a sign test by item; p-values are adjusted over all rows that a reader can select."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Contents of the bias panels as HTML and figures, without Gradio."""
+"""Contents of the bias panels as HTML and figures, without Gradio.
+
+A flip is a comparison whose verdict changes with the order of the answers."""
 
 from typing import Final
 

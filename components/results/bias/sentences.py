@@ -1,4 +1,6 @@
-"""Sentences of the bias panels on position preferences, chosen by fixed statistical rules."""
+"""Sentences of the bias panels on position preferences, chosen by fixed statistical rules.
+
+A flip is a comparison whose verdict changes with the order of the answers."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,6 @@
-"""Measures on a report card: one judge with one prompt, compared with other raters and people."""
+"""Measures on a report card: one judge with one prompt, compared with other raters and people.
+
+A flip is a comparison whose verdict changes with the order of the answers."""
 
 from dataclasses import dataclass
 from functools import cached_property

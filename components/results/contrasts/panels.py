@@ -1,4 +1,6 @@
-"""Panels of the control "Compare with": headline, table of differences, differences by category."""
+"""Panels of the control "Compare with": headline, table of differences, differences by category.
+
+A flip is a comparison whose verdict changes with the order of the answers."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,6 @@
-"""Panels of the Run tab at the end of a run: direction of the flips, next steps with links."""
+"""Panels of the Run tab at the end of a run: direction of the flips, next steps with links.
+
+A flip is a comparison whose verdict changes with the order of the answers."""
 
 import json
 from typing import Final

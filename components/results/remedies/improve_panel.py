@@ -1,6 +1,6 @@
 """Card "Improve the prompt" of the view Remedies: how the labelled items are split into learning
-and hold-out items, mistakes by kind, candidates (changed prompts), and the result of trying
-them.
+and hold-out items (no candidate is made from the hold-out), mistakes by kind, candidates (changed
+prompts), and the result of trying them.
 
 A case is a comparison, or a single answer, whose right verdict is known (labelled)."""
 
@@ -121,7 +121,7 @@ class ImproveCard:
 
     @property
     def agreement_definition(self) -> str:
-        """Definition of the agreement in the table of candidates."""
+        """Text that defines the agreement shown in the table of candidates."""
         if self.labels.kind == SCORES:
             return "% of scores at most one step from the label"
         voted = sum(bool(one.votes) for one in self.labels.cases)

@@ -73,7 +73,8 @@ class ScoreDistribution:
 
 @dataclass(frozen=True, slots=True)
 class PointRepeats:
-    """Variation of repeated verdicts on one answer in the same arrangement."""
+    """Variation of repeated verdicts on one answer in the same arrangement (order of options and
+    criteria)."""
 
     deviation: Estimate
     """Mean over answers (and arrangements) of the standard deviation of the repeats' scores."""

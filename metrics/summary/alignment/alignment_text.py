@@ -39,7 +39,7 @@ def render_candidate_comparison(
     inputs: AlignmentInputs, result: LookResult, table: CandidateTable | None, advice: PromptAdvice
 ) -> str:
     """Format a comparison of candidates: a line for each prompt if there is a table, the split into
-    learn and hold-out, and the recommendation."""
+    learn and hold-out (labelled items that no candidate was made from), and the recommendation."""
     rows: list[tuple[str, ...]] = []
     if table is not None:
         effects = effects_with_column(table)

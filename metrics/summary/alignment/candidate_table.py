@@ -1,4 +1,5 @@
-"""Candidates for a better prompt, compared with today's prompt on the hold-out items.
+"""Candidates for a better prompt, compared with today's prompt on the hold-out items (labelled
+items that no candidate was made from).
 
 A twin is an answer with one change that should not matter. A candidate is today's prompt with one
 more block of text. Agreement is, for comparisons, the credit of one call against the known better

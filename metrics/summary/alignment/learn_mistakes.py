@@ -1,6 +1,6 @@
-"""Mistakes of a judge on labelled cases: in all, by category, and by the position of the better
-answer or by label. They are shown before a prompt is changed, because often the labels are at
-fault."""
+"""Mistakes of a judge on labelled cases (comparisons or single answers with a known right verdict):
+in all, by category, and by the position of the better answer or by label. They are shown before a
+prompt is changed, because often the labels are at fault."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
