@@ -132,8 +132,8 @@ class RunTally:
             self.counts["extracted"] += 1
 
     def asks_per_second(self) -> float:
-        """Asks completed per second by all judges together in the last RATE_WINDOW_SECONDS; a judge
-        with fewer than three counts 0."""
+        """Asks (planned calls) completed per second by all judges together in the last
+        RATE_WINDOW_SECONDS; a judge with fewer than three counts 0."""
         now = time.monotonic()
         return sum(completed_per_second(times, now) for times in list(self.settled_times.values()))
 

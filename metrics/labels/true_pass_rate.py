@@ -149,8 +149,10 @@ def _lang_reiczigel_limits(
     sensitivity: tuple[float, float],
     specificity: tuple[float, float],
 ) -> tuple[float, float]:
-    """Lower and upper limit of the corrected pass rate by Lang and Reiczigel (2014), infinite if J
-    may be 0; each argument is a share with its effective sample size."""
+    """Lower and upper limit of the corrected pass rate by Lang and Reiczigel (2014), infinite if
+    sensitivity + specificity, both moved toward ½, are at most 1; each argument is a share with its
+    effective sample size.
+    """
     z2 = Z95 * Z95
     (p, n), (se, n_good), (sp, n_bad) = observed, sensitivity, specificity
     p, n = (n * p + z2 / 2) / (n + z2), n + z2

@@ -103,8 +103,9 @@ def grid_without_verdicts(items: Ints, row: Ints) -> OrderGrid:
     than two options. `items` has the code of the item of each comparison, `row` the row number in
     the frame of one of its rows.
 
-    Rules for such choices (ways to combine verdicts) have their decisions already, with +1 for the
-    best option and −1 for any other; so the known winner is +1 in each comparison."""
+    Rules for such choices (ways to combine verdicts) bring their own decisions, in which the best
+    option counts as the first contestant and any other option as the second. The known winner of
+    each comparison is therefore +1."""
     n = len(items)
     return OrderGrid(
         (),

@@ -1,7 +1,8 @@
 """Titles, explanations and instructions of remedies, used by page, report and command line.
 
-A rule decides a comparison, or the verdict on a single answer, from one or more verdicts. It has an
-id, such as "single" (one call), "pool" (the verdicts of both orders added up) or "repeats(3)".
+A rule decides a comparison, or gives the verdict on a single answer, from one or more verdicts. It
+has an id, such as "single" (one call), "pool" (the verdicts of both orders added up) or
+"repeats(3)".
 """
 
 import re

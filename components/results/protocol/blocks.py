@@ -141,8 +141,9 @@ def _is_comparable(one: Study, two: Study) -> bool:
 def load_choices_of_other_study(
     filtered: FilteredStudy, name: str | None
 ) -> unrelated_option.ComparisonStudy | None:
-    """The study `name` with the verdicts in which its judges chose one of two or more answers,
-    under the filters of the study shown; None if `name` is not one of the `comparable_studies`."""
+    """The study `name` with its verdicts by prompts that ask for the best of N answers (N at least
+    2), under the filters of the study shown; None if `name` is not one of the `comparable_studies`.
+    """
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)

@@ -2,7 +2,8 @@
 and hold-out items (no candidate is made from the hold-out), mistakes by kind, candidates (changed
 prompts), and the result of trying them.
 
-A case is a comparison, or a single answer, whose right verdict is known (labelled)."""
+A case is a comparison or a single answer. It is labelled if its right verdict is known, and
+disputed if it has votes or labels but no majority for one verdict."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Final
