@@ -136,8 +136,9 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
     """List the keys of a study file whose values differ from those of the study's preset; empty
     without a preset.
 
-    Only the keys of a protocol are compared. The judges and the block `data` (source and selection
-    of the items) are not part of it, but keys of `data` that the preset itself sets are compared.
+    Only the keys of a protocol are compared, without those that have no effect in this study or
+    that the preset leaves to the user. The judges and the block `data` (source and selection of the
+    items) are not part of it, but keys of `data` that the preset itself sets are compared.
     """
     if not study.preset:
         return ()

@@ -50,7 +50,7 @@ async def race_with_hedge(
 ) -> tuple[C, Any]:
     """Make the attempts of `first` at a call; if they become slow and `budget` allows it, also make
     an additional attempt, with the object that `make_second` returns. Return the object that is
-    answered earlier, and its outcome (reply or failure).
+    answered earlier, and its outcome (reply or failure; None without a result).
 
     The attempt of the other object may be billed too. Its task is passed to `background` and
     continues there, or is cancelled if its request was not sent yet."""
