@@ -9,9 +9,9 @@ from studies.domain import Estimate
 
 
 def partial_results_html(facts: run_facts.RunFacts, figures: live_figures.LiveFigures) -> Markup:
-    """HTML panel with the share of comparisons so far whose verdict changes with the order, or with
-    the pass rate or mean score of single answers; empty while no run is active or no reply is
-    stored."""
+    """HTML panel of the results so far: of comparisons the share whose verdict changes with the
+    order, of single answers the pass rate or mean score. Empty while no run is active or no reply
+    is stored."""
     if not facts.running or not facts.reply_count:
         return EMPTY
     heading = pieces.unwrapped_panel_heading(

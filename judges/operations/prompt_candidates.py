@@ -227,8 +227,8 @@ def adopt_candidate(candidate: Prompt, today: Prompt, folder: Path) -> Prompt:
 
 
 def find_adopted_version(candidate: Prompt, today: Prompt, folder: Path) -> Prompt | None:
-    """Return the newest version of today's prompt if its messages are those of `candidate`, else
-    None."""
+    """Return the newest saved version of the prompt `today` if `candidate` was adopted as this
+    version, that is, if both have the same messages; else None. `folder`: the folder of prompts."""
     last = last_version(parse_prompt(today.yaml).name, folder)
     return last if last is not None and last.messages == candidate.messages else None
 

@@ -58,8 +58,9 @@ def _read_selection(
 
 @markers.register_reply_reader("selection-option", "gradelab")
 def _read_gradelab_selection(text: CleanedReply, n_options: int) -> markers.MarkerMatch:
-    """Read by the rule of the paper Grade Score: the first "Option k" after the first "Selection"
-    (without "Selection": in the whole reply)."""
+    """Read the option chosen, by the rule of the paper Grade Score: k of the first "Option k" after
+    the first "Selection" (without "Selection": in the whole reply). Without one, a match without
+    verdict."""
     start = max(text.text.find("Selection"), 0)
     option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
     if option is None:

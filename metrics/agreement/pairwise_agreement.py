@@ -73,8 +73,9 @@ def pair_agreement(
     note: str = "",
     weigh: Callable[[Mask], Floats] | None = None,
 ) -> PairAgreement:
-    """Compute the agreement of two raters from their verdicts on the same calls: `first` and
-    `second` have the number of the chosen slot (or model), or TIE.
+    """Return the share of equal verdicts, κ and α of two raters, with intervals by item, from their
+    verdicts on the same calls (a comparison in one order). `first` and `second` have one verdict
+    for each call: the number of the chosen slot (or model), or TIE.
 
     `item` is the item of each call, and `note` the note of all estimates. `weigh` takes a mask of
     the calls that count and returns a weight for each of them (default: all weights are 1)."""

@@ -248,9 +248,9 @@ class _ItemBlock(GroupedFrame):
 def _count_in_blocks(
     measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
 ) -> dict[str, _MeasureTotals]:
-    """Return name of a measure -> its item totals, counted in one block of items after the other.
-    `whole` has all rows; `flags` states which cells were judged in one order only or in unknown
-    order."""
+    """Return name of a measure -> its sums for each cell and item. To save memory the rows are
+    counted in one block of items after the other. `whole` has all rows; `flags` states which cells
+    were judged in one order only or in unknown order."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(whole.frame))
     blocks = len(item) // BLOCK_ROWS + 1
     block = (item * blocks // max(items, 1)).astype(np.int16)

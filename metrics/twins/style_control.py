@@ -118,8 +118,9 @@ class StyleFit:
 
 
 def extract_style_data(frame: pd.DataFrame, styles: Styles) -> StyleData:
-    """Take the battles of a frame whose two answers are in `styles`, with their style
-    differences."""
+    """Return the battles (judged pairs of answers) whose two answers are in `styles`, each with
+    the features of the first answer minus those of the second, relative to their sum. `styles`:
+    item -> contestant -> style features of its answer, such as its length."""
     rows = row_selection.select_picks(row_selection.select_pairs(frame))
     items = [str(name) for name in rows["item"].cat.categories]
     names = [str(name) for name in rows["first"].cat.categories]

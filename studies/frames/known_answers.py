@@ -92,9 +92,11 @@ def _winner_by_rank(rank_x: int | None, rank_y: int | None, x: str, y: str) -> s
 
 
 def right_rubric_levels(labels: Sequence[AnswerLabel]) -> dict[str, dict[str, float]]:
-    """Return contestant -> criterion -> right level, for answers with a labelled rubric.
+    """Return contestant -> criterion -> right level, from the `labels` of one item, for answers
+    with a labelled rubric.
 
-    Gold labels take precedence over people's; if a criterion has several levels, their mean counts.
+    Gold labels take precedence over people's. If several labels give a level of the same criterion,
+    their mean counts.
     """
     found: dict[str, dict[str, float]] = {}
     for contestant in dict.fromkeys(label.contestant for label in labels if label.levels):

@@ -146,8 +146,8 @@ class ReportCard(CardMeasures):
 
     @cached_property
     def _lean(self) -> FlipLean | None:
-        """Direction of the rater's flips as in the view Position; None for more than two
-        options."""
+        """Number of the rater's flips toward the first and the second position; None for more
+        than two options."""
         leans = flip_leans(self._bias) if self.compares_pairs else ()
         mine = (row for row in leans if (row.judge, row.prompt) == (self.judge, self.prompt))
         return next(mine, None)

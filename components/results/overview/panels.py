@@ -57,8 +57,9 @@ class JudgeRow:
 
 
 def list_flips_of_pairs(bias: Bias) -> list[FlipLean]:
-    """Flips of the judges and prompts that have pairs judged in both orders; empty for choices
-    among N options."""
+    """One entry for each judge and prompt with pairs judged in both orders: how many of its pairs
+    got another verdict when the answers were swapped, and which way. Empty for studies with more
+    than two answers in a comparison."""
     return [row for row in flip_leans(bias) if row.pairs] if bias.max_options == 2 else []
 
 
