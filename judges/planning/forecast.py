@@ -155,8 +155,8 @@ def limit_by_judge(study: Study) -> dict[str, str]:
 
 def total_run_seconds(seconds: Mapping[str, float], limits: Mapping[str, str]) -> float:
     """Return the seconds of a run. `seconds` is judge -> seconds of its calls, `limits` is judge ->
-    limit on simultaneous calls, as in `limit_by_judge`. Judges are called in parallel, but the
-    seconds of judges with the same limit add up."""
+    name of the limit on simultaneous calls that it shares with others, as in `limit_by_judge`.
+    Judges are called in parallel, but the seconds of judges that share a limit add up."""
     totals: dict[str, float] = {}
     for name, value in seconds.items():
         limit = limits.get(name, name)

@@ -74,9 +74,10 @@ class PairedMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairedTotals:
-    """Item totals of a measure for two cells, on the items that both cells have: `sums` [item,
-    total] has the totals of the left cell in the first half of its columns, those of the right cell
-    in the second half. `side` computes the measure from the totals of one cell."""
+    """Totals of each item (such as flips and pairs) from which a measure is computed, for two cells
+    (a cell: a judge, or a judge with a prompt) and the items that both have. `sums` [item, total]
+    has the totals of the left cell in the first half of its columns, those of the right cell in the
+    second half. The function `side` computes the measure from the totals of one cell."""
 
     measure: PairedMeasure
     left: CellKey

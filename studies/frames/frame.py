@@ -368,8 +368,9 @@ def _votes_of_other_people(people: list[Preference], person: str) -> list[Prefer
 def _code_of_best_answer(
     people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]
 ) -> int:
-    """Return the code of the best of the options by the preferences `people` (by design, else by
-    majority), or TIE, or NO_PICK if it is unknown; `code`: contestant -> code."""
+    """Return the code of the best of the options: the one known to be better by the design of the
+    data, else the one that most of `people` prefer. TIE if the best are equally good, NO_PICK if it
+    is unknown. `code`: contestant -> code."""
     winner = known_answers.best_answer(people, options) if len(options) > 1 else None
     return NO_PICK if winner is None else TIE if winner == "tie" else code[winner]
 

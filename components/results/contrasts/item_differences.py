@@ -23,8 +23,8 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item and a measure, such as consistency: for each side, the sum of the measure over
-    the side's verdicts or pairs on this item (`left`, `right`), and their number (`left_n`,
+    """Two raters, left and right, compared on one item by a measure such as consistency: the sum of
+    the measure over the verdicts or pairs of each (`left`, `right`), and their number (`left_n`,
     `right_n`)."""
 
     item: str

@@ -22,9 +22,9 @@ Estimates = dict[tuple[str, str], dict[str, Estimate]]
 def _estimate_reply_text_measures(
     filtered: FilteredStudy, outlet: Outlet
 ) -> tuple[list[MeasureRecord], Estimates]:
-    """(records of the measures of reply texts that have a value, (judge, prompt) -> their
-    estimates). Only measures that the catalogue lists for `outlet` ("matrix" or "paper"). Both
-    are empty for a study of comparisons."""
+    """Measures of the texts of replies, such as their length: the records (definitions) of those
+    that have a value, and (judge, prompt) -> key of a measure -> estimate. `outlet` is where they
+    are shown, the page's "matrix" or a "paper". Both are empty for a study of comparisons."""
     measures = [one.measure for one in text_measure_records(outlet) if one.measure is not None]
     if not measures or has_comparisons(filtered):
         return [], {}

@@ -448,9 +448,9 @@ def _read_winner(text: str, names: Sequence[str], where: str, field: str = "winn
 
 def _row_pick(line: MappedCells, winner: str, names: Sides, scores: Sequence[float]) -> Pick:
     """Return the pick of a row: an index of `names`, "tie" or None. It is read from the field
-    `winner_index` if it is mapped, else from `winner`; an empty cell is None, an unknown word a
-    SourceError. If neither field is mapped, the answer with the higher score wins; None without
-    scores."""
+    `winner_index` if it is mapped, else from the text `winner` of the cell of that field; an empty
+    cell is None, an unknown word a SourceError. If neither field is mapped, the answer with the
+    higher of the two `scores` wins ("tie" if they are equal); None without scores."""
     if "winner_index" in line.fields:
         word = line.plain_text("winner_index").strip().casefold().removesuffix(".0")
         if word and word not in _INDEX_WORDS:

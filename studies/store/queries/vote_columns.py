@@ -18,8 +18,9 @@ from studies.store.ballot_queries import selection_reasons
 def add_vote_columns(
     frame: pd.DataFrame, connection: sqlite3.Connection, study: str
 ) -> pd.DataFrame:
-    """Return the frame with the columns `seconds` and `chosen` added. If no vote has a time or a
-    duration, the frame is returned unchanged."""
+    """Return the frame of judgements and votes with two more columns: `seconds`, the time that a
+    vote took, and `chosen`, why the voter got this comparison. If it is recorded for no vote when
+    or how long it was cast, the frame is returned unchanged."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame
