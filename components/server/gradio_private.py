@@ -228,7 +228,7 @@ class FairQueue(IdleAwareQueue):
         reason = self.turns.refusal_reason(client, others, self._count_unread_messages(session))
         if reason:
             raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, reason)
-        self._drop_unread_messages()
+        self._limit_unread_messages()
         return await super().push(body, request, username)
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
@@ -269,7 +269,7 @@ class FairQueue(IdleAwareQueue):
         if event.session_hash in self.pending_messages_per_session:  # else dropped as unread
             super().send_message(event, event_message)
 
-    def _drop_unread_messages(self) -> None:
+    def _limit_unread_messages(self) -> None:
         """Delete unread messages if there are too many (see `sessions_with_messages_to_delete`).
         Also delete two facts on sessions that have no messages any more: the time of the last
         message and, if none of their events waits or runs, their event ids."""

@@ -237,7 +237,7 @@ def download_hub_weights(options: argparse.Namespace) -> int:
     print(f"{weights}: {size / MEGABYTE:,.0f} MB", flush=True)
     if not options.yes and not _confirm_download():
         return 1
-    print(_download_with_progress(weights, size))
+    print(_download_and_report(weights, size))
     return 0
 
 
@@ -248,7 +248,7 @@ def _confirm_download() -> bool:
     return input("Download it? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _download_with_progress(weights: HubWeights, size: int) -> str:
+def _download_and_report(weights: HubWeights, size: int) -> str:
     shown = -1
 
     def print_percent_received(received: int, total: int) -> None:

@@ -188,8 +188,8 @@ class Agreement:
 
     @cached_property
     def agreement_on_random_pairs(self) -> dict[str, Estimate]:
-        """Rater -> agreement with people's votes, without the votes on pairs that people got because
-        judges flip or disagree there."""
+        """Rater -> agreement with people's votes, without the votes on pairs that people got
+        because judges flip or disagree there."""
         random = ~row_selection.disputed_case_vote_mask(self.raters.frame)
         return self._compute_people_agreement(row_selection.select_rows(self.raters.frame, random))
 

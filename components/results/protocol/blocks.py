@@ -23,7 +23,7 @@ from components.results.view.result_view import Content
 from metrics.protocols.creation_alignment_table import AlignmentTable
 from studies.spec.study import Study
 
-load_leaderboard = memoise_by_study(visit_panels.compute_leaderboard)
+load_leaderboard = memoise_by_study(visit_panels.visit_bench_leaderboard)
 load_spending = memoise_by_study(visit_replies.head_to_head_spending)
 load_grade_cells = memoise_by_study(grade_panel.study_grade_cells)
 load_creation_rows = memoise_by_study(creation_panels.creation_mmbench_rows)

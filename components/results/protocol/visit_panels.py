@@ -39,7 +39,7 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 # -- the leaderboard -----------------------------------------------------------------------------
 
 
-def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
+def visit_bench_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
     """Rows of VisIT-Bench's leaderboard, by the counting rule of the study or filter; empty
     without pairs. If items have different numbers of images, there is a leaderboard for each
     image kind (none, one, several)."""

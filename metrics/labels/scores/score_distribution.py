@@ -191,11 +191,11 @@ def repeat_variation(frame: pd.DataFrame) -> dict[Rater, PointRepeats]:
         groups = own.groupby([*ANSWER, *_ARRANGEMENT])["score"]
         several = groups.size() > 1
         if several.any():
-            found[rater] = _estimate_repeat_variation(groups.std(ddof=1)[several], table_scale(own))
+            found[rater] = _average_repeat_deviations(groups.std(ddof=1)[several], table_scale(own))
     return found
 
 
-def _estimate_repeat_variation(deviation: pd.Series, scale: ScoreScale) -> PointRepeats:
+def _average_repeat_deviations(deviation: pd.Series, scale: ScoreScale) -> PointRepeats:
     items = deviation.index.get_level_values("item").to_numpy()
     values = deviation.to_numpy(np.float64)
     return PointRepeats(scale.mean_distance(values, items), proportion(values > _SAME_SCORE, items))

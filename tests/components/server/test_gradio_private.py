@@ -426,7 +426,7 @@ def test_unread_messages_of_a_session_that_left_are_deleted_with_all_that_is_kno
         fair.last_message_times[session] = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: UNREAD_ANSWER_SECONDS + 1)
     assert [fair._count_unread_messages(one) for one in ("gone", "other", None)] == [1, 0, 0]
-    fair._drop_unread_messages()
+    fair._limit_unread_messages()
     assert list(fair.pending_messages_per_session) == ["here"]
     assert list(fair.pending_event_ids_session) == ["here", "waits"]
     assert list(fair.last_message_times) == ["here"]

@@ -150,7 +150,7 @@ def test_the_percent_is_printed_once_and_of_the_known_size(
 
     monkeypatch.setattr(list_models_module, "download_weights", download)
     weights = parse_hub_weights("hub:owner/name/file.gguf")
-    assert list_models_module._download_with_progress(weights, 200) == "Downloaded to there"
+    assert list_models_module._download_and_report(weights, 200) == "Downloaded to there"
     assert capsys.readouterr().err == "\r  0 %\r 25 %\r100 %\n"
 
 

@@ -61,7 +61,7 @@ def test_every_protocol_has_the_same_numbers_on_the_page_and_in_the_command(mixe
         assert row.vfs.value == said["factuality"][row.model]["value"]
     board = {
         row.model: (row.matches, row.wins, row.ties)
-        for row in visit_panels.compute_leaderboard(scene)
+        for row in visit_panels.visit_bench_leaderboard(scene)
     }
     table = said["protocol"]["leaderboard"]
     assert board == {

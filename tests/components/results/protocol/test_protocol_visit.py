@@ -70,7 +70,7 @@ def rows_of(found, model):
 
 
 def test_single_and_multi_image_items_are_rated_apart_with_ties_in_the_matches(scene):
-    found = rows_of(protocol_visit.compute_leaderboard(scene), "x")
+    found = rows_of(protocol_visit.visit_bench_leaderboard(scene), "x")
     assert set(found) == {"single image", "multi image"}
     # 8 single-image items, two opponents: 16 matches; q0 and q1 are ties against both, so 4 ties.
     single = found["single image"]
@@ -78,7 +78,7 @@ def test_single_and_multi_image_items_are_rated_apart_with_ties_in_the_matches(s
     # Against the reference: 6 of 8 are decisive, all lost.
     assert (single.against_reference.value, single.against_reference.n) == (0, 6)
     assert single.reference_matches == 8
-    html = protocol_visit.show_elo_leaderboard(protocol_visit.compute_leaderboard(scene))
+    html = protocol_visit.show_elo_leaderboard(protocol_visit.visit_bench_leaderboard(scene))
     assert "multi image" in html and "6 of 8" in html
 
 
@@ -86,7 +86,9 @@ def test_the_majority_rule_and_left_out_replies_change_the_matches(pictures):
     # Unreadable replies left out: of q1's pairs only x and y is read in both orders (extraction
     # found the first shown in both, a tie), and q0 stays two ties: 14 + 1 matches, 2 + 1 ties.
     chosen = Filter(rule="win only if both orders agree")
-    found = rows_of(protocol_visit.compute_leaderboard(FilteredStudy(pictures, NAME, chosen)), "x")
+    found = rows_of(
+        protocol_visit.visit_bench_leaderboard(FilteredStudy(pictures, NAME, chosen)), "x"
+    )
     assert (found["single image"].matches, found["single image"].ties) == (15, 3)
 
 
@@ -210,7 +212,7 @@ def test_the_row_of_a_cost_has_calls_tokens_and_dollars(dollars, shown):
 
 def test_filters_that_leave_no_pair_say_so_in_every_panel(pictures):
     nobody = FilteredStudy(pictures, NAME, Filter(judge="nobody"))
-    assert protocol_visit.compute_leaderboard(nobody) == []
+    assert protocol_visit.visit_bench_leaderboard(nobody) == []
     assert protocol_cost.head_to_head_spending(nobody) == protocol_cost.reply_counts(nobody) == []
     assert protocol_cost.visit_kpis([], [], []) == []
     for html in (
@@ -225,7 +227,7 @@ def test_filters_that_leave_no_pair_say_so_in_every_panel(pictures):
 
 def test_without_the_reference_and_without_prices_they_have_no_key_figure(pictures, scene):
     models = FilteredStudy(pictures, NAME, Filter(contestants=("x", "y")))
-    rows = protocol_visit.compute_leaderboard(models)
+    rows = protocol_visit.visit_bench_leaderboard(models)
     assert protocol_visit.find_best_against_reference(rows) == []
     title, lead = protocol_visit.leaderboard_headline(rows)
     assert title.startswith("x has") and "reference" not in lead
@@ -283,7 +285,7 @@ def test_many_skills_scroll_and_none_has_a_message(scene, store, tmp_path, monke
 
 def test_models_that_win_equally_often_against_the_reference_are_all_named(scene):
     """x and y won all, on 9 and 16 head-to-heads; z less, with an interval up to theirs."""
-    (one, *_) = [row for row in protocol_visit.compute_leaderboard(scene) if row.matches]
+    (one, *_) = [row for row in protocol_visit.visit_bench_leaderboard(scene) if row.matches]
     rates = {"x": Estimate(1.0, 0.7, 1.0, 9), "y": Estimate(1.0, 0.8, 1.0, 16)}
     rows = [replace(one, model=name, against_reference=rate) for name, rate in rates.items()]
     third = replace(one, model="z", against_reference=Estimate(0.6, 0.3, 0.85, 10))

@@ -103,7 +103,9 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
 
     def view() -> str:
         return str(
-            render_view(weak_store, "small", NAME, Filter(), VIEW.values_without_study)["improve"]
+            render_view(weak_store, "small", NAME, Filter(), VIEW.control_values_on_new_page)[
+                "improve"
+            ]
         )
 
     assert "Adopt as brief-letters@2" in view()
@@ -191,7 +193,9 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     name, _ = perform_improve_action(shown, {"improve": "try", "fields": fields})
     run_through(load_stored_plan(lenient_store, name), lenient_store)
     drawn = str(
-        render_view(lenient_store, "small", NAME, Filter(), VIEW.values_without_study)["improve"]
+        render_view(lenient_store, "small", NAME, Filter(), VIEW.control_values_on_new_page)[
+            "improve"
+        ]
     )
     assert says(drawn, "Adopt pass-fail+", "points") and says(drawn, "agreement", "labels")
     assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
