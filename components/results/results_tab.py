@@ -54,7 +54,7 @@ def build() -> results_parts_tab.ResultsTab:
     upload_message = ClickableHTML()
     outputs["absent"] = ClickableHTML(elem_id="eh-results-absent")
     outputs["data"] = ClickableHTML(elem_id="eh-results-data")
-    first = [value for view in VIEWS.values() for value in view.control_values_on_new_page.values()]
+    first = [value for view in VIEWS.values() for value in view.start_values.values()]
     return results_parts_tab.ResultsTab(
         switch,
         filters,

@@ -80,7 +80,7 @@ def memory(field: str = "VmRSS") -> float:
 
 
 def draw(store: Store, view: str, chosen: tuple[Any, ...]) -> None:
-    controls = VIEWS[view].control_values_on_new_page
+    controls = VIEWS[view].start_values
     render_view(store, big_store.NAME, view, parse_filter((*chosen, None, None)), controls)
 
 

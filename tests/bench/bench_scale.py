@@ -172,7 +172,7 @@ def views(folder: Path) -> Iterator[Line]:
     store = Store(folder / "big.db")
     limit = _bincount(store.frame("big"))
     for view in VIEWS:
-        controls = VIEWS[view].control_values_on_new_page
+        controls = VIEWS[view].start_values
         seconds = timed(partial(render_view_uncached, FilteredStudy(store, "big"), view, controls))[
             0
         ]

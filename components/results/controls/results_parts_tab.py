@@ -69,7 +69,7 @@ class ResultsTab:
         """Name -> value on a newly opened page, for the view, the filters, "Compare with" and all
         controls; these are the parameters that the page address can have."""
         menus = {name: part.value for name, part in self.named_inputs.items()}
-        return menus | {name: control.value_on_new_page for name, control in self.controls.items()}
+        return menus | {name: control.start_value for name, control in self.controls.items()}
 
 
 def parse_request(

@@ -49,7 +49,7 @@ class Control:
     this function, the choices are the same for every study."""
 
     @property
-    def value_on_new_page(self) -> Any:
+    def start_value(self) -> Any:
         """Value of the control on a new page, before a study is shown."""
         first = self.choices[0] if self.choices else None
         return first[1] if isinstance(first, tuple) else first
@@ -234,9 +234,9 @@ class View:
         return {one.name: one for panel in self.panels for one in panel.controls}
 
     @property
-    def control_values_on_new_page(self) -> dict[str, Any]:
+    def start_values(self) -> dict[str, Any]:
         """Values of the controls on a new page."""
-        return {name: control.value_on_new_page for name, control in self.controls.items()}
+        return {name: control.start_value for name, control in self.controls.items()}
 
     def initial_values(self, filtered: FilteredStudy) -> dict[str, Any]:
         """Name of a control -> its value when a study is opened without values in the page

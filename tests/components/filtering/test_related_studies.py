@@ -24,9 +24,7 @@ def save(store: Store, name: str, source: str, picks: str, sha: str = "1") -> No
 
 
 def shown(store: Store, name: str = "one", chosen: Filter | None = None) -> dict[str, object]:
-    return render_view(
-        store, name, WINS, chosen or Filter(), VIEWS[WINS].control_values_on_new_page
-    )
+    return render_view(store, name, WINS, chosen or Filter(), VIEWS[WINS].start_values)
 
 
 def test_two_readers_get_one_drawing_and_a_new_verdict_makes_another(store):

@@ -29,7 +29,7 @@ VIEW = bias_tab.NAME
 
 def shown(store, engine, name: str) -> str:
     progress = active_run_progress(engine, name)
-    drawn = render_view(store, name, VIEW, Filter(), VIEWS[VIEW].control_values_on_new_page)
+    drawn = render_view(store, name, VIEW, Filter(), VIEWS[VIEW].start_values)
     return str(put_partial_notice_as_headline(drawn, progress)["finding"])
 
 
@@ -78,9 +78,7 @@ def test_a_page_without_an_engine_has_no_run():
 
 def test_a_redraw_offers_the_choices_of_the_study_as_it_is_now(judged):
     whole = FilteredStudy(judged, "two judges")
-    drawn = render_view(
-        judged, "two judges", VIEW, Filter(), VIEWS[VIEW].control_values_on_new_page
-    )
+    drawn = render_view(judged, "two judges", VIEW, Filter(), VIEWS[VIEW].start_values)
     state = VIEWS[VIEW].controls["measure"].initial_state(whole, None)
     offered = re.findall(r'name="eh-measure" value="([^"]+)"', str(drawn["panels"]))
     assert offered == list(state.choices) and len(offered) > 1
@@ -97,8 +95,6 @@ def test_frozen_numbers_count_the_replies_that_they_do_not_contain():
 
 def test_findings_are_marked_so_that_a_partial_view_can_hide_them(judged):
     """The page hides `.eh-claim` under the notice; the numbers and charts stay."""
-    drawn = render_view(
-        judged, "two judges", "Summary", Filter(), VIEWS["Summary"].control_values_on_new_page
-    )
+    drawn = render_view(judged, "two judges", "Summary", Filter(), VIEWS["Summary"].start_values)
     assert "eh-claim" in str(drawn["ranking"]) and "eh-claim" not in str(drawn["judges"])
     assert "eh-partial" in put_partial_notice_as_headline(drawn, RunProgress(1, 2))["finding"]

@@ -92,7 +92,7 @@ def draw(store: Store, study: str, view: str, **chosen: str) -> dict[str, object
     controls = {}
     for name, control in VIEWS[view].controls.items():
         state = control.initial_state(filtered, None)
-        controls[name] = state.value if state else control.value_on_new_page
+        controls[name] = state.value if state else control.start_value
         assert controls[name] is None or isinstance(controls[name], str | list), name
     return render_view_uncached(filtered, view, controls | chosen)
 

@@ -132,9 +132,7 @@ def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: St
 
     def heading_now() -> str:
         return str(
-            render_view(store, "s", tab.NAME, Filter(), tab.VIEW.control_values_on_new_page)[
-                "verified_heading"
-            ]
+            render_view(store, "s", tab.NAME, Filter(), tab.VIEW.start_values)["verified_heading"]
         )
 
     assert says(heading_now(), "20 verifications", "12 answers", "2")
@@ -164,12 +162,12 @@ def test_names_and_questions_are_inert(store: Store) -> None:
 
 
 def test_the_panel_is_there_only_where_somebody_verified(store: Store) -> None:
-    drawn = tab.VIEW.render(study_of(store), tab.VIEW.control_values_on_new_page)
+    drawn = tab.VIEW.render(study_of(store), tab.VIEW.start_values)
     assert drawn["verified_panel"] is True and drawn["verified"]
     item = Item("q", "why?", {"x": "a", "y": "b"})
     store.save_study(Study("none"), [item], (), (), only_recorded=True)
     none = FilteredStudy(store, "none")
-    drawn = tab.VIEW.render(none, tab.VIEW.control_values_on_new_page)
+    drawn = tab.VIEW.render(none, tab.VIEW.start_values)
     assert drawn["verified_panel"] is False and "verified" not in drawn
     assert "Verified answers" not in report_sections(none, ReportFigures())
 

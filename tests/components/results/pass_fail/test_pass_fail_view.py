@@ -55,7 +55,7 @@ COUNTS = {
     ("pass", "pass"): 97, ("fail", "pass"): 3, ("pass", "fail"): 39, ("fail", "fail"): 61,
     ("pass", ""): 83, ("fail", ""): 17, ("", "pass"): 4,
 }  # fmt: skip
-FIRST = pass_fail_tab.VIEW.control_values_on_new_page
+FIRST = pass_fail_tab.VIEW.start_values
 CELLS = {"pass_good": 97, "fail_good": 3, "pass_bad": 39, "fail_bad": 61}
 
 
@@ -200,7 +200,7 @@ def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
 
 
 def test_the_tab_draws_the_view(store: Store) -> None:
-    controls = VIEWS["Agreement"].control_values_on_new_page
+    controls = VIEWS["Agreement"].start_values
     made = render_view_uncached(FilteredStudy(store, "checks"), "Agreement", controls)
     shown = " ".join(str(made[name]) for name in OUTPUTS)
     assert "κ 0.58" in shown and "always passes: 50.0" in shown

@@ -102,11 +102,7 @@ def test_from_the_card_to_an_adopted_version(weak_store: Store, tmp_path: Path) 
     assert f"{round(tokens[0])}</td>" in drawn and f"{round(tokens[1])}</td>" in drawn
 
     def view() -> str:
-        return str(
-            render_view(weak_store, "small", NAME, Filter(), VIEW.control_values_on_new_page)[
-                "improve"
-            ]
-        )
+        return str(render_view(weak_store, "small", NAME, Filter(), VIEW.start_values)["improve"])
 
     assert "Adopt as brief-letters@2" in view()
     kind = "rules" if '"kind": "rules"' in drawn.replace("&#34;", '"') else "both"
@@ -192,11 +188,7 @@ def test_single_answers_from_the_card_to_an_adopted_version(
     fields = {"rules": "A number of q below five is not good enough.", "criteria": ""}
     name, _ = perform_improve_action(shown, {"improve": "try", "fields": fields})
     run_through(load_stored_plan(lenient_store, name), lenient_store)
-    drawn = str(
-        render_view(lenient_store, "small", NAME, Filter(), VIEW.control_values_on_new_page)[
-            "improve"
-        ]
-    )
+    drawn = str(render_view(lenient_store, "small", NAME, Filter(), VIEW.start_values)["improve"])
     assert says(drawn, "Adopt pass-fail+", "points") and says(drawn, "agreement", "labels")
     assert "Length, points" in drawn and "Flips" not in drawn and "First position" not in drawn
     kind = re.findall(r"Adopt pass-fail\+(\w+)", drawn)[0]
