@@ -43,7 +43,7 @@ __all__ = [
     "total_name",
 ]
 MIN_INK_ITEMS: Final = 10
-"""Number of items below which a coloured cell shows its number in thin type."""
+"""Number of items below which a coloured cell shows its number in thin type, with its interval."""
 _MAX_TURNED_ROWS: Final = 6
 """Maximum rows of a matrix that is transposed on a phone; a larger one scrolls."""
 _CROWDED_COLUMNS: Final = 7
@@ -88,7 +88,8 @@ def matrix_html(
     """HTML of a matrix of estimates, with its colour scale below. `cells`: (row, column) ->
     estimate; a missing or unknown one is shown as a dash.
 
-    - `total`: the first column is a total, set apart and the only one with intervals in its cells.
+    - `total`: the first column is a total, set apart and the only one with intervals in its cells,
+      except for cells with fewer than MIN_INK_ITEMS items.
     - `keys`: names of the two filters that a click on a cell sets: to the row's name and to the
       column's name (in the total only the first). If `select` has an entry for (row, column), that
       is sent instead.
@@ -103,7 +104,8 @@ def matrix_html(
     - `aside`: text after the colour scale.
     - `strengths`: (row, column) -> colour strength, 0 to 1, used instead of that of the value.
     - `end`: a last column without colours.
-    - `intervals`: whether cells show intervals; if False, only their hover cards do."""
+    - `intervals`: whether cells with enough items show intervals; if False, only their hover cards
+      do. A hatched cell of a column with intervals shows its sample size above its interval."""
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
     ]
@@ -138,7 +140,7 @@ class _MatrixOptions:
     min_verdicts: int
     strengths: Mapping[tuple[str, str], float]
     bounded: frozenset[str] = frozenset()
-    """Columns whose cells show their intervals; other cells show them on hover."""
+    """Columns whose cells all show their intervals; others show them on hover, if not thin."""
     total: str | None = None
     """Name of the column with the total; None without one."""
 
@@ -263,9 +265,13 @@ def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
     few = options.has_too_small_sample(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     classes = [name for name, on in (("few", few), ("thin", thin)) if on]
-    below = _interval_or_size_text(estimate, options) if few or column in options.bounded else ""
+    bounded = column in options.bounded
+    known = few or bounded or (thin and options.bounded)
+    below = _interval_or_size_text(estimate, options) if known else ""
+    bounds = options.scale.interval(estimate) if few and bounded else ""
+    second = fill("<small>{}</small>", bounds) if bounds else ""
     also = options.beside.get((row, column), "")
-    third = fill('<small class="also">{}</small>', also) if also else ""
+    third = fill('{}<small class="also">{}</small>', second, also) if also else second
     own = {options.keys[0]: row}
     own |= {options.keys[1]: column} if column != options.total else {}
     card = _hover_lines(row, column, estimate, options)

@@ -106,6 +106,20 @@ def test_all_views_fit_a_phone_with_everything_unfolded(visit, study):
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
 
 
+def test_the_row_of_one_person_fits_a_phone(visit, study):
+    page = view(visit, study, "", width=390)
+    row = page.locator(f"{SUMMARY} tr.person")
+    row.wait_for()
+    cells = row.locator("th, td").filter(visible=True)
+    ends = cells.evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
+    )
+    assert len(ends) > 2 and all(0 <= left < right <= 390 for left, right in ends), ends
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box = page.locator("#eh-over-judges .eh-tbl-box")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth"), "nor does the table scroll"
+
+
 def test_on_a_phone_wide_tables_scroll_in_their_boxes(visit):
     """The choices that change a ranking stay, and nine raters have cells as wide as numbers."""
     demo = "Probe%20set,%20Qwen%201.5B%20judge"

@@ -56,10 +56,13 @@ def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
 
 
 def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
-    """HTML of a line (CSS class `kind`) from `low` to `high`; empty if an end is unknown."""
+    """HTML of a line (CSS class `kind`) from `low` to `high`; empty if an end is unknown. An end
+    outside the axis is cut off there and drawn as an arrow (classes `under` and `over`)."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return EMPTY
-    left, right = sorted(float(axis.css_position(end)[:-1]) for end in (low, high))
+    low, high = sorted((low, high))
+    left, right = (float(axis.css_position(end)[:-1]) for end in (low, high))
+    kind += " under" * (low < axis.low - 1e-9) + " over" * (high > axis.high + 1e-9)
     return fill('<i class="{}" style="left:{:.2f}%;width:{:.2f}%"></i>', kind, left, right - left)
 
 

@@ -7,7 +7,17 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import rater_filters
-from components.html.format import DASH, count, interval, number, points, share, spaced_ci
+from components.html.format import (
+    DASH,
+    count,
+    decimal,
+    interval,
+    number,
+    percent,
+    points,
+    share,
+    spaced_ci,
+)
 from components.html.markup import EMPTY, Markup, escape, fill, link, measure_attribute
 from components.html.pieces import empty_state, paragraph
 from components.html.tables.forest_cells import Axis, fit_share_axis, forest_html
@@ -130,8 +140,8 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
         f"{name}\nMean distance from the people's mean (MAE): {number(both.mae.value, 2)}"
         f"{spaced_ci(both.mae, 2)} with both orders, {number(one.mae.value, 2)}"
         f"{spaced_ci(one.mae, 2)} with one order\n"
-        f"Scores at most 1 from the people's mean, both orders: {share(both.consistency.value)}"
-        f"{spaced_ci(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
+        f"Scores at most 1 from the people's mean: both orders {percent(both.consistency)}; one "
+        f"order {percent(one.consistency)}"
     )
     return range_row(name, mae, track, within, tip=tip)
 
@@ -141,7 +151,7 @@ def _non_judge_distance_row(name: str, alignment: Alignment, plot: str) -> Table
     `plot`: HTML of its plot."""
     mae, consistency = number(alignment.mae.value, 2), alignment.consistency.value
     within = number(None if consistency is None else 100 * consistency, 1)
-    tip = f"{name}\nMAE {mae}{spaced_ci(alignment.mae, 2)}\nn {count(alignment.mae.n)}"
+    tip = f"{name}\nMAE {decimal(alignment.mae)}\nwithin 1: {percent(alignment.consistency)}"
     values = (fill("<b>{}</b>", mae), plot, fill("<b>{}</b>", within))
     return range_row(name, *values, tip=tip, kind="who")
 
@@ -181,7 +191,8 @@ def show_voter_replacements(data: Agreement) -> Markup:
 def _replacement_row(replacement: JudgeAsAnnotator, axis: Axis) -> TableRow:
     gap = number(100 * (replacement.advantage.value or 0.0), 1, signed=True)
     bounds = spaced_ci(replacement.advantage, 1, scale=100)
-    judge, person = (share(e.value) for e in (replacement.with_judge, replacement.with_person))
+    ends = (replacement.with_judge, replacement.with_person)
+    judge, person = (percent(e, n=False) for e in ends)
     cells = (
         forest_html(replacement.advantage, axis),
         fill('<b>{}</b><span class="eh-ci">{}</span>', gap, bounds),

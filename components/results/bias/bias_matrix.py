@@ -19,8 +19,9 @@ from components.html.format import (
     MIN_COLOURED_ITEMS,
     NARROW_SPACE,
     count,
+    decimal,
     join_names,
-    number,
+    percent,
     share,
 )
 from components.html.markup import Markup
@@ -242,13 +243,13 @@ def _hover_lines(
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
         floor = noise.get(place)
         if floor is not None and floor.value is not None:
-            lines.append(f"{share(floor.value, 0)} of verdicts change on a repeat")
+            lines.append(f"{percent(floor, 0, n=False)} of verdicts change on a repeat")
         if grades:
             lines.append(_grade_score_line({part: of.get(place) for part, of in grades.items()}))
         if shown.key == "position_term" and one.value is not None:
             lines.append(
                 "Of two equally good answers, the one shown first would win "
-                f"{share(first_share_if_equal(one).value, 0)} of verdicts"
+                f"{percent(first_share_if_equal(one), 0, n=False)} of verdicts"
             )
         lines.append(_json_path(grid, place, shown))
         found[place] = [line for line in lines if line]
@@ -277,13 +278,14 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     """Text on entropy, first-position share and flips, as far as they are known; "" if none is."""
     parts = []
     if entropy is not None and entropy.value is not None:
-        parts.append(f"entropy {number(entropy.value, scales.colour_scale_of(ENTROPY).decimals)}")
+        decimals = scales.colour_scale_of(ENTROPY).decimals
+        parts.append(f"entropy {decimal(entropy, decimals, n=False)}")
     if first is not None and first.value is not None:
         parts.append(
-            f"picks the answer shown first in {share(first.value, 0)} of decisive verdicts"
+            f"picks the answer shown first in {percent(first, 0, n=False)} of decisive verdicts"
         )
     if flips is not None and flips.value is not None:
-        parts.append(f"{share(flips.value, 0)} flip")
+        parts.append(f"{percent(flips, 0, n=False)} flip")
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 
@@ -293,8 +295,8 @@ def _grade_score_line(parts: Mapping[str, Estimate | None]) -> str:
     if grade is None or grade.value is None or entropy is None or choice is None:
         return ""
     return (
-        f"Grade {number(grade.value, 2)}; mean of an item's entropy {number(entropy.value, 2)}, "
-        f"choice {number(choice.value, 2)}"
+        f"Grade {decimal(grade, n=False)}; mean of an item's entropy {decimal(entropy, n=False)}, "
+        f"choice {decimal(choice, n=False)}"
     )
 
 

@@ -28,7 +28,8 @@ HOW_COMPARED: Final = (
     "twins, Bonferroni): all hold together, and a difference has one interval in all views. Win "
     "rates of the models are adjusted for each other. With more than two judges (or prompts), all "
     "pairs of them count, because the two shown were chosen among them. Categories are adjusted as "
-    "a family of their own; those with fewer than five items have no interval.\n\n"
+    "a family of their own; those with fewer than five items have no interval. An arrow: the "
+    "interval goes on beyond ±100 points.\n\n"
     "No significant difference: the interval covers 0. This does not prove equality; consider the "
     "width of the interval."
 )

@@ -98,6 +98,12 @@ class PairedSides:
         return left[left["item"].isin(right["item"])].set_index("item")["category"]
 
     @property
+    def item_counts(self) -> list[int]:
+        """Number of items on which the left, and on which the right side has usable verdicts."""
+        side = self._usable_items_by_side["side"]
+        return [int((side == which).sum()) for (which,) in SIDE_CELLS]
+
+    @property
     def common_item_count(self) -> int:
         return len(self.common_items)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import is_agreement_with_people
-from components.html.format import NARROW_SPACE, count, number, points, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, percent, points, spaced_ci
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.html.tables.forest_cells import Axis, axis_html, fit_share_axis
@@ -114,6 +114,10 @@ def _difference_sentence(pair: PairedSides, record: MeasureRecord, contrast: Con
 
 # ------------------------------------------------------------------------------- table
 
+BOUNDS: Final = (-1.0, 1.0)
+"""Ends of the axis: differences of two shares cannot be larger. An interval of κ with few items
+can; its bar then ends in an arrow, and its text has the exact ends."""
+
 
 def show_measure_family(pair: PairedSides, family: str) -> Markup:
     """HTML table of the measures of a family (a key of FAMILIES): values of both sides, difference
@@ -125,29 +129,34 @@ def show_measure_family(pair: PairedSides, family: str) -> Markup:
     shown = computed.contrasts_with_value(lines)
     if not shown:
         return empty_state("Nothing to compare.", _missing_measures_text(lines))
-    axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
+    estimates = [line.adjusted for _, line in shown]
+    axis = fit_share_axis(estimates, signed=True, holds=(0.0,), bounds=BOUNDS)
     own = pair.values_on_items_of_each_side([one for one, _ in shown if one.measure is not None])
-    rows = [
-        _difference_row(axis, *line)
-        | {
-            "left": _inspect_filters_of_side(pair.filtered, pair.left, line[0]),
-            "right": _inspect_filters_of_side(pair.filtered, pair.right, line[0]),
-            # A measure without a value for one side alone shows the values on the common items.
-            "own": own.get(line[0].name)
-            or (Estimate(line[1].left_value), Estimate(line[1].right_value)),
-            "model": line[0].name if line[0].key == "win_rate" else "",
-        }
-        for line in shown
-    ]
+    rows = []
+    for record, line in shown:
+        # A measure without a value for one side alone shows the values on the common items.
+        ends = (line.left_value, line.right_value)
+        values = own.get(record.name) or tuple(map(Estimate, ends))
+        sides = (pair.left, pair.right)
+        lines_of_sides = [
+            f"{side.name}: {percent(one, n=one.n > 0)}"
+            for side, one in zip(sides, values, strict=True)
+        ]
+        left, right = (_inspect_filters_of_side(pair.filtered, side, record) for side in sides)
+        model = record.name if record.key == "win_rate" else ""
+        more = {"left": left, "right": right, "own": values, "model": model}
+        rows.append(_difference_row(axis, record, line, lines_of_sides) | more)
     left_out = [line for line in lines if line[1].raw.value is None]
     missing = _missing_measures_text(left_out) if left_out else ""
     return _CONTRASTS.family(pair, rows, axis_html(axis), missing)
 
 
-def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[str, Any]:
+def _difference_row(
+    axis: Axis, record: MeasureRecord, line: Contrast, sides: Sequence[str] = ()
+) -> dict[str, Any]:
     """One row of the table as field of the template -> value: the record of the measure, its
     difference and whether it is significant, the HTML of its plot, and the text of its hover card.
-    """
+    `sides`: lines of the card with the value of each side."""
     name = record.name if record.key == "win_rate" else record.name.lower()
     head = f"{points(number(100 * (line.raw.value or 0.0), 1, signed=True))}, {name}"
     raw = f"CI{spaced_ci(line.raw, scale=100)}, adjusted{spaced_ci(line.adjusted, scale=100)}"
@@ -158,7 +167,7 @@ def _difference_row(axis: Axis, record: MeasureRecord, line: Contrast) -> dict[s
         "line": line,
         "significant": is_significant(line),
         "track": difference_track(axis, line.raw, line.adjusted),
-        "tip": "\n".join(part for part in (head, raw, where, line.raw.note) if part),
+        "tip": "\n".join(part for part in (head, raw, where, *sides, line.raw.note) if part),
     }
 
 
@@ -193,7 +202,8 @@ def show_contrasts_by_category(pair: PairedSides, within: str) -> Markup:
         notes = {f"{one.name}: {one.estimator.empty}." for one, _ in enough + few}
         none = "The items that both A and B judged have no category."
         return empty_state("No categories.", " ".join(sorted(notes)) or none)
-    axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0, 0.1))
+    estimates = [line.adjusted for _, line in shown]
+    axis = fit_share_axis(estimates, signed=True, holds=(0.0, 0.1), bounds=BOUNDS)
     rows, rest = [_difference_row(axis, *line) for line in shown], [line for _, line in small]
     return _CONTRASTS.categories(f"{within} by category", rows, rest, axis_html(axis))
 
@@ -202,7 +212,8 @@ def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
     items = count(pair.common_item_count, "item")
+    left, right = map(count, pair.item_counts)
     return (
-        f"each side on all its items; differences A − B in points on the {items} of both; "
-        f"95{NARROW_SPACE}% CI, by items"
+        f"each side on all its items ({left} and {right}); differences A − B in points "
+        f"on the {items} of both; 95{NARROW_SPACE}% CI, by items"
     )

@@ -123,6 +123,9 @@ def test_beside_a_total_only_the_total_shows_its_interval():
     cells = {("a", name): Estimate(0.7, 0.6, 0.8, 100, 20) for name in ("All", "b")}
     table = matrix_html(["a"], ["All", "b"], cells, CONSISTENCY_SCALE, total=True, turns=False)
     assert table.count("<small>60–80</small>") == 1 and table.count("[60, 80]") >= 2  # on hover
+    cells["a", "b"] = Estimate(0.17, 0.03, 0.56, 6, 6)
+    table = matrix_html(["a"], ["All", "b"], cells, CONSISTENCY_SCALE, total=True, turns=False)
+    assert "<b>17</b><small>3–56</small>" in table, "and a cell with few items"
 
 
 def test_a_fitted_scale_has_no_colour_at_the_best_cell_and_seven_tenths_at_chance():
@@ -188,7 +191,9 @@ def test_a_hatched_cell_says_which_number_is_too_small(items, verdicts, text):
     """Also in the downloads, without a colour. 0 items or verdicts: their number is unknown."""
     cells = {("a", "b"): Estimate(0.5, 0.4, 0.6, verdicts, items)}
     table = matrix_html(["a"], ["b"], cells, CONSISTENCY_SCALE, least=8)
-    assert f"<b>50</b><small>{text}</small>" in table
+    few = text != "40–60"
+    bounds = "<small>40–60</small>" if few else ""
+    assert f"<b>50</b><small>{text}</small>{bounds}</button>" in table, "and its interval"
     sent = json.loads(html.unescape(re.findall(r'data-heat="([^"]*)"', table)[0]))
     (cell,) = sent["cells"]
     assert cell[:7] == ["a", "b", 0.5, 0.4, 0.6, verdicts, items] and cell[-1] == text

@@ -155,6 +155,7 @@ def test_who_would_replace_a_person_best(voted):
     said = text(show_voter_replacements(data))
     assert "+11.1" in said and "\u221225.0" in said
     assert says(said, "Best replacement", "good")
+    assert len(re.findall(r"(?:judge|person) \d+\.\d\s% \[", show_voter_replacements(data))) == 4
 
 
 def test_a_leader_that_is_not_sure_is_not_called_sure():
@@ -197,7 +198,9 @@ def test_distances_stand_beside_always_tie(voted):
     )
     tied = data.signed_scores.always_tie_gaps().alignment
     assert tied.mae.value == pytest.approx((4 + 1 / 3) / 6)
-    assert "always tie" in text(show_score_distances(data))
+    html = show_score_distances(data)
+    assert "always tie" in text(html)
+    assert len(re.findall(r"(?:orders?|within 1:) \d+\.\d\s% \[\S+ \S+\], n \d", html)) == 6
 
 
 def test_corrected_win_rates_stand_beside_the_raw_ones(store):

@@ -231,6 +231,9 @@ def test_every_cell_has_entropy_first_share_and_flips_together(judged):
     # The one that always picks the first: entropy 0, 100 % first, 100 % flip; the noise floor is 0.
     assert says(html, "Entropy 0.000", "100", "100", "flip")
     assert says(html, "0", "change", "repeat")
+    cards = re.findall(r'data-tip="([^"]*)"', html)
+    shares = [one for card in cards for one in re.findall(r"\d+\u202f%( \[)?", card)]
+    assert len(shares) > 20 and all(shares), "every share has its interval"
 
 
 def test_entropy_never_stands_without_what_survives(judged):

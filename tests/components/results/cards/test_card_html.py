@@ -55,6 +55,12 @@ def test_a_card_has_the_numbers_of_its_judge(voted):
     assert facts["others"] == good["others"] == pytest.approx(5 / 12)
 
 
+def test_every_value_on_a_card_has_its_number_of_verdicts(voted):
+    made = measure_table.show_measures(card(voted, "voted", "first"))
+    values = re.findall(r'<b class="v".*?</td>', made, re.S)
+    assert len(values) > 3 and all(re.search(r">n \d+<", one) for one in values), values
+
+
 def test_the_random_judge_is_explained_as_its_number_is_computed(store):
     """The number is that of even positions, not of the judge's own, which are 1 and 0."""
     sheet = Sheet("even")

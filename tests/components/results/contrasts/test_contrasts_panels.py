@@ -24,6 +24,7 @@ from components.results.view_drawing import show_data_note
 from components.results.wins.win_rate_panels import win_rates_paper_table
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY
+from metrics.catalogue.records import RECORDS
 from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 from studies.spec.study import Study
@@ -139,9 +140,13 @@ def test_the_same_items_only(store):
     assert pair.common_item_count == 5
     assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
     # The table has each judge's consistency on all its items, as every other view: 7 of 10.
-    row = re.search(r"Consistency<.*?</tr>", show_measure_family(pair, "Behaviour"), re.S)[0]
+    html = show_measure_family(pair, "Behaviour")
+    row = re.search(r"Consistency<.*?</tr>", html, re.S)[0]
     cells = re.findall(r'<td class="num [ab]".*?</td>', row)
-    assert [text(cell).strip() for cell in cells] == ["100.0", "70.0"]
+    assert [text(cell).strip() for cell in cells] == ["100.0 n 10", "70.0 n 10"]
+    assert says(panels.family_subtitle(pair), "(10 and 10)", "5 items")
+    tip = re.search(r'data-tip="([^"]*, consistency\n[^"]*)"', html)[1]
+    assert re.search(r"shaky: 70\.0\s% \[[\d.]+, [\d.]+\], n 10", tip), "with its interval"
 
 
 def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
@@ -425,3 +430,21 @@ def test_the_more_consistent_side_is_named_if_the_difference_is_significant(
     pair = SimpleNamespace(left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"))
     said = panels._consistency_sentence(pair, contrast, opposite)
     assert says(said, *told) and ("opposite" in said) is opposite
+
+
+def test_an_interval_beyond_100_points_is_cut_with_an_arrow_and_its_text_is_exact():
+    kappa, (low, high) = RECORDS["people_kappa"], (-1.8, 2.1)
+    gaps = ((CONSISTENCY, Estimate(0.1, 0.0, 0.2, 9, 9)), (kappa, Estimate(0.2, low, high, 5, 5)))
+    lines = [(one, Contrast(one.key, ("a",), ("b",), gap, gap, 0.6, 0.4)) for one, gap in gaps]
+    pair = SimpleNamespace(
+        problem="", filtered=None, left=sides.Side("a", study="x"),
+        right=sides.Side("b", study="x"),
+        family_contrasts=lambda _: lines, values_on_items_of_each_side=lambda _: {},
+    )  # fmt: skip
+    html = show_measure_family(pair, "Quality")
+    axis = html[html.index('<tr class="axis') :]
+    assert "+100<" in axis and "200" not in axis
+    same, wide = html.split('<tr data-tip="')[1:3]
+    assert 'class="thin under over" style="left:0.00%;width:100.00%"' in wide
+    assert "under" not in same and "over" not in same
+    assert says(wide, "[−180.0, 210.0]")

@@ -97,6 +97,9 @@ def test_a_person_is_the_last_row_of_the_judges(store):
     person = load_agreement(shown).voter_agreement.one_person
     assert ("one person" in html_text) == (person.value is not None)
     assert says(html_text, "not on the", "same comparisons") and "fold_replacements" in html_text
+    row = html_text[html_text.index('class="person"') :]
+    assert f">n {person.n}<" in row, "its number of votes"
+    assert html_text.count(">n ") == 3, "two judges and the person; their head has the flips' n"
 
 
 def test_the_agreement_is_named_after_the_answers_it_compares_with(store):
