@@ -22,7 +22,7 @@ from components.results.remedies.computed import load_remedies
 from components.results.remedies.tab import _rules_subtitle
 from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
-from metrics.catalogue.position_records import CHANCE_CONSISTENCY, TERM
+from metrics.catalogue.position_records import EXPECTED_CONSISTENCY, TERM
 from studies.domain import Estimate, Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -64,10 +64,10 @@ def test_the_random_judge_is_explained_as_its_number_is_computed(store):
     said = text(show_card(Raters(FilteredStudy(store, "even")), "j"))
     assert says(said, "chooses at random", "50")
     assert says(said, "random verdicts", "each position", "equally", "ties", "this judge")
-    assert CHANCE_CONSISTENCY.name not in said and "hance" not in CHANCE_CONSISTENCY.name
+    assert EXPECTED_CONSISTENCY.name not in said and "hance" not in EXPECTED_CONSISTENCY.name
     (row,) = (one for one in card_measures(card(store, "even", "j")) if one.label == "Consistency")
     assert row.chance == 0.5 and says(row.description, "each position equally", "50")
-    drawn = CHANCE_CONSISTENCY.measure.estimate(FilteredStudy(store, "even").measured_judge_rows)
+    drawn = EXPECTED_CONSISTENCY.measure.estimate(FilteredStudy(store, "even").measured_judge_rows)
     assert drawn.value == 0.0, "2·f·s with its own shares f = 1 and s = 0"
 
 
