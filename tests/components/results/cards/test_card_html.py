@@ -92,7 +92,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
 def test_people_stand_beside_the_judge(voted):
     lines = {line.label: line for line in card_measures(card(voted, "voted", "good"))}
     # One person agrees with the majority of the others in 12 of 13 cases.
-    assert lines[AGREEMENT.name].people == pytest.approx(12 / 13)
+    assert lines[AGREEMENT.name].people.value == pytest.approx(12 / 13)
     assert says(lines[AGREEMENT.name].description, "one person", "majority", "92")
     assert lines[AGREEMENT.name].others == [0.5]
 
@@ -267,7 +267,7 @@ def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
     assert ("log-odds" in note) is (term.value is not None)
     own, people, _ = one.own_family_win_rates
     values = measure_table._card_fields_for_measure(one, nudge_records.OWN_FAMILY.key, own)
-    assert values == {"people": people.value, "note": note}
+    assert values == {"people": people, "note": note}
     alone = six_items("strangers")
     alone.save(store)
     other = card(store, "strangers", "good")
