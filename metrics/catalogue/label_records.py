@@ -92,7 +92,8 @@ declare_measures(
     ("scores.mae", "Distance from labels", "mean absolute difference of score and label",
      T_INTERVAL, "scores.*.*.mae scores.*.*.expected.mae criteria.**.mae"),
     ("scores.bias", "Scores minus labels", "mean of score minus label", T_INTERVAL,
-     "scores.*.*.bias scores.*.*.expected.bias criteria.**.bias"),
+     "scores.*.*.bias scores.*.*.expected.bias scores.*.*.by_contestant.*.bias "
+     "criteria.**.bias"),
     unit="score", style="decimal", needs=(LABELS,),
 )  # fmt: skip
 declare_measures(

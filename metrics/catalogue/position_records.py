@@ -216,8 +216,8 @@ FLIPS: Final = declare_of_both_orders(
     selection=FLIPS_BEHIND,
     also_known_as=("flip rate", "Conflict Rate", "swap inconsistency"),
 )
-CHANCE_CONSISTENCY: Final = declare_of_both_orders(
-    key="chance",
+EXPECTED_CONSISTENCY: Final = declare_of_both_orders(
+    key="expected_consistency",
     name="Consistency expected from own shares",
     definition="comparisons in which verdicts drawn at random, with the judge's own shares of "
     "positions and ties, are the same in every order",
@@ -225,7 +225,7 @@ CHANCE_CONSISTENCY: Final = declare_of_both_orders(
     "Comparisons of N options in N orders count; if N differs, those of the smallest N. The page "
     "compares consistency with another number: that of random verdicts without a preference for a "
     "position, ½ for pairs without ties. Interval: jackknife over items.",
-    paths=position_json_paths("chance"),
+    paths=position_json_paths("expected_consistency"),
     measure=measures.EXPECTED_CONSISTENCY,
 )
 CONSISTENCY_KAPPA: Final = declare_of_both_orders(
@@ -239,7 +239,7 @@ CONSISTENCY_KAPPA: Final = declare_of_both_orders(
     neutral=0.0,
     better="high",
     measure=measures.CONSISTENCY_KAPPA,
-    how=f"On the comparisons of “{CHANCE_CONSISTENCY.name}”. {JACKKNIFE_INTERVAL}",
+    how=f"On the comparisons of “{EXPECTED_CONSISTENCY.name}”. {JACKKNIFE_INTERVAL}",
 )
 STABILITY: Final = declare_of_position(
     key="stability",

@@ -137,7 +137,8 @@ def scores_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement of scores with labels, as judge -> prompt -> estimates.
 
     Judges and prompts without labelled answers are left out. The key `expected` has the same
-    estimates for the expected score, if the judge gave probabilities of the options.
+    estimates for the expected score, if the judge gave probabilities of the options; the key
+    `by_contestant` has the mean of score − label (`bias`) of each of several contestants.
     """
     nested: Json = {}
     for (judge, prompt), rows in labelled_rows.score_rows_by_rater(frame).items():
@@ -147,6 +148,8 @@ def scores_section(frame: pd.DataFrame) -> Json:
             if np.isfinite(rows.expected).any():
                 expected = score_agreement(rows.expected, rows.label, rows.item, rows.scale)
                 values["expected"] = estimates_by_field(expected)
+            if parts := rows.bias_by_contestant():
+                values["by_contestant"] = {name: {"bias": one} for name, one in parts.items()}
             nested.setdefault(judge, {})[prompt] = values
     return nested
 

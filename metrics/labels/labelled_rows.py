@@ -13,7 +13,7 @@ import pandas as pd
 from metrics.estimation import row_selection, score_scale
 from metrics.estimation.intervals import Floats, Ints
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
-from studies.domain import Rater
+from studies.domain import Estimate, Rater
 from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_mask
 
 RATER_COLUMNS: Final = ("judge", "prompt")
@@ -31,6 +31,22 @@ class ScoreRows:
     expected: Floats
     """Expected score from the probabilities of the options; nan without them."""
     scale: score_scale.ScoreScale
+    contestant: np.ndarray
+    """Name of the contestant whose answer the row is about."""
+
+    def bias_by_contestant(self) -> dict[str, Estimate]:
+        """Estimate the mean of score − label on the answers of each contestant, the highest first;
+        empty if fewer than two contestants have labelled scores. A judge favours a contestant if
+        this mean is higher than on the answers of the others."""
+        gap = self.score - self.label
+        known = np.isfinite(gap)
+        scale = self.scale.extended_to(self.score[known], self.label[known])
+        found = {}
+        for name in sorted(set(self.contestant[known].tolist())):
+            mine = known & (self.contestant == name)
+            found[name] = scale.mean_difference(gap[mine], self.item[mine])
+        ranked = sorted(found.items(), key=lambda one: -(one[1].value or 0.0))
+        return dict(ranked) if len(found) > 1 else {}
 
 
 def pass_fail_rows_by_rater(frame: pd.DataFrame) -> dict[Rater, PassFailRows]:
@@ -71,6 +87,7 @@ def _build_score_rows(rows: pd.DataFrame) -> ScoreRows:
         row_selection.item_codes(rows),
         _float_column_or_nan(rows, EXPECTED_COLUMN),
         score_scale.score_scale_of_rows(rows),
+        rows["first"].astype(str).to_numpy(),
     )
 
 

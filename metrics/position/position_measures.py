@@ -72,7 +72,7 @@ SOFT_FLIPS: Final = Measure(
     "soft_flips", SHARE, tallies.order_set_tally("soft"), empty=NO_SETS_NOTE, needs_order=True
 )
 EXPECTED_CONSISTENCY: Final = Measure(
-    "chance",
+    "expected_consistency",
     SHARE,
     tallies.expected_consistency_tally,
     "other",

@@ -137,13 +137,13 @@ def _fully_rotated_sets(grouped: GroupedFrame) -> pd.DataFrame:
 
 
 def _tally_fully_rotated_sets(grouped: GroupedFrame) -> MeasureTally:
-    """Return the counts that `chance_consistency` needs, in its columns, of fully rotated sets."""
+    """Return the counts of fully rotated sets, in the columns that `expected_consistency` needs."""
     sets = _fully_rotated_sets(grouped)
     slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
     return build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
 
 
-def chance_consistency(totals: Floats) -> Floats:
+def expected_consistency(totals: Floats) -> Floats:
     """Compute the consistency of a judge that picks slots and ties at random, as often as this
     judge does: tᴺ + N·f₁·…·f_N, for a pair t² + 2·f₁·f₂.
 
@@ -160,23 +160,23 @@ def chance_consistency(totals: Floats) -> Floats:
 
 
 def expected_consistency_tally(grouped: GroupedFrame) -> MeasureTally:
-    """Return the counts from which the consistency expected by chance is computed
-    (`chance_consistency`), of complete order sets of N options in N orders."""
-    return replace(_tally_fully_rotated_sets(grouped), statistic=chance_consistency)
+    """Return the counts from which the consistency expected from own shares is computed
+    (`expected_consistency`), of complete order sets of N options in N orders."""
+    return replace(_tally_fully_rotated_sets(grouped), statistic=expected_consistency)
 
 
 def _consistency_kappa(totals: Floats) -> Floats:
-    """Compute κ, the consistency above chance, (consistency − chance)/(1 − chance), from the same
-    totals as `chance_consistency`."""
-    chance = chance_consistency(totals)
-    return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
+    """Compute κ, (consistency − c)/(1 − c), with the consistency c expected from own shares;
+    `totals` as in `expected_consistency`."""
+    expected = expected_consistency(totals)
+    return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - expected, 1 - expected)
 
 
 def consistency_kappa_range(totals: Floats) -> float:
     """Difference between the κ of a judge that is always consistent and that of a judge that never
-    is: 1/(1 − chance), with chance the consistency expected by chance; 0 if that is 1. `totals` as
-    in `chance_consistency`."""
-    return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
+    is: 1/(1 − c), with the consistency c expected from own shares; 0 if c is 1. `totals`
+    as in `expected_consistency`."""
+    return float(np.nan_to_num(safe_divide(1.0, 1 - expected_consistency(totals))))
 
 
 FEW_FLIPS = 5

@@ -9,6 +9,7 @@ import pandas as pd
 
 from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.intervals import Floats, Ints, proportion
+from metrics.ratings.conditional_logit import largest_first_sort_key
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.remedy_study import build_remedy_study
 from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, outcome_rows
@@ -89,12 +90,14 @@ def _winner_slots(cases: pd.DataFrame, winner: Ints, names: list[str]) -> Ints:
 
 
 def _jury_win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
+    """Compute the win rate of each contestant over the decided cases, the highest first."""
     row, who, points = appearance_points(cases, names)
     item = row_selection.item_codes(cases)[row]
-    return {
+    found = {
         name: proportion(points[who == code], item[who == code], note="jury")
         for code, name in enumerate(names)
     }
+    return dict(sorted(found.items(), key=largest_first_sort_key))
 
 
 def _win_rate_bounds(

@@ -102,22 +102,23 @@ def forest_html(
     estimate: Estimate,
     axis: Axis,
     *,
-    people: float | None = None,
+    people: Estimate | None = None,
     others: Sequence[float] = (),
     tip: str = "",
 ) -> Markup:
     """HTML of one row of a forest plot: a dot with its interval (none if the value is unknown),
-    grey ticks at `others` (values of other judges and prompts), a diamond at `people` (value of
-    people), and the hover card `tip`. For fewer than five items the dot is hollow and has no
-    interval."""
+    grey ticks at `others` (values of other raters), a diamond with a thin interval at
+    `people` (the estimate from people), and the hover card `tip`. No interval is drawn for fewer
+    than five items; the dot is then hollow."""
     marks = join(
         fill('<i class="g" style="left:{}"></i>', axis.css_position(v)) for v in axis.ticks
     )
     if axis.chance is not None:
         marks += fill('<i class="c" style="left:{}"></i>', axis.css_position(axis.chance))
     marks += join(fill('<i class="o" style="left:{}"></i>', axis.css_position(v)) for v in others)
-    if people is not None and is_known(people):
-        marks += fill('<i class="q" style="left:{}"></i>', axis.css_position(people))
+    if people is not None and people.value is not None and is_known(people.value):
+        at = axis.css_position(people.value)
+        marks += _interval_html("u", people, axis) + fill('<i class="q" style="left:{}"></i>', at)
     marks += _dot_html(estimate, axis)
     made = attributes({"class": "eh-forest", "data-tip": tip or None})
     return fill("<div{}>{}</div>", made, marks)
@@ -129,11 +130,16 @@ def _dot_html(estimate: Estimate, axis: Axis) -> Markup:
     at = axis.css_position(estimate.value)
     if 0 < estimate.items < 5:
         return fill('<i class="p hollow" style="left:{}"></i>', at)
-    whisker = ""
-    if estimate.low is not None and estimate.high is not None:
-        left, width = axis.css_position(estimate.low), axis.css_width(estimate.low, estimate.high)
-        whisker = fill('<i class="w" style="left:{};width:{}"></i>', left, width)
-    return fill('{}<i class="p" style="left:{}"></i>', whisker, at)
+    return _interval_html("w", estimate, axis) + fill('<i class="p" style="left:{}"></i>', at)
+
+
+def _interval_html(kind: str, estimate: Estimate, axis: Axis) -> Markup:
+    """HTML of the interval as a line with the CSS class `kind`; empty if an end is unknown, and for
+    fewer than five items."""
+    if estimate.low is None or estimate.high is None or 0 < estimate.items < 5:
+        return EMPTY
+    left, width = axis.css_position(estimate.low), axis.css_width(estimate.low, estimate.high)
+    return fill('<i class="{}" style="left:{};width:{}"></i>', kind, left, width)
 
 
 def axis_html(axis: Axis) -> Markup:

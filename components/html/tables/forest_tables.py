@@ -45,7 +45,7 @@ class LeaderRow:
     win_rate: Estimate | None = None
     above_next: Estimate | None = None
     battles: int | None = None
-    people: float | None = None
+    people: Estimate | None = None
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
@@ -102,33 +102,42 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
     entries: list[tuple[list[CsvCell], Estimate | None]] = []
     for row in rows:
         keys: list[CsvCell] = [*row.rank, row.name]
-        people = None if row.people is None else Estimate(row.people, unit="Elo")
         names_of = ("rating", "people's rating", "win rate", "above the next")
-        values = (row.rating, people, row.win_rate, row.above_next)
+        values = (row.rating, row.people, row.win_rate, row.above_next)
         entries += [([*keys, name], one) for name, one in zip(names_of, values, strict=True)]
     return estimates_csv_table(names, entries)
 
 
 def fit_rating_axis(rows: Sequence[LeaderRow]) -> forest_cells.Axis:
-    """An axis over all ratings, their intervals and people's ratings, with ticks every 50, 100 or
-    200 points."""
-    people = [row.people for row in rows if row.people is not None and is_known(row.people)]
-    ratings = [row.rating for row in rows]
-    holds = people if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)
+    """An axis over all ratings, those by people too, and their intervals, with ticks every 50, 100
+    or 200 points."""
+    ratings = [one for row in rows for one in (row.rating, row.people) if one is not None]
+    holds = () if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)
     return forest_cells.fit_axis(ratings, forest_cells.RATING_STEPS, number, holds=holds, pad=0.04)
 
 
 def _leader_cells(row: LeaderRow, axis: forest_cells.Axis) -> list[TableCell | str]:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
+    tip = _people_rating_text(row.people)
+    plot = forest_cells.forest_html(row.rating, axis, people=row.people, tip=tip)
     return [
         fill("<b>{}</b>", rank),
         contestant_swatch(row.colour) + link(row.name, row.select),
         forest_cells.value_html(number(row.rating.value), interval(row.rating, 0)),
-        TableCell(forest_cells.forest_html(row.rating, axis, people=row.people), ""),
+        TableCell(plot, ""),
         _win_rate_html(row.win_rate),
         _gap_html(row),
     ]
+
+
+def _people_rating_text(people: Estimate | None) -> str:
+    """Text of the hover card: people's rating with its interval, and the votes behind it; "" if it
+    is unknown."""
+    if people is None or people.value is None:
+        return ""
+    rated = f"people: {number(people.value)} {interval(people, 0)}".rstrip()
+    return f"{rated}\n{count(people.n, 'vote')}"
 
 
 def contestant_swatch(index: int) -> Markup:

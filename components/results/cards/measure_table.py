@@ -42,7 +42,7 @@ class CardMeasure:
     """Text that the card adds to the definition."""
     chance: float | None = None
     others: Sequence[float] = ()
-    people: float | None = None
+    people: Estimate | None = None
     drawn: Estimate | None = None
     """Share that is drawn instead of the estimate."""
     link: dict[str, Any] | None = field(default=None, compare=False)
@@ -168,21 +168,22 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         return {"note": "interpret it only together with consistency"}
     if key == answer_records.AGREEMENT.key:
         voted = card.agreement_with_people.value is not None
-        person = card.voter_agreement.one_person.value if voted else None
-        note = f"one person agrees with the majority of the others in {share(person, 0)}"
+        person = card.voter_agreement.one_person if voted else Estimate(None)
+        note = f"one person agrees with the majority of the others in {share(person.value, 0)}"
         note += ", not on the same comparisons"
-        notes = (_counted_comparisons_note(card), "" if person is None else note)
+        notes = (_counted_comparisons_note(card), "" if person.value is None else note)
         return {"people": person, "note": "; ".join(filter(None, notes))}
     if key == answer_records.TIES_AGREEMENT.key:
-        pair = card.voter_agreement.pair.share.value
-        equal_votes = f"two people's votes on the same pair are equal in {share(pair, 0)} of cases"
+        pair = card.voter_agreement.pair.share
+        part = share(pair.value, 0)
+        equal_votes = f"two people's votes on the same pair are equal in {part} of cases"
         known = {} if estimate.value is not None else {"chance": None}
-        return {"people": pair, "note": "" if pair is None else equal_votes, **known}
+        return {"people": pair, "note": "" if pair.value is None else equal_votes, **known}
     if key == answer_records.ACCURACY.key:
         chance = chance_accuracy(estimate, card.accuracy_lead)
         return {"chance": chance, "note": "chance is that of a judge with as many ties"}
     if key == nudge_records.OWN_FAMILY.key:
-        return {"people": card.own_family_win_rates[1].value, "note": _own_family_note(card)}
+        return {"people": card.own_family_win_rates[1], "note": _own_family_note(card)}
     return {}
 
 

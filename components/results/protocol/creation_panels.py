@@ -214,8 +214,8 @@ def distance_from_people_heads(axis: Axis, tips: tuple[str, str] = ("", "")) -> 
 
 def show_distance_from_people(found: alignment.AlignmentTable | None) -> Markup:
     """HTML table of the judges' MAE and Consistency by input (images or description), for one order
-    and both orders, with rows for people and for a judge that always answers "tie"; below, the
-    table of paired differences. A message without votes."""
+    and both orders, the highest Consistency first, with rows for people and for a judge that always
+    answers "tie"; below, the table of paired differences. A message without votes."""
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",
@@ -232,7 +232,8 @@ def show_distance_from_people(found: alignment.AlignmentTable | None) -> Markup:
         f"{tip}, each order counted separately",
         f"{tip}; the judge's score is the mean of both orders",
     )
-    pairs = list(dict.fromkeys((row.judge, row.sees) for row in overall))
+    ranked = sorted(overall, key=lambda row: (row.run != "dual", -(row.consistency.value or 0.0)))
+    pairs = list(dict.fromkeys((row.judge, row.sees) for row in ranked))
     lines = [_judge_distance_row(judge, sees, overall, axis) for judge, sees in pairs]
     lines += [_people_or_always_tie_row(row, axis) for row in baselines]
     heads = distance_from_people_heads(axis, tips)

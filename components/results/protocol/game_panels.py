@@ -128,6 +128,7 @@ def _count_conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> GameConflic
 
 
 def show_order_conflicts(found: Sequence[GameConflicts]) -> Markup:
+    """HTML table of the conflicts of each judge and prompt, the largest share of pairs first."""
     if not found:
         return empty_state("No pair was judged in both orders.", "Conflicts need two games.")
     heads: list[tables.Head] = [
@@ -140,7 +141,9 @@ def show_order_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ("Pairs dropped", "pairs without a usable verdict in one game or in both"),
     ]
     label = "Conflicts between the two games (orders) of a pair"
-    return tables.value_table(heads, [_conflicts_row(one) for one in found], label=label)
+    ranked = sorted(found, key=lambda one: (one.judge, one.prompt))
+    ranked.sort(key=lambda one: -one.conflicting_pair_count / max(one.pairs, 1))
+    return tables.value_table(heads, [_conflicts_row(one) for one in ranked], label=label)
 
 
 def _conflicts_row(conflicts: GameConflicts) -> list[Markup | str]:

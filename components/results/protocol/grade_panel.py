@@ -187,8 +187,8 @@ def _prompt_of_cell(cell: GradeCell) -> str:
 
 
 def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """HTML table of grades and chance scores by number of options N; empty if all items have the
-    same N."""
+    """HTML table of grades and chance scores by number of options N, the highest grade first;
+    empty if all items have the same N."""
     sizes = list_numbers_of_options(cells)
     if len(sizes) < 2:
         return EMPTY
@@ -196,7 +196,7 @@ def show_grades_by_option_count(filtered: FilteredStudy, cells: Sequence[GradeCe
     chances = [number(RANDOM_GRADE.get(n), 2) for n in sizes]
     by_size = [(f"N = {n}", f"chance {text}") for n, text in zip(sizes, chances, strict=True)]
     lines: list[list[str]] = []
-    for cell in cells:
+    for cell in sorted(cells, key=lambda one: (-round(one.grade.value or 0, 9), one.judge)):
         found = grade_score.estimate_grade_score_measures(_rows_of_cell(rows, cell))
         select, prompt = {"judge": cell.judge, "prompt": cell.prompt}, _prompt_of_cell(cell)
         line = [tables.name_cell(cell.judge, select, prompt)]

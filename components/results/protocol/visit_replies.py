@@ -104,8 +104,8 @@ def _mean_of_known_values(values: np.ndarray) -> float | None:
 
 
 def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
-    """HTML table of calls, tokens and dollars, with the projected cost of adding a model; a message
-    without pairs."""
+    """HTML table of calls, tokens and dollars, the most dollars per head-to-head first, with the
+    projected cost of adding a model; a message without pairs."""
     if not found:
         return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
     heads = [
@@ -118,7 +118,8 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
         f"Dollars to judge a new model ({NEW_MODEL_GAMES} head-to-heads)",
     ]
     label = "Cost of judging one pair of answers in both orders (head-to-head)"
-    return tables.value_table(heads, [_cost_row(one) for one in found], label=label)
+    ranked = sorted(found, key=lambda one: (-(one.cost.dollars.value or 0.0), one.judge))
+    return tables.value_table(heads, [_cost_row(one) for one in ranked], label=label)
 
 
 def _cost_row(spending: HeadToHeadSpending) -> list[str]:

@@ -86,14 +86,13 @@ def _leaderboard_table_html(board: Leaderboard, ranking: Ranking) -> Markup:
     return table
 
 
-def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
+def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, Estimate]:
     """Model -> rating from people's votes. Empty unless people rated the same models as `board`,
     because a rating is relative to the mean of the rated models."""
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
-    found = ((name, rating.value) for name, rating in people.ratings.items())
-    return {name: value for name, value in found if value is not None}
+    return {name: rating for name, rating in people.ratings.items() if rating.value is not None}
 
 
 # ------------------------------------------------------------------ one order or both

@@ -278,12 +278,14 @@ HOW_LEVELS: Final = (
 
 
 def show_tie_rates(filtered: FilteredStudy) -> Markup:
-    """HTML table of tie rates by judge and prompt; empty if no verdict is a tie."""
+    """HTML table of tie rates by judge and prompt, the highest first; empty if no verdict is a
+    tie."""
     rates = load_bias(filtered).by_rater("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return EMPTY
     axis, lines = Axis(), []
-    for (judge, prompt), rate in sorted(rates.items()):
+    ranked = sorted(rates.items(), key=lambda one: (-(one[1].value or 0.0), one[0]))
+    for (judge, prompt), rate in ranked:
         if rate.value is None:
             continue  # a format with scores only
         select = {"judge": judge, "prompt": prompt, "slot": -1}

@@ -13,8 +13,9 @@ ORDER_UNKNOWN: Final = 0
 VOTE_PROMPT: Final = "vote"
 """Prompt name of human judgements, which are made on a form without a prompt."""
 POSITION_METRICS: Final = (
-    "first_share", "entropy", "consistency", "conflict", "hard_flips", "soft_flips", "chance",
-    "kappa", "primacy", "recency", "fairness", "position_term", "noise_floor", "stability", "grade",
+    "first_share", "entropy", "consistency", "conflict", "hard_flips", "soft_flips",
+    "expected_consistency", "kappa", "primacy", "recency", "fairness", "position_term",
+    "noise_floor", "stability", "grade",
 )  # fmt: skip
 """Measures that need the order in which the answers were shown."""
 

@@ -79,10 +79,15 @@ def test_a_row_marks_chance_others_and_people_if_they_are_known():
     plain = forest_html(one, Axis())
     assert plain.count('class="g"') == 5
     assert not any(f'class="{name}"' in plain for name in "coq")
-    full = forest_html(one, Axis(chance=0.25), people=0.75, others=[0.1, 0.2], tip="card")
+    people = Estimate(0.75, 0.7, 0.9, 20, 10)
+    full = forest_html(one, Axis(chance=0.25), people=people, others=[0.1, 0.2], tip="card")
     assert full.count('class="o"') == 2 and 'class="c" style="left:25.00%"' in full
     assert 'class="q" style="left:75.00%"' in full and 'data-tip="card"' in full
     assert 'class="w" style="left:40.00%;width:20.00%"' in full
-    assert 'class="q"' not in forest_html(one, Axis(), people=float("nan"))
+    assert 'class="u" style="left:70.00%;width:20.00%"' in full
+    for unknown in (Estimate(float("nan")), Estimate(None)):
+        assert 'class="q"' not in forest_html(one, Axis(), people=unknown)
+    few = forest_html(one, Axis(), people=Estimate(0.75, 0.7, 0.9, 4, 4))
+    assert 'class="q"' in few and 'class="u"' not in few
     for half in (Estimate(0.5, 0.4, None, 20, 10), Estimate(0.5, None, 0.6, 20, 10)):
         assert 'class="w"' not in forest_html(half, Axis())

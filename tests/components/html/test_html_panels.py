@@ -6,6 +6,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -163,6 +164,17 @@ def test_a_leaderboard_shows_ranges_and_says_tied_where_zero_is_covered():
     assert "<b>2–3</b>" in made
     assert made.count("not significant") == 1
     assert '<b>4</b> <span class="eh-ci">[−44, 61]</span>' in made
+
+
+def test_the_rating_by_people_has_its_interval_on_the_leaderboard():
+    people = Estimate(1300, 1100, 1500, 40, 20)
+    row = LeaderRow("x", (1, 1), Estimate(1276, 1231, 1330), people=people)
+    axis = forest_tables.fit_rating_axis([row])
+    assert axis.low < 1100 and axis.high > 1500
+    made = forest_tables.leaderboard_table([row])
+    assert 'class="u"' in made
+    assert says(made, "people: 1,300 [1,100, 1,500]", "40 votes")
+    assert "1100," in unescape(made)  # in the file of the table, too
 
 
 def test_the_axis_of_ratings_has_round_ticks_inside_the_data():

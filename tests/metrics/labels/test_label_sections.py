@@ -107,6 +107,22 @@ def test_numbers_give_score_agreement(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "pass_fail" not in found
 
 
+def test_the_offset_from_the_labels_is_given_for_each_contestant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judge gives b one point more than the label, and a one point less every second time."""
+    rows = [("b,4", "3", 1), ("a,2", "3", 1), ("a,3", "3", 1), ("b,5", "4", 1)] * 4
+    path = write_table(tmp_path / "c.csv", rows, "contestant,verdict,label")
+    cell = measure(path, capsys)["scores"]["judge"]["recorded"]
+    parts = cell["by_contestant"]
+    assert list(parts) == ["b", "a"]
+    assert [one["bias"]["value"] for one in parts.values()] == pytest.approx([1, -0.5])
+    assert cell["bias"]["value"] == pytest.approx(0.25)
+    assert parts["a"]["bias"]["low"] < -0.5 < parts["a"]["bias"]["high"]
+    alone = write_table(tmp_path / "one.csv", [("3", "2", 9)])
+    assert "by_contestant" not in measure(alone, capsys)["scores"]["judge"]["recorded"]
+
+
 def test_shares_that_pass_are_named_for_the_labels_that_occur() -> None:
     assert says(format_pass_shares(0.8, 0.7), "80 %", "good", "30 %", "bad")
     assert says(format_pass_shares(0.8, None), "80 %", "good", "no verdict", "bad")

@@ -56,7 +56,7 @@ def test_chance_and_kappa_from_the_judges_own_shares():
     t, f, s = 19 / 200, 98 / 200, 83 / 200
     chance = t * t + 2 * f * s
     got = values(patterns(ORACLE))
-    assert got["chance"] == pytest.approx(chance)
+    assert got["expected_consistency"] == pytest.approx(chance)
     assert got["kappa"] == pytest.approx((0.76 - chance) / (1 - chance))
     assert got["first_share"] == pytest.approx(98 / 181)
     assert got["tie_rate"] == pytest.approx(19 / 200)
@@ -147,8 +147,10 @@ def test_n_options_have_a_share_for_each_slot_and_a_chance_level():
 def test_a_prompt_of_pairs_does_not_hide_the_chance_level_of_one_with_options():
     rows = [*pair("q1", 0, 1), *rotated("q2", [1, 2, 0]), *rotated("q3", [0, 0, 0])]
     got = estimate_position_measures(build(rows), ["prompt"])
-    assert got[("p",)]["chance"].value == pytest.approx(0.5)
-    assert got[("choice",)]["chance"].value == pytest.approx(3 * 4 / 6 * 1 / 6 * 1 / 6)
+    assert got[("p",)]["expected_consistency"].value == pytest.approx(0.5)
+    assert got[("choice",)]["expected_consistency"].value == pytest.approx(
+        3 * 4 / 6 * 1 / 6 * 1 / 6
+    )
 
 
 def test_entropy_of_a_perfect_judge_is_one_and_of_a_constant_slot_zero():
@@ -238,7 +240,7 @@ def test_position_bias_of_the_prd_judges_is_as_published():
         got = {name: estimate.value for name, estimate in profiles[(judge,)].items()}
         assert got["consistency"] == pytest.approx(pc, abs=1e-9)
         assert got["hard_flips"] == pytest.approx(hard, abs=1e-9)
-        assert got["chance"] == pytest.approx(chance, abs=6e-5)
+        assert got["expected_consistency"] == pytest.approx(chance, abs=6e-5)
         assert got["kappa"] == pytest.approx(kappa, abs=6e-4)
         assert got["entropy"] == pytest.approx(entropy, abs=6e-5)
         mine = frame[frame["judge"] == judge]

@@ -116,16 +116,16 @@ def test_cells_of_pairs_are_estimated_at_once():
     assert t.pair_entropy_estimates(one_pick_items(1, 1, 1), cell[:3], 1, SLOT_ENTROPY) is None
 
 
-def test_chance_consistency_of_pairs_and_of_three_options():
+def test_expected_consistency_of_pairs_and_of_three_options():
     # Two pairs, four picks: first 2, second 1, one tie. (1/4)² + 2·½·¼.
     pairs = np.array([1.0, 2, 1, 1, 4, 2])
-    assert float(t.chance_consistency(pairs)) == pytest.approx(1 / 16 + 1 / 4)
+    assert float(t.expected_consistency(pairs)) == pytest.approx(1 / 16 + 1 / 4)
     # Two sets of three options: slots 3, 2, 1, no tie of six. 3·(1/2)(1/3)(1/6).
     three = np.array([0.0, 3, 2, 1, 0, 6, 2])
-    assert float(t.chance_consistency(three)) == pytest.approx(3 / 36)
+    assert float(t.expected_consistency(three)) == pytest.approx(3 / 36)
     # A pair beside a column for a third slot: the third is not multiplied in.
     beside = np.array([1.0, 2, 1, 0, 1, 4, 2])
-    assert float(t.chance_consistency(beside)) == pytest.approx(1 / 16 + 1 / 4)
+    assert float(t.expected_consistency(beside)) == pytest.approx(1 / 16 + 1 / 4)
     assert t.consistency_kappa_range(pairs) == pytest.approx(1 / (1 - 5 / 16))
 
 

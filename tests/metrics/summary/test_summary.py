@@ -19,7 +19,7 @@ from tests.samples import sample
 ESTIMATE = {"value", "low", "high", "n", "items", "unit", "level", "method", "note"}
 POSITION = {
     "first_share", "entropy", "tie_rate", "consistency", "conflict", "hard_flips", "soft_flips",
-    "chance", "kappa", "noise_floor", "accuracy", "primacy", "recency", "fairness",
+    "expected_consistency", "kappa", "noise_floor", "accuracy", "primacy", "recency", "fairness",
     "position_term", "stability",
 }  # fmt: skip
 ROWS = [row for k in range(4) for row in pair(f"q{k}", 0, k % 2, category="ab"[k % 2])]

@@ -17,7 +17,7 @@ from metrics.labels.scores import score_distribution
 from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.scores.score_contradictions import ScoreContradictions, score_contradictions
-from studies.domain import Rater
+from studies.domain import Estimate, Rater
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_mask
 
 
@@ -32,6 +32,8 @@ class ScoreResults:
     order: dict[Rater, OptionOrder]
     criteria: dict[Rater, CriteriaOrder]
     agreement: dict[Rater, ScoreAgreement]
+    bias_by_model: dict[Rater, dict[str, Estimate]]
+    """Mean of score − label on each model's answers; empty if only one model has labels."""
     expected: dict[Rater, ScoreAgreement]
     """Agreement of expected scores with labels, for judges that gave probabilities."""
     reliability: dict[Rater, tuple[ReliabilityPoint, ...]]
@@ -74,6 +76,7 @@ def load_scores(filtered: FilteredStudy) -> ScoreResults:
         option_order_effects(rows),
         criteria_order_effects(rows),
         {at: score_agreement(o.score, o.label, o.item, o.scale) for at, o in labelled.items()},
+        {rater: one.bias_by_contestant() for rater, one in labelled.items()},
         {
             rater: score_agreement(one.expected, one.label, one.item, one.scale)
             for rater, one in labelled.items()

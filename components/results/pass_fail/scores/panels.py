@@ -46,6 +46,10 @@ SHARE_SCALE: Final = ColourScale(
 MAX_ROWS: Final = 30
 """Maximum number of arrangements that the heatmap shows; it states how many are left out."""
 _DIFFERENT: Final = "of answers get another score in another order of the"
+SHIFT_HEAD: Final = (
+    "Mean score in this order minus mean score in the other orders, scale points, "
+    f"95{NARROW_SPACE}% CI"
+)
 ONE_ORDER: Final = (
     "No answer has usable verdicts in different orders of options or criteria. To measure their "
     "effect, set `options: rotations` or `criteria_order: rotations` in the study file."
@@ -229,7 +233,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
         parts += [
             html.paragraphs(texts),
             option_position_table(order),
-            _score_shift_table("Options in the order", order.shift),
+            score_shift_table("Options in the order", order.shift),
         ]
     if criteria is not None:
         texts = [
@@ -240,7 +244,7 @@ def order_effects_html(results: ScoreResults) -> Markup:
         ]
         parts += [
             html.paragraphs(texts),
-            _score_shift_table("Criteria in the order", criteria.overall.shift),
+            score_shift_table("Criteria in the order", criteria.overall.shift),
             _criterion_place_table(criteria.by_place),
         ]
     return wrap(*parts)
@@ -264,13 +268,11 @@ def option_position_table(order: OptionOrder) -> Markup:
     return page_table("Position of the option", columns, rows, "Options chosen by position")
 
 
-def _score_shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
+def score_shift_table(head: str, shifts: Mapping[str, Estimate], text: str = SHIFT_HEAD) -> Markup:
+    """HTML table and plot of differences of scores (`shifts`), by name. `head`: heading of the
+    names; `text`: heading of the differences."""
     steps = tick_steps_from(0.1)
     axis = fit_axis(shifts.values(), steps, lambda tick: number(tick, 1), holds=(0.0,))
-    text = (
-        "Mean score in this order minus mean score in the other orders, scale points, "
-        f"95{NARROW_SPACE}% CI"
-    )
     columns = [
         TypedColumn(text, lambda one: one, SHIFT, n=True),
         TypedColumn("", lambda one: one, SHIFT, axis=replace(axis, chance=0.0)),

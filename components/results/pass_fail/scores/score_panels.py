@@ -5,7 +5,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
-from components.html.pieces import empty_state, panel_heading
+from components.html.pieces import empty_state, panel_heading, wrap
 from components.results.pass_fail.panels import html
 from components.results.pass_fail.scores import panels, score_tables
 from components.results.pass_fail.scores.computed import load_scores
@@ -65,6 +65,15 @@ def render_agreement_with_labels(filtered: FilteredStudy) -> Markup | None:
         results.distribution is not None and (results.shown_rater or ("", "")) in results.agreement
     )
     return score_tables.label_agreement_table(results) if labelled else None
+
+
+def render_bias_by_model(filtered: FilteredStudy) -> Markup | None:
+    """Render the mean of score − label by model, of the judge and prompt shown; None if fewer than
+    two models have labelled scores."""
+    results = load_scores(filtered)
+    found = results.bias_by_model.get(results.shown_rater or ("", ""))
+    text = f"Mean of score − label, scale points, 95{NARROW_SPACE}% CI"
+    return wrap(panels.score_shift_table("Model", found, text)) if found else None
 
 
 def render_contradictions(filtered: FilteredStudy) -> Markup | None:
@@ -141,6 +150,14 @@ LABELS: Final = Panel(
     table=score_tables.score_agreement_paper_table,
     json_keys=("scores.*.*.mae", "scores.*.*.bias", "scores.*.*.within_one"),
 )
+BY_MODEL: Final = Panel(
+    "score_bias_by_model",
+    render_bias_by_model,
+    (Body("score_bias_by_model", "eh-score-bias-by-model"),),
+    "Scores minus labels by model",
+    "a judge favours a model whose value is higher than those of the others",
+    json_keys=("scores.*.*.by_contestant.*.bias",),
+)
 AGAINST: Final = Panel(
     "score_contradictions",
     render_contradictions,
@@ -162,7 +179,7 @@ JUDGES: Final = Panel(
 )
 VIEW: Final = View(
     "Scores",
-    (LABELS, AGAINST, fold("Scores of all judges", JUDGES)),
+    (LABELS, fold("By model", BY_MODEL), AGAINST, fold("Scores of all judges", JUDGES)),
     headline,
     kpis,
     json_keys=("score_distribution.*.*.mean", "option_order.*.*.changed"),

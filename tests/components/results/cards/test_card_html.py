@@ -22,7 +22,7 @@ from components.results.remedies.computed import load_remedies
 from components.results.remedies.tab import _rules_subtitle
 from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
-from metrics.catalogue.position_records import CHANCE_CONSISTENCY, TERM
+from metrics.catalogue.position_records import EXPECTED_CONSISTENCY, TERM
 from studies.domain import Estimate, Usage
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
@@ -70,10 +70,10 @@ def test_the_random_judge_is_explained_as_its_number_is_computed(store):
     said = text(show_card(Raters(FilteredStudy(store, "even")), "j"))
     assert says(said, "chooses at random", "50")
     assert says(said, "random verdicts", "each position", "equally", "ties", "this judge")
-    assert CHANCE_CONSISTENCY.name not in said and "hance" not in CHANCE_CONSISTENCY.name
+    assert EXPECTED_CONSISTENCY.name not in said and "hance" not in EXPECTED_CONSISTENCY.name
     (row,) = (one for one in card_measures(card(store, "even", "j")) if one.label == "Consistency")
     assert row.chance == 0.5 and says(row.description, "each position equally", "50")
-    drawn = CHANCE_CONSISTENCY.measure.estimate(FilteredStudy(store, "even").measured_judge_rows)
+    drawn = EXPECTED_CONSISTENCY.measure.estimate(FilteredStudy(store, "even").measured_judge_rows)
     assert drawn.value == 0.0, "2·f·s with its own shares f = 1 and s = 0"
 
 
@@ -98,7 +98,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
 def test_people_stand_beside_the_judge(voted):
     lines = {line.label: line for line in card_measures(card(voted, "voted", "good"))}
     # One person agrees with the majority of the others in 12 of 13 cases.
-    assert lines[AGREEMENT.name].people == pytest.approx(12 / 13)
+    assert lines[AGREEMENT.name].people.value == pytest.approx(12 / 13)
     assert says(lines[AGREEMENT.name].description, "one person", "majority", "92")
     assert lines[AGREEMENT.name].others == [0.5]
 
@@ -273,7 +273,7 @@ def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
     assert ("log-odds" in note) is (term.value is not None)
     own, people, _ = one.own_family_win_rates
     values = measure_table._card_fields_for_measure(one, nudge_records.OWN_FAMILY.key, own)
-    assert values == {"people": people.value, "note": note}
+    assert values == {"people": people, "note": note}
     alone = six_items("strangers")
     alone.save(store)
     other = card(store, "strangers", "good")

@@ -178,6 +178,20 @@ def test_the_headline_of_agreement_is_the_agreement_with_labels(store: Store) ->
     assert VIEWS["Summary"].headline(FilteredStudy(store, "repeated"))[0] == title
 
 
+def test_scores_minus_labels_are_shown_by_model(store: Store) -> None:
+    filtered = FilteredStudy(store, "repeated")
+    (found,) = load_scores(filtered).bias_by_model.values()
+    assert set(found) == {"m", "n"} and all(one.low is not None for one in found.values())
+    html = scores_tab.render_bias_by_model(filtered)
+    first, second = found
+    assert (found[first].value or 0) >= (found[second].value or 0)
+    assert html is not None and html.index(f">{first}<") < html.index(f">{second}<")
+    section = json_sections(filtered.unfiltered_frame, "scores")["scores"]["sim"]["score-scale"]
+    assert section["by_contestant"][first]["bias"]["value"] == pytest.approx(found[first].value)
+    alone = FilteredStudy(store, "repeated", Filter(contestants=("m",)))
+    assert scores_tab.render_bias_by_model(alone) is None
+
+
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
     for name in ("rubrics", "mixed"):
         filtered = FilteredStudy(store, name)

@@ -138,6 +138,11 @@ def test_a_judge_held_against_people_in_one_order_and_in_both(creation):
     tie = next(r for r in found.always_tie if r.model == "overall")
     assert (tie.mae.value, tie.consistency.value) == (0.5, 1)
     html = protocol_creation.show_distance_from_people(found)
+    best = replace(found, rows=[
+        replace(r, consistency=Estimate(0.9 if r.judge == "waverer" else 0.1)) for r in found.rows
+    ])  # fmt: skip
+    ranked = protocol_creation.show_distance_from_people(best)
+    assert ranked.index(">waverer<") < ranked.index(">firm<")
     assert "Always tie" in html and "ann" in html and says(html, "each person compared", "others")
 
 

@@ -72,6 +72,14 @@ def test_conflicts_by_what_the_two_games_say(scene):
     assert says(html, "Click", "2 flips toward")
 
 
+def test_the_judge_with_the_largest_share_of_conflicts_is_first(scene):
+    (one,) = protocol_games.order_conflicts_by_rater(scene)
+    less, more = replace(one, judge="less", both_first=0), replace(one, judge="more")
+    none = replace(one, judge="none", pairs=0, both_first=0, both_second=0, one_tie=0)
+    html = protocol_games.show_order_conflicts([none, less, more])
+    assert html.index(">more<") < html.index(">less<") < html.index(">none<")
+
+
 def test_the_adjusted_win_rate_counts_unequal_games_as_ties(games, scene):
     # x: one win, four ties of five pairs: (1 + 2)/5; the pair with an unread game is dropped.
     html = protocol_games.show_win_rates(scene)

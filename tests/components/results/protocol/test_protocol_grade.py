@@ -286,6 +286,7 @@ def test_items_with_other_numbers_of_options_have_grades_of_their_own(scene, mon
     cells = grade_cells(frame)
     assert protocol_grade.list_numbers_of_options(cells) == [3, 4]
     said = text_of(protocol_grade.show_grades_by_option_count(scene, cells))
+    assert said.index("few") < said.index("steady") < said.index("first ")
     # Always the same option: 1 at both N. Always the first place: 0. By chance 0.58 and 0.57.
     assert re.search(r"steady \D*1\.00 \[\S+ \S+ 1\.00 \[", said)
     assert re.search(r"first \D*0\.00 \[\S+ \S+ 0\.00 \[", said)

@@ -238,6 +238,8 @@ def test_without_the_reference_and_without_prices_they_have_no_key_figure(pictur
     cheap = protocol_cost.HeadToHeadSpending("cheap", "p", cost, 1, 2, None, None)
     dear = replace(cheap, judge="dear", cost=replace(cost, dollars=Estimate(0.02)))
     free = replace(cheap, judge="free", cost=replace(cost, dollars=Estimate(0.0)))
+    html = protocol_cost.show_cost([cheap, dear, free])
+    assert html.index(">dear<") < html.index(">cheap<") < html.index(">free<")
     *_, price, read = protocol_cost.visit_kpis(rows, [dear, cheap], [counts(extracted=3)] * 2)
     assert price.value == "$0.0100" and says(price.note, "by cheap", "$7.00") and read.value == "6"
     *_, price, _ = protocol_cost.visit_kpis(rows, [dear, free], [])

@@ -114,6 +114,8 @@ def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(
     votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
     ranking = compute_ranking(ladder, ladder, votes)
     assert set(panels.people_ratings(ranking.largest_group_leaderboard, ranking)) == {"a", "b", "c"}
+    drawn = panels.leaderboard_html(ranking)
+    assert drawn.count('class="u"') == 3 and says(drawn, "people: 1,", "votes")
     title = ranking_headline(ranking)[0]
     assert says(title, "a leads b by", "people's votes", "same order", "places 2 to 3")
     some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))

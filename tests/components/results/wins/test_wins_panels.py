@@ -335,6 +335,20 @@ def test_a_jury_of_three_is_shown_with_its_worth(store):
     assert 'data-key="jury.coverage"' in html
 
 
+def test_the_jury_and_the_ties_have_the_highest_first(store):
+    """The jury prefers y; judge b ties most often."""
+    rows = []
+    for k in range(12):
+        for judge, said in (("a", "y"), ("b", "y" if k % 3 else "tie"), ("c", "y" if k else "x")):
+            rows += [(f"q{k}", judge, "p", shown, said, 2) for shown in (("x", "y"), ("y", "x"))]
+    save(store, "ordered", rows)
+    ordered = FilteredStudy(store, "ordered")
+    jury = precision_panel.show_jury_win_rates(ordered)
+    assert jury.index("jury.win_rate.y") < jury.index("jury.win_rate.x")
+    ties = wins_view.show_tie_rates(ordered)
+    assert ties.index("ties by b") < ties.index("ties by a") < ties.index("ties by c")
+
+
 def test_two_judges_with_ties_have_tie_models_and_no_jury(store):
     rows = [
         (f"q{k}", judge, "p", shown, ("tie", "x", "y")[k % 3], 2)
