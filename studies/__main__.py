@@ -11,13 +11,9 @@ from typing import Any
 
 from judges.verdicts.verdict import RecordedReplyReader
 from studies.errors import SourceError, StudyError
+from studies.exchange import recorded_studies
 from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_judgement_lines
-from studies.exchange.recorded_studies import (
-    check_has_verdicts,
-    save_recorded_study,
-    study_name_from_source,
-)
 from studies.sources.detection.detect import study_keys_to_command_options
 from studies.sources.folder_tables import find_files_by_pattern
 from studies.sources.formats.any_table import MAPPING_FIELDS
@@ -127,13 +123,13 @@ def import_source(options: argparse.Namespace) -> None:
         read=options.read,
         parts=tuple(_path_relative_to_store_folder(folder, path) for path in rest),
     )
-    name = options.name or study_name_from_source(first)
+    name = options.name or recorded_studies.study_name_from_source(first)
     try:
         loaded = load_source(spec, folder)
         print(escape_control(study_keys_to_command_options("\n".join(loaded.summary_lines()))))
-        check_has_verdicts(name, spec, loaded)
+        recorded_studies.check_has_verdicts(name, spec, loaded)
         store = Store(path)
-        save_recorded_study(store, name, spec, loaded)
+        recorded_studies.save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
         raise type(error)(study_keys_to_command_options(str(error))) from None
     store.frame(name)  # builds the frame file, so that the page opens a large study at once

@@ -16,15 +16,7 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
-from judges.operations import learn_cases
-from judges.operations.prompt_candidates import (
-    EXAMPLES,
-    Candidate,
-    Examples,
-    WrittenRules,
-    make_candidate,
-    read_rules,
-)
+from judges.operations import learn_cases, prompt_candidates
 from judges.planning.forecast import Forecast, forecast_plan
 from judges.planning.plan import Plan, asks_of, plan_for_current_visitor, save_plan
 from judges.planning.plan_checks import check_plan
@@ -171,8 +163,8 @@ def build_candidates(
     rules: Sequence[str] = (),
     writer: str = "",
     criteria: str = "",
-    examples: int = EXAMPLES,
-) -> list[Candidate]:
+    examples: int = prompt_candidates.EXAMPLES,
+) -> list[prompt_candidates.Candidate]:
     """Build a new version of the prompt (a candidate) for each of `kinds` (see KINDS), from the
     learn items; PlanError if one cannot be made. `rules` are the rules to add, and `writer` is
     the judge that wrote them ("": the user). `criteria` is the text to add ("": that of the
@@ -189,7 +181,7 @@ def build_candidates(
     )
     study, prefilled = task.plan.study, task.judge.read == "probabilities"
     turns = learn_cases.example_messages(task.prompt, chosen, prefilled=prefilled, study=study)
-    shown = Examples(tuple(turns), tuple(case.item.id for case in chosen))
+    shown = prompt_candidates.Examples(tuple(turns), tuple(case.item.id for case in chosen))
     if "criteria" in kinds and not criteria and "criteria" in task.prompt.variables:
         raise PlanError(
             f"criteria: {task.prompt.name} shows the criteria of the study already; give others, "
@@ -197,7 +189,7 @@ def build_candidates(
         )
     read = tuple(dict.fromkeys(case.item.id for case in task.mistakes[: learn_cases.MAX_CASES]))
     return [
-        make_candidate(
+        prompt_candidates.make_candidate(
             task.prompt,
             kind,
             rules=rules,
@@ -212,7 +204,7 @@ def build_candidates(
 
 
 def build_candidate_plan(
-    task: AlignTask, candidates: Sequence[Candidate], budget: float | None = None
+    task: AlignTask, candidates: Sequence[prompt_candidates.Candidate], budget: float | None = None
 ) -> Plan:
     """Build the plan that compares today's prompt with the candidates: the judge is called with
     each of them on the labelled cases of the hold-out. Comparisons are shown in both orders; for
@@ -302,7 +294,9 @@ class AlignRuns:
         save_plan(plan, self.store)
         return self.engine.start(plan, self.store, keys=self.keys, settings=self.settings)
 
-    def write_rules(self, task: AlignTask, writer: JudgeSpec, budget: float | None) -> WrittenRules:
+    def write_rules(
+        self, task: AlignTask, writer: JudgeSpec, budget: float | None
+    ) -> prompt_candidates.WrittenRules:
         """Let the judge `writer` write rules from the mistakes of the task, and read them from its
         reply. If its call fails or the reply has no rule, the result has no rules and states the
         problem. PlanError if the call was not made."""
@@ -316,11 +310,13 @@ class AlignRuns:
         (reply,) = replies[:1]
         if reply.status != "ok":
             why = reply.detail or "its reply is empty"
-            return WrittenRules((), f"{writer.name} wrote no rules: {reply.status}: {why}")
-        return read_rules(reply.reply, describe_mistakes(task))
+            return prompt_candidates.WrittenRules(
+                (), f"{writer.name} wrote no rules: {reply.status}: {why}"
+            )
+        return prompt_candidates.read_rules(reply.reply, describe_mistakes(task))
 
     def start_and_record_hold_out_run(
-        self, task: AlignTask, candidates: Sequence[Candidate], plan: Plan
+        self, task: AlignTask, candidates: Sequence[prompt_candidates.Candidate], plan: Plan
     ) -> Run:
         """Start the run that compares today's prompt with the candidates on the hold-out, and
         return it. The store records that the hold-out was used once more for such a comparison

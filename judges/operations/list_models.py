@@ -22,12 +22,8 @@ from judges.models.weights import (
     parse_hub_weights,
     size_on_hub,
 )
+from judges.security import key_consents
 from judges.security.endpoint_rules import EndpointRules
-from judges.security.key_consents import (
-    add_allow_keys_option,
-    obtain_judge_key_consents,
-    user_consents,
-)
 from judges.security.key_store import SecretKey
 from studies.domain import JudgeSpec
 from studies.settings import is_public
@@ -181,7 +177,7 @@ def add_model_commands(commands: Any) -> None:
     sub = commands.add_parser("models", help=summary, description=summary)
     sub.add_argument("endpoint", nargs="?", help="a provider's name, or http://… or https://…")
     sub.add_argument("--key-env", default=None, help="the variable with the key")
-    add_allow_keys_option(sub)
+    key_consents.add_allow_keys_option(sub)
     sub.set_defaults(command=print_models)
     summary = "download GGUF weights of the Hub for an embedded judge"
     sub = commands.add_parser("download", help=summary, description=summary)
@@ -203,8 +199,8 @@ def print_models(options: argparse.Namespace) -> int:
     judge = _build_judge_for_endpoint(options.endpoint, options.key_env)
     key = SecretKey("")
     if judge.api_key_env:
-        consents = user_consents()
-        obtain_judge_key_consents([judge], consents, allowed=options.allow_keys)
+        consents = key_consents.user_consents()
+        key_consents.obtain_judge_key_consents([judge], consents, allowed=options.allow_keys)
         key = clients.find_api_key(judge, {}, consents)
     found = list_models(judge.endpoint, key)
     if found.error:

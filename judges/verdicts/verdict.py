@@ -12,16 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import judges.verdicts.readers  # noqa: F401  registers the readers
-from judges.verdicts import asides, point_readers
+from judges.verdicts import asides, point_readers, verdict_formats
 from judges.verdicts.markers import READERS, MarkerMatch
 from judges.verdicts.reply_cleaning import CleanedReply, clean_reply, original_span
-from judges.verdicts.verdict_formats import (
-    FORMATS,
-    POINT_FORMATS,
-    RUBRIC_FORMAT,
-    SCALE_FORMAT,
-    find_format,
-)
 from studies.domain import Verdict
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.sources.building.recorded_verdict import VerdictReading
@@ -68,7 +61,7 @@ def parse_verdict(
     options of a prompt that judges one answer, from the lowest to the highest. `labels` are the
     labels of the ask; without labels, the options are in the order of `scale`.
     """
-    name = find_format(format).name
+    name = verdict_formats.find_format(format).name
     if rule not in READING_RULES:
         raise ValueError(
             f"No parsing rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
@@ -78,7 +71,7 @@ def parse_verdict(
     if text.truncated or not text.text.strip():
         reason = "the reasoning block is not closed" if text.truncated else "empty reply"
         return ParsedVerdict(None, MarkerMatch().rule, text.truncated, reason)
-    is_point = name in POINT_FORMATS
+    is_point = name in verdict_formats.POINT_FORMATS
     arrangement = parse_arrangement(tuple(labels) or tuple(scale)) if is_point else None
 
     def read(cleaned: CleanedReply) -> MarkerMatch:
@@ -206,7 +199,9 @@ def rubric_level_token_indices(
     reply = "".join(tokens)
     cleaned = clean_reply(reply)
     spans = None if cleaned.truncated else point_readers.score_spans(cleaned, options, arrangement)
-    read = parse_verdict(RUBRIC_FORMAT, reply, scale=options, labels=arrangement.labels)
+    read = parse_verdict(
+        verdict_formats.RUBRIC_FORMAT, reply, scale=options, labels=arrangement.labels
+    )
     if not spans or read.reason == asides.CONTRADICTED:
         return None
     starts = [0]
@@ -248,7 +243,9 @@ class RecordedReplyReader:
     verdict formats except those whose options only the prompt states (score scales and rubrics)."""
 
     format_names: Final = tuple(
-        name for name in FORMATS if name not in ("none", SCALE_FORMAT, RUBRIC_FORMAT)
+        name
+        for name in verdict_formats.FORMATS
+        if name not in ("none", verdict_formats.SCALE_FORMAT, verdict_formats.RUBRIC_FORMAT)
     )
 
     def read(self, format: str, reply: str, options: int) -> VerdictReading:

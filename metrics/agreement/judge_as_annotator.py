@@ -15,16 +15,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement import majority_agreement, pairwise_agreement
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    draw_bootstrap_item_weights,
-    mean_estimate,
-    safe_divide,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation import intervals, row_selection
 from studies.domain import Estimate
 
 BOOTSTRAP_ROUNDS: Final = 2000
@@ -72,7 +63,7 @@ def judges_as_annotators(
     # For each case, the share of the other voters who agree with a voter, averaged over
     # voters; nan for cases with fewer than two votes. `counts` has the votes, [case, choice].
     n = counts.sum(axis=1)
-    person = safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
+    person = intervals.safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
     found, shares = [], []
     for name in sorted(set(judge[~human])):
         selected = ~human & (judge == name)
@@ -93,38 +84,42 @@ def _value_or_minus_infinity(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
-def _judge_agreement_share_by_case(counts: Ints, case: Ints, choice: Ints) -> Floats:
+def _judge_agreement_share_by_case(
+    counts: intervals.Ints, case: intervals.Ints, choice: intervals.Ints
+) -> intervals.Floats:
     """Return, for each case, the share of voters who agree with the judge, averaged over the
     judge's verdicts; nan for cases without a vote or a verdict.
 
     `counts` is the number of votes for each choice, [case, choice], with ties in column 0
     (`count_votes`); `case` and `choice` are those of each verdict of the judge. No voter is left
     out here, because the mean over leaving out each voter in turn is the same share."""
-    agreeing = safe_divide(counts[case, choice + 1], counts.sum(axis=1)[case])
+    agreeing = intervals.safe_divide(counts[case, choice + 1], counts.sum(axis=1)[case])
     total = np.bincount(case, agreeing, minlength=len(counts))
-    return safe_divide(total, np.bincount(case, minlength=len(counts)))
+    return intervals.safe_divide(total, np.bincount(case, minlength=len(counts)))
 
 
 def _estimate_judge_as_annotator(
-    name: str, judge: Floats, person: Floats, item: Ints
+    name: str, judge: intervals.Floats, person: intervals.Floats, item: intervals.Ints
 ) -> JudgeAsAnnotator:
     """Estimate the mean agreement with people of the judge and of a person, and the difference,
     from their shares by case (`judge` and `person`; nan: unknown); `item` is the item of each
     case."""
     both = np.isfinite(judge) & np.isfinite(person)
     if not both.any():
-        none = unknown_estimate(NO_COMMON_CASES_NOTE, "share")
+        none = intervals.unknown_estimate(NO_COMMON_CASES_NOTE, "share")
         return JudgeAsAnnotator(name, none, none, none)
     return JudgeAsAnnotator(
         name,
-        mean_estimate(judge[both], item[both], "share", (0, 1)),
-        mean_estimate(person[both], item[both], "share", (0, 1)),
-        mean_estimate(judge[both] - person[both], item[both], "difference of shares", (-1, 1)),
+        intervals.mean_estimate(judge[both], item[both], "share", (0, 1)),
+        intervals.mean_estimate(person[both], item[both], "share", (0, 1)),
+        intervals.mean_estimate(
+            judge[both] - person[both], item[both], "difference of shares", (-1, 1)
+        ),
     )
 
 
 def _share_of_bootstraps_each_judge_leads(
-    advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
+    advantage: intervals.Floats, item: intervals.Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
     """Return, for each judge, the share of bootstrap rounds in which this judge has the largest
     advantage over the person it replaces; equally good judges share a round. `advantage` is [judge,
@@ -132,8 +127,8 @@ def _share_of_bootstraps_each_judge_leads(
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)
-    _, sums = sum_by_item(advantage[:, common].T, item[common])
-    drawn = draw_bootstrap_item_weights(len(sums), rounds, rng) @ sums
+    _, sums = intervals.sum_by_item(advantage[:, common].T, item[common])
+    drawn = intervals.draw_bootstrap_item_weights(len(sums), rounds, rng) @ sums
     top = drawn.max(axis=1, keepdims=True)
     leads = drawn >= top - 1e-12
     return [float(value) for value in (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)]

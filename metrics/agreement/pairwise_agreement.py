@@ -19,19 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.agreement.majority_agreement import CASE_KEY, NO_CHOICE, majority_choices
-from metrics.estimation import integer_codes, row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    Statistic,
-    jackknife_estimate,
-    join_notes,
-    proportion,
-    proportions,
-    safe_divide,
-    unknown_estimate,
-    widen_for_rare_events,
-)
+from metrics.estimation import integer_codes, intervals, row_selection
 from studies.domain import Estimate
 from studies.frames.frame import QUESTION_COLUMN, TIE
 
@@ -67,11 +55,11 @@ class PairAgreement:
 
 
 def pair_agreement(
-    first: Ints,
-    second: Ints,
-    item: Ints,
+    first: intervals.Ints,
+    second: intervals.Ints,
+    item: intervals.Ints,
     note: str = "",
-    weigh: Callable[[Mask], Floats] | None = None,
+    weigh: Callable[[Mask], intervals.Floats] | None = None,
 ) -> PairAgreement:
     """Return the share of equal verdicts, κ and α of two raters, with intervals by item, from their
     verdicts on the same calls (a comparison in one order). `first` and `second` have one verdict
@@ -89,16 +77,20 @@ def pair_agreement(
 
 
 def _agreement_coefficients(
-    first: Ints, second: Ints, item: Ints, note: str, weight: Floats | None = None
+    first: intervals.Ints,
+    second: intervals.Ints,
+    item: intervals.Ints,
+    note: str,
+    weight: intervals.Floats | None = None,
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Estimate the share of equal verdicts, κ and α of two arrays of verdicts (slots or TIE) on the
     same calls."""
     if len(first) == 0:
         why = note or NOTHING_COMMON_NOTE
         return (
-            unknown_estimate(why, "share"),
-            unknown_estimate(why, "kappa"),
-            unknown_estimate(why, "alpha"),
+            intervals.unknown_estimate(why, "share"),
+            intervals.unknown_estimate(why, "kappa"),
+            intervals.unknown_estimate(why, "alpha"),
         )
     size = int(max(first.max(), second.max())) + 2
     cell = (first + 1) * size + second + 1
@@ -110,17 +102,17 @@ def _agreement_coefficients(
     )
 
 
-def _share_of_equal_verdicts(sums: Floats, size: int, n: int, note: str) -> Estimate:
+def _share_of_equal_verdicts(sums: intervals.Floats, size: int, n: int, note: str) -> Estimate:
     """Estimate the share of equal verdicts from the two raters' contingency table of each item,
     `sums` [item, cell]; `size` is the number of categories (the slots and the tie)."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
-    return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
+    return replace(intervals.proportions(equal, counts, one, 1, note=note)[0], n=n)
 
 
 def _contingency_tables_by_item(
-    cell: Ints, item: Ints, cells: int, weight: Floats | None = None
-) -> Floats:
+    cell: intervals.Ints, item: intervals.Ints, cells: int, weight: intervals.Floats | None = None
+) -> intervals.Floats:
     """Count the calls (or add up their weights) in each cell of the two raters' contingency table,
     by item: [item, cell]. `cell` and `item` are those of each call, `cells` the table's size."""
     present, code = integer_codes.unique_codes(item)
@@ -129,60 +121,60 @@ def _contingency_tables_by_item(
 
 
 def _estimate_chance_corrected(
-    sums: Floats, statistic: Statistic, n: int, unit: str, note: str
+    sums: intervals.Floats, statistic: intervals.Statistic, n: int, unit: str, note: str
 ) -> Estimate:
     """Estimate κ or α (`statistic`) from the two raters' contingency table of each item, `sums`
     [item, cell]; the interval is widened if there are fewer than FEW_DISAGREEMENTS disagreements.
     Unknown if all verdicts of both raters are one and the same, such as always the first answer."""
     effect = _kappa_range(sums.sum(axis=0))
-    got = jackknife_estimate(sums, statistic, n, unit, LIMITS, note, effect)
+    got = intervals.jackknife_estimate(sums, statistic, n, unit, LIMITS, note, effect)
     if got.value is None:
-        return unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
+        return intervals.unknown_estimate(intervals.join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
     size = math.isqrt(sums.shape[1])
     counts = sums.sum(axis=1)
     differing = counts - sums[:, :: size + 1].sum(axis=1)
-    got = widen_for_rare_events(got, differing, counts, FEW_DISAGREEMENTS)
+    got = intervals.widen_for_rare_events(got, differing, counts, FEW_DISAGREEMENTS)
     return got if got.low is None else replace(got, low=max(got.low, LIMITS[0]))
 
 
-def _kappa_range(totals: Floats) -> float:
+def _kappa_range(totals: intervals.Floats) -> float:
     """Difference between the κ of raters who always agree and the κ of raters who never agree: 1/(1
     − e), with e the agreement expected by chance; 0 if e is 1. The same holds for α. For e, both
     raters get the mean of their two distributions of verdicts. `totals` is their contingency table,
     flattened."""
     table = _reshape_to_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
-    return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
+    return float(np.nan_to_num(intervals.safe_divide(1.0, 1 - (given * given).sum())))
 
 
-def _reshape_to_square(totals: Floats, size: int) -> Floats:
+def _reshape_to_square(totals: intervals.Floats, size: int) -> intervals.Floats:
     return totals.reshape(*totals.shape[:-1], size, size)
 
 
-def _kappa_statistic(size: int) -> Statistic:
+def _kappa_statistic(size: int) -> intervals.Statistic:
     """Return the function that computes Cohen's κ from the two raters' contingency table, which is
     flattened and has `size` categories."""
 
-    def statistic(totals: Floats) -> Floats:
+    def statistic(totals: intervals.Floats) -> intervals.Floats:
         table = _reshape_to_square(totals, size)
-        p = safe_divide(table, table.sum(axis=(-2, -1))[..., None, None])
+        p = intervals.safe_divide(table, table.sum(axis=(-2, -1))[..., None, None])
         expected = (p.sum(axis=-1) * p.sum(axis=-2)).sum(axis=-1)
-        return safe_divide(np.trace(p, axis1=-2, axis2=-1) - expected, 1 - expected)
+        return intervals.safe_divide(np.trace(p, axis1=-2, axis2=-1) - expected, 1 - expected)
 
     return statistic
 
 
-def _alpha_statistic(size: int) -> Statistic:
+def _alpha_statistic(size: int) -> intervals.Statistic:
     """Return the function that computes Krippendorff's nominal α from the two raters' contingency
     table, which is flattened and has `size` categories."""
 
-    def statistic(totals: Floats) -> Floats:
+    def statistic(totals: intervals.Floats) -> intervals.Floats:
         table = _reshape_to_square(totals, size)
         both = table + np.swapaxes(table, -2, -1)
         given = both.sum(axis=-1)
         n = given.sum(axis=-1)
         unequal = n - np.trace(both, axis1=-2, axis2=-1)
-        return 1 - safe_divide((n - 1) * unequal, n * n - (given * given).sum(axis=-1))
+        return 1 - intervals.safe_divide((n - 1) * unequal, n * n - (given * given).sum(axis=-1))
 
     return statistic
 
@@ -197,7 +189,7 @@ class VerdictGrid:
 
     raters: list[str]
     picks: NDArray[np.int8]
-    item: Ints
+    item: intervals.Ints
     asks: pd.DataFrame
     """One row of the frame for each call; it contains the answers shown."""
 
@@ -287,11 +279,11 @@ class PeopleVotes:
     """People's votes as arrays: case, item, voter and choice of each vote. `choice` is the chosen
     model, numbered from 0 among the alphabetically sorted models of the case, or TIE."""
 
-    case: Ints
+    case: intervals.Ints
     cases: int
-    item: Ints
-    voter: Ints
-    choice: Ints
+    item: intervals.Ints
+    voter: intervals.Ints
+    choice: intervals.Ints
 
 
 def extract_people_votes(frame: pd.DataFrame) -> PeopleVotes:
@@ -305,7 +297,7 @@ def extract_people_votes(frame: pd.DataFrame) -> PeopleVotes:
 
 
 def extract_case_votes(
-    rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
+    rows: pd.DataFrame, human: row_selection.Mask, case: intervals.Ints, cases: int
 ) -> PeopleVotes:
     """Extract people's votes, the rows where `human` is true; of a person's repeated votes on a
     case only the first. `case` has the number of each row's case, `cases` is the number of
@@ -324,7 +316,7 @@ def extract_case_votes(
     )
 
 
-def picks_as_sorted_name_indices(rows: pd.DataFrame) -> Ints:
+def picks_as_sorted_name_indices(rows: pd.DataFrame) -> intervals.Ints:
     """Convert the slot picked in each row to an index in the sorted names of the models shown in
     that row; a tie stays TIE."""
     if len(rows) == 0:
@@ -365,7 +357,7 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
     )
 
 
-def _krippendorff_vote_pair_weights(votes: Ints) -> Floats:
+def _krippendorff_vote_pair_weights(votes: intervals.Ints) -> intervals.Floats:
     """Return the weight ½·1/(m − 1) of each pair of votes, for a case with m votes.
 
     A vote belongs to m − 1 pairs, so every vote has the same total weight (Krippendorff); the ½ is
@@ -384,7 +376,7 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
     return PairAgreement(**parts)
 
 
-def vote_pairs_on_same_case(votes: PeopleVotes) -> tuple[Ints, Ints]:
+def vote_pairs_on_same_case(votes: PeopleVotes) -> tuple[intervals.Ints, intervals.Ints]:
     """Return all pairs of votes by different people on the same case, as two arrays of row
     numbers."""
     order = np.argsort(votes.case, kind="stable")
@@ -424,10 +416,12 @@ def _agreement_with_absolute_majority_of_others(votes: PeopleVotes) -> Estimate:
     selected = (total > 1) & (2 * answers.max(axis=1) > total)
     choice, best = votes.choice[selected], answers[selected].argmax(axis=1)
     credit = np.where(choice == TIE, 0.5, choice == best)
-    return proportion(credit, votes.item[selected], note="" if len(choice) else NO_OTHERS_NOTE)
+    return intervals.proportion(
+        credit, votes.item[selected], note="" if len(choice) else NO_OTHERS_NOTE
+    )
 
 
-def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
+def count_votes(votes: PeopleVotes, width: int | None = None) -> intervals.Ints:
     """Count the votes for each choice, as [case, choice]: column 0 counts ties, the next columns
     the models of the case in alphabetical order. `width` is the number of columns (default: as
     needed)."""

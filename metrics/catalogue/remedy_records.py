@@ -3,14 +3,8 @@ one call."""
 
 from typing import Final
 
+from metrics.catalogue import record
 from metrics.catalogue.position_records import equal_share
-from metrics.catalogue.record import (
-    JACKKNIFE_INTERVAL,
-    KNOWN_ANSWERS,
-    LABELS,
-    SHARE_INTERVAL,
-    declare_measures,
-)
 
 _RULES: Final = ("remedies.rules.*.*.*", "remedies.juries.*.*")
 
@@ -19,30 +13,30 @@ def _json_paths_of_all_rules(*names: str) -> str:
     return " ".join(f"{rule}.{name}" for rule in _RULES for name in names)
 
 
-declare_measures(
+record.declare_measures(
     "remedies", "rater",
     ("rule_agreement", "Agreement of a rule", "comparisons that the rule decides for the known "
-     "answer, undecided ones counted half (1/N among N options)", SHARE_INTERVAL,
+     "answer, undecided ones counted half (1/N among N options)", record.SHARE_INTERVAL,
      _json_paths_of_all_rules("agreement")),
     ("plan_agreement", "Agreement of a budget's rule", "comparisons that the rule chosen on "
      "half of the items decides for the known answer on the other half, undecided ones counted "
-     "half", JACKKNIFE_INTERVAL, "remedies.plan.steps.[].agreement"),
-    neutral=equal_share, needs=(KNOWN_ANSWERS,),
+     "half", record.JACKKNIFE_INTERVAL, "remedies.plan.steps.[].agreement"),
+    neutral=equal_share, needs=(record.KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "remedies", "rater",
-    ("rule_decided", "Decided", "comparisons that the rule decides", SHARE_INTERVAL,
+    ("rule_decided", "Decided", "comparisons that the rule decides", record.SHARE_INTERVAL,
      f"{_json_paths_of_all_rules('decided')} remedies.risk.*.*.[].decided"),
-    needs=(KNOWN_ANSWERS,),
+    needs=(record.KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "remedies", "rater",
     ("rule_right", "Right when decided", "decided comparisons with the known answer",
-     SHARE_INTERVAL,
+     record.SHARE_INTERVAL,
      f"{_json_paths_of_all_rules('right_when_decided')} remedies.risk.*.*.[].right_when_decided"),
-    neutral=equal_share, needs=(KNOWN_ANSWERS,),
+    neutral=equal_share, needs=(record.KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "remedies", "rater",
     ("rule_difference", "Gain on all items", "agreement of the rule minus that of one call, on "
      "all items (optimistic for a chosen rule)", "Of a jury: one call of its best member, or "
@@ -53,19 +47,19 @@ declare_measures(
      "Of a step of the plan: minus that of the step before.",
      "remedies.recommendation.gain remedies.recommendations.*.*.gain "
      "remedies.plan.steps.[].gain"),
-    style="points", neutral=0.0, better="high", needs=(KNOWN_ANSWERS,),
+    style="points", neutral=0.0, better="high", needs=(record.KNOWN_ANSWERS,),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "remedies", "rater",
     ("point_rule", "Agreement of a rule on single answers", "labelled answers that the rule "
      "judges right, undecided ones counted half, or the mean distance of its scores from the "
      "labels",
-     f"{SHARE_INTERVAL} Of a distance: Student's t.",
+     f"{record.SHARE_INTERVAL} Of a distance: Student's t.",
      "point_remedies.*.*.rules.*.agreement point_remedies.*.*.rules.*.mae"),
     ("point_gain", "Gain on single answers", "labelled answers that the rule judges right, "
      "minus those of one call; of scores, distance of one call minus that of the rule",
      "Paired by item; Bonferroni over the rules of a table.",
      "point_remedies.*.*.rules.*.gain point_remedies.*.*.rules.*.adjusted "
      "point_remedies.*.*.recommendation.gain"),
-    needs=(LABELS,),
+    needs=(record.LABELS,),
 )  # fmt: skip

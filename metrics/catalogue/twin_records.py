@@ -3,18 +3,9 @@ of style control."""
 
 from typing import Final
 
-from metrics.catalogue.record import (
-    KNOWN_ANSWERS,
-    LENGTHS,
-    SCORES,
-    SHARE_INTERVAL,
-    VOTES,
-    Need,
-    declare,
-    declare_measures,
-)
+from metrics.catalogue import record
 
-TWINS: Final = Need("verdicts on twins", "Add twins: quick to the study file.")
+TWINS: Final = record.Need("verdicts on twins", "Add twins: quick to the study file.")
 _CELL: Final = "twins.*.*.*"
 _PAIRED: Final = "Paired by item; jackknife over items."
 _FLOOR: Final = (
@@ -23,13 +14,13 @@ _FLOOR: Final = (
     "study."
 )
 
-TWIN_PREFERENCE: Final = declare(
+TWIN_PREFERENCE: Final = record.declare(
     key="twin_preference",
     name="Preference for twins",
     question="nudges",
     definition="share of verdicts for the twin against its original in both orders, a tie "
     "counting half, minus one half",
-    how=f"{SHARE_INTERVAL} {_FLOOR}",
+    how=f"{record.SHARE_INTERVAL} {_FLOOR}",
     paths=tuple(f"{_CELL}.{name}" for name in ("preference", "floor", "beyond_floor", "adjusted")),
     style="points",
     neutral=0.0,
@@ -38,7 +29,7 @@ TWIN_PREFERENCE: Final = declare(
     outlets=frozenset({"card"}),
     also_known_as=("verbosity, authority, bandwagon and other biases (JudgeBiasBench)",),
 )
-declare_measures(
+record.declare_measures(
     "nudges", "rater",
     ("twin_shift", "Shift toward the changed side", "points of the answer that a twin "
      "replaces in a comparison, minus its points before",
@@ -48,21 +39,21 @@ declare_measures(
      f"{_CELL}.flips_excess"),
     style="points", neutral=0.0, needs=(TWINS,),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "nudges", "rater",
     ("twin_accuracy_change", "Change of accuracy by a twin", "verdicts for the known "
      "answer with the twin, minus those without; a tie counts half", _PAIRED,
      f"{_CELL}.accuracy_change"),
-    style="points", neutral=0.0, better="high", needs=(TWINS, KNOWN_ANSWERS),
+    style="points", neutral=0.0, better="high", needs=(TWINS, record.KNOWN_ANSWERS),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "nudges", "rater",
     ("twin_level_change", "Change of the level by a twin", "passes or mean score of twins "
      "judged alone, minus those of their originals", f"{_PAIRED} {_FLOOR}",
      f"{_CELL}.level_change"),
-    style="decimal", neutral=0.0, needs=(TWINS, SCORES),
+    style="decimal", neutral=0.0, needs=(TWINS, record.SCORES),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "nudges", "rater",
     ("style_coefficient", "Weight of style", "log-odds of winning for each standard deviation "
      "of the difference in words, headings, list items or bold passages, (a − b)/(a + b)",
@@ -71,20 +62,20 @@ declare_measures(
     ("style_share", "Share of the ranking that is style", "covariance of the part that style "
      "control removes with the strengths before it, divided by the variance of these",
      "May be negative. Interval: sandwich by items.", "style.*.style_share"),
-    style="decimal", neutral=0.0, needs=(LENGTHS,),
+    style="decimal", neutral=0.0, needs=(record.LENGTHS,),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "nudges", "rater",
     ("style_minus_people", "Weight of style beyond people", "weight of style of the judge "
      "minus that of people on the same comparisons", "Interval: sandwich by items, paired.",
      "style.*.minus_people.*"),
-    style="decimal", neutral=0.0, needs=(LENGTHS, VOTES),
+    style="decimal", neutral=0.0, needs=(record.LENGTHS, record.VOTES),
 )  # fmt: skip
-declare_measures(
+record.declare_measures(
     "nudges", "model",
     ("style_rating", "Rating before and after style control", "rating of a model without "
      "(before) and with (after) the style differences in the fit",
      "Bradley–Terry; sandwich by items.",
      "style.*.ranking.*.before style.*.ranking.*.after"),
-    unit="Elo", style="rating", needs=(LENGTHS,),
+    unit="Elo", style="rating", needs=(record.LENGTHS,),
 )  # fmt: skip

@@ -15,17 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from metrics.estimation.intervals import (
-    NO_SPREAD,
-    Floats,
-    Ints,
-    Statistic,
-    jackknife_error,
-    jackknife_estimate,
-    leave_one_out_deviations,
-    student_t_quantile,
-    unknown_estimate,
-)
+from metrics.estimation import intervals
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, sum_by_cell_item
 from metrics.estimation.multiple_comparisons import max_t_quantile, t_quantile_from_normal
 from metrics.estimation.rare_events import TANGO_METHOD, Z95, tango_bounds
@@ -69,7 +59,9 @@ class PairedMeasure(Protocol):
     def kind(self) -> str: ...
     @property
     def value_range(self) -> tuple[float, float]: ...
-    def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float: ...
+    def change_if_units_reversed(
+        self, totals: intervals.Floats, statistic: intervals.Statistic
+    ) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +74,14 @@ class PairedTotals:
     measure: PairedMeasure
     left: CellKey
     right: CellKey
-    items: Ints
-    sums: Floats
-    side: Statistic
+    items: intervals.Ints
+    sums: intervals.Floats
+    side: intervals.Statistic
     step: float = 1.0
     """Typical difference between the two cells in a unit (verdict or comparison) on which they
     differ: 1 if a unit is right or wrong, less if it has a fractional credit."""
 
-    def difference(self, totals: Floats) -> Floats:
+    def difference(self, totals: intervals.Floats) -> intervals.Floats:
         """Compute the measure in the left cell minus the measure in the right cell; the first half
         of `totals` belongs to the left cell, the second to the right."""
         width = totals.shape[-1] // 2
@@ -230,8 +222,8 @@ def item_totals_of_cell_pairs(
 
 def _raw_difference(paired: PairedTotals) -> Estimate:
     if len(paired.items) == 0:
-        return unknown_estimate("no items in common", paired.measure.unit)
-    raw = jackknife_estimate(
+        return intervals.unknown_estimate("no items in common", paired.measure.unit)
+    raw = intervals.jackknife_estimate(
         paired.sums,
         paired.difference,
         paired.n,
@@ -266,7 +258,10 @@ def _widen_to_score_interval(paired: PairedTotals, raw: Estimate) -> Estimate:
     discordance = max(_mean_absolute_item_difference(paired), abs(raw.value))
     n = _tango_sample_size(paired, raw, discordance)
     differing = discordance / paired.step * n
-    if differing >= MIN_DISCORDANT and jackknife_error(paired.sums, paired.difference) >= NO_SPREAD:
+    if (
+        differing >= MIN_DISCORDANT
+        and intervals.jackknife_error(paired.sums, paired.difference) >= intervals.NO_SPREAD
+    ):
         return raw
     gained = raw.value / paired.step * n
     low, high = (
@@ -293,11 +288,11 @@ def _tango_sample_size(paired: PairedTotals, raw: Estimate, discordance: float) 
     verdicts) that would give the observed standard error. It is the number of items if all items
     have the same difference, or if each item has one unit. `raw` is the estimate of the difference,
     `discordance` the mean absolute difference of an item."""
-    error = jackknife_error(paired.sums, paired.difference)
+    error = intervals.jackknife_error(paired.sums, paired.difference)
     variance = discordance * paired.step - (raw.value or 0.0) ** 2
-    if error < NO_SPREAD or variance < NO_SPREAD or paired.n == raw.items:
+    if error < intervals.NO_SPREAD or variance < intervals.NO_SPREAD or paired.n == raw.items:
         return float(raw.items)
-    shrink = (Z95 / float(student_t_quantile(raw.items))) ** 2
+    shrink = (Z95 / float(intervals.student_t_quantile(raw.items))) ** 2
     return max(min(variance / error**2, paired.n) * shrink, 1.0)
 
 
@@ -307,7 +302,7 @@ def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):
-        deviations[np.searchsorted(union, one.items), member] = leave_one_out_deviations(
+        deviations[np.searchsorted(union, one.items), member] = intervals.leave_one_out_deviations(
             one.sums, one.difference
         )
     return max_t_quantile(deviations, rng, rounds)
@@ -319,7 +314,9 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
     possible difference."""
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
-        ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
+        ratio = float(
+            t_quantile_from_normal(critical, raw.items) / intervals.student_t_quantile(raw.items)
+        )
         low = raw.value - (raw.value - raw.low) * ratio
         high = raw.value + (raw.high - raw.value) * ratio
         most = largest_possible_difference(paired.measure)

@@ -16,13 +16,7 @@ import pandas as pd
 
 from metrics.estimation.intervals import Floats, mean_estimate, proportion, unknown_estimate
 from metrics.estimation.score_scale import ScoreScale
-from metrics.labels.point_table import (
-    ANSWER,
-    answer_verdicts,
-    arrangements_by_code,
-    chosen_options,
-    table_scale,
-)
+from metrics.labels import point_table
 from studies.domain import Estimate, Rater
 from studies.frames.arrangement import Arrangement
 
@@ -94,8 +88,8 @@ def option_order_effects(frame: pd.DataFrame) -> dict[Rater, OptionOrder]:
     more orders; empty without such judges."""
     if not (frame["options"] == 1).any():
         return {}
-    table, chosen = answer_verdicts(frame), chosen_options(frame)
-    offered = arrangements_by_code(frame)
+    table, chosen = point_table.answer_verdicts(frame), point_table.chosen_options(frame)
+    offered = point_table.arrangements_by_code(frame)
     found: dict[Rater, OptionOrder] = {}
     for rater, own in rows_by_rater(table):
         if own["options"].nunique() > 1:
@@ -140,10 +134,10 @@ def order_effect(rows: pd.DataFrame, order: str, fixed: str) -> OrderEffect:
     """Estimate the effect of the order in the column `order` ("options" or "criteria") on the
     scores of the same answers. Only rows with the same order in the column `fixed` are compared.
     `rows` are the rows of `answer_verdicts` of one judge and prompt."""
-    case = [*ANSWER, fixed]
+    case = [*point_table.ANSWER, fixed]
     main = rows[~rows["noise"]]
     means = main.groupby([*case, order])["score"].mean().reset_index()
-    shifts = _score_shifts_by_order(means, case, order, table_scale(rows))
+    shifts = _score_shifts_by_order(means, case, order, point_table.table_scale(rows))
     return OrderEffect(_order_change_share(main, case, order), _noise_floor(rows), shifts)
 
 
@@ -156,7 +150,8 @@ def _order_change_share(main: pd.DataFrame, case: list[str], order: str) -> Esti
     orders = first.groupby(case).size()
     same = first.groupby([*case, first["score"].round(_DECIMALS)]).size()
     pairs, equal = (
-        (count * (count - 1)).groupby(level=list(ANSWER)).sum() for count in (orders, same)
+        (count * (count - 1)).groupby(level=list(point_table.ANSWER)).sum()
+        for count in (orders, same)
     )
     share = (1 - equal / pairs)[pairs > 0]
     note = "" if len(share) else ONE_ORDER_NOTE
@@ -166,7 +161,7 @@ def _order_change_share(main: pd.DataFrame, case: list[str], order: str) -> Esti
 def _noise_floor(rows: pd.DataFrame) -> Estimate:
     """Estimate the share of repeats whose score differs from the first verdict on the same answer
     in the same arrangement."""
-    keys = [*ANSWER, "options", "criteria"]
+    keys = [*point_table.ANSWER, "options", "criteria"]
     ordered = rows.sort_values("noise", kind="stable")
     gaps = ordered["score"] - ordered.groupby(keys)["score"].transform("first")
     repeats = ordered.duplicated(keys)
@@ -240,7 +235,7 @@ def _estimate_place_share(main: pd.DataFrame, score_by_code: Sequence[float]) ->
         return PlaceShare(unknown, unknown)
     rows, offered = main[known], offered[known]
     score, items = _round_as_stored(rows["score"]), rows["item"].to_numpy()
-    case = rows.groupby([*ANSWER, "criterion"]).ngroup().to_numpy()
+    case = rows.groupby([*point_table.ANSWER, "criterion"]).ngroup().to_numpy()
     chosen = np.abs(score - offered) < _SAME_SCORE
     expected = _share_with_offered_score(case, score, offered)
     return PlaceShare(

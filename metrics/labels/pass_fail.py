@@ -15,15 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    jackknife_estimate,
-    rare_proportion,
-    safe_divide,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation import intervals
 from studies.domain import Estimate
 
 PASS, FAIL, UNKNOWN = 1, 0, -1
@@ -83,9 +75,9 @@ class PassFailRows:
     """One row per verdict: the verdict and the label of the answer (each PASS, FAIL or UNKNOWN),
     and the code of the item."""
 
-    verdict: Ints
-    label: Ints
-    item: Ints
+    verdict: intervals.Ints
+    label: intervals.Ints
+    item: intervals.Ints
 
     @classmethod
     def from_values(cls, verdict: ArrayLike, label: ArrayLike, item: ArrayLike) -> PassFailRows:
@@ -111,10 +103,10 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
     known, usable = rows.labelled, rows.usable
     good, bad = known.label == PASS, known.label == FAIL
     passed = known.verdict == PASS
-    sensitivity = rare_proportion(
+    sensitivity = intervals.rare_proportion(
         passed[good], known.item[good], note="" if good.any() else NO_GOOD_NOTE
     )
-    specificity = rare_proportion(
+    specificity = intervals.rare_proportion(
         ~passed[bad], known.item[bad], note="" if bad.any() else NO_BAD_NOTE
     )
     return PassFailRates(
@@ -126,16 +118,18 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
         ),
         sensitivity=sensitivity,
         specificity=specificity,
-        precision=rare_proportion(
+        precision=intervals.rare_proportion(
             good[passed], known.item[passed], note=_missing_data_note(known, passed)
         ),
-        agreement=rare_proportion(
+        agreement=intervals.rare_proportion(
             passed == good, known.item, note=_missing_data_note(known, good | bad)
         ),
         kappa=_kappa_estimate(known),
         youden=youden_index(sensitivity, specificity, len(np.unique(known.item))),
-        base_rate=rare_proportion(good, known.item, note=_missing_data_note(known, good | bad)),
-        observed_pass_rate=rare_proportion(usable.verdict == PASS, usable.item),
+        base_rate=intervals.rare_proportion(
+            good, known.item, note=_missing_data_note(known, good | bad)
+        ),
+        observed_pass_rate=intervals.rare_proportion(usable.verdict == PASS, usable.item),
         unusable=int((rows.verdict == UNKNOWN).sum()),
     )
 
@@ -152,25 +146,27 @@ def _kappa_estimate(known: PassFailRows) -> Estimate:
     """Estimate Cohen's κ of verdict and label, with a jackknife interval over items; unknown
     without labels, or if all labels are alike: κ is then 0 whatever the judge does."""
     if not len(known.verdict):
-        return unknown_estimate(NO_LABEL_NOTE, "kappa")
+        return intervals.unknown_estimate(NO_LABEL_NOTE, "kappa")
     if len(np.unique(known.label)) < 2:
-        return unknown_estimate(ONE_LABEL_NOTE, "kappa")
+        return intervals.unknown_estimate(ONE_LABEL_NOTE, "kappa")
     cells = np.stack(
         [(known.verdict == v) & (known.label == one) for v in (FAIL, PASS) for one in (FAIL, PASS)],
         axis=1,
     ).astype(np.float64)
-    _, sums = sum_by_item(cells, known.item)
-    return jackknife_estimate(sums, _kappa_of_totals, len(known.verdict), "kappa", (-1.0, 1.0))
+    _, sums = intervals.sum_by_item(cells, known.item)
+    return intervals.jackknife_estimate(
+        sums, _kappa_of_totals, len(known.verdict), "kappa", (-1.0, 1.0)
+    )
 
 
-def _kappa_of_totals(totals: Floats) -> Floats:
+def _kappa_of_totals(totals: intervals.Floats) -> intervals.Floats:
     """Compute Cohen's κ of verdict and label. The last axis of `totals` counts: failed bad answers,
     failed good, passed bad, passed good."""
     n = totals.sum(axis=-1)
     fail, bad = totals[..., 0] + totals[..., 1], totals[..., 0] + totals[..., 2]
-    observed = safe_divide(totals[..., 0] + totals[..., 3], n)
-    expected = safe_divide(fail * bad + (n - fail) * (n - bad), n * n)
-    return safe_divide(observed - expected, 1 - expected)
+    observed = intervals.safe_divide(totals[..., 0] + totals[..., 3], n)
+    expected = intervals.safe_divide(fail * bad + (n - fail) * (n - bad), n * n)
+    return intervals.safe_divide(observed - expected, 1 - expected)
 
 
 def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Estimate:
@@ -182,7 +178,7 @@ def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Es
     estimates to their lower limits; likewise for the upper limit (Donner and Zou 2012).
     """
     if sensitivity.value is None or specificity.value is None:
-        return unknown_estimate(NO_SIDE_NOTE, "share")
+        return intervals.unknown_estimate(NO_SIDE_NOTE, "share")
     value = sensitivity.value + specificity.value - 1
     low = _limit_distance([(1.0, sensitivity), (1.0, specificity)], lower=True)
     high = _limit_distance([(1.0, sensitivity), (1.0, specificity)], lower=False)
@@ -249,16 +245,16 @@ def equal_errors_p_value(contestants: Sequence[PassFailRows]) -> float | None:
     return min(1.0, len(found) * min(found)) if found else None
 
 
-def _item_pass_shares(rows: PassFailRows, label: int) -> Floats:
+def _item_pass_shares(rows: PassFailRows, label: int) -> intervals.Floats:
     """Return, for each item, the share of passes among the verdicts on its answer, for the answers
     with this label. `rows` are those of one contestant."""
     own = rows.select(rows.label == label)
     counted = np.stack([own.verdict == PASS, np.ones(len(own.item))], axis=1).astype(np.float64)
-    sums = sum_by_item(counted, own.item)[1]
+    sums = intervals.sum_by_item(counted, own.item)[1]
     return np.asarray(sums[:, 0] / sums[:, 1], np.float64)
 
 
-def _equal_shares_p_value(by_contestant: Sequence[Floats]) -> float | None:
+def _equal_shares_p_value(by_contestant: Sequence[intervals.Floats]) -> float | None:
     """p-value of equal mean shares of passes, from the share of each answer; None with fewer than
     two contestants, or if all shares are equal.
 

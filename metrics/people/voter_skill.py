@@ -16,15 +16,7 @@ from typing import Final
 import numpy as np
 
 from metrics.agreement.pairwise_agreement import PeopleVotes, vote_pairs_on_same_case
-from metrics.estimation.intervals import (
-    NO_SPREAD,
-    Floats,
-    Ints,
-    equal_items_half_width,
-    safe_divide,
-    student_t_quantile,
-    unknown_estimate,
-)
+from metrics.estimation import intervals
 from metrics.estimation.rare_events import finite_distance_to_farther_bound
 from studies.domain import Estimate
 
@@ -47,14 +39,14 @@ NOT_SHARED_NOTE: Final = (
 )
 
 
-def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
+def voter_skills(votes: PeopleVotes, options: intervals.Ints, people: int) -> list[Estimate]:
     """Estimate each person's probability of being right in a decisive vote, mean over the person's
     decisive votes: (1 + (N − 1)·skill)/N. `options` is the number of answers N in the comparison of
     each vote, `people` the number of people. Unknown above MAX_PEOPLE people, for a person who
     shares too few comparisons with others, and for one without two others who share comparisons
     with the person and with each other."""
     if people > MAX_PEOPLE:
-        return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
+        return [intervals.unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _agreement_sums(votes, options, people)
     near = met.sum(axis=0) > 0
     n = met.sum(axis=(0, 2)).astype(np.int64)
@@ -62,11 +54,11 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
         ((near.astype(np.float64) @ near) * near).sum(axis=1) > 0
     )
     if not known.any():
-        return [unknown_estimate(NOT_SHARED_NOTE, "share")] * people
+        return [intervals.unknown_estimate(NOT_SHARED_NOTE, "share")] * people
     both = known[:, None] & known[None, :]
     skill = _fit_skills(_sums_without_groups(above * both), _sums_without_groups(met * both))
     decided = votes.choice >= 0
-    chance = safe_divide(
+    chance = intervals.safe_divide(
         np.bincount(votes.voter[decided], 1 / np.maximum(options[decided], 2), people),
         np.bincount(votes.voter[decided], minlength=people),
     )
@@ -75,12 +67,14 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
     return [
         _skill_estimate(shares[:, code], int(n[code]), items[code])
         if known[code]
-        else unknown_estimate(NOT_SHARED_NOTE, "share")
+        else intervals.unknown_estimate(NOT_SHARED_NOTE, "share")
         for code in range(people)
     ]
 
 
-def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
+def _agreement_sums(
+    votes: PeopleVotes, options: intervals.Ints, people: int
+) -> tuple[intervals.Floats, intervals.Floats]:
     """Return, for every two people, the sum of their agreement above chance over their common
     comparisons, and the number of these; both as [group of items, person, person].
 
@@ -96,21 +90,21 @@ def _agreement_sums(votes: PeopleVotes, options: Ints, people: int) -> tuple[Flo
     cell = (code % groups * people + votes.voter[a]) * people + votes.voter[b]
     shape = (groups, people, people)
 
-    def sum_by_pair(weights: Floats) -> Floats:
+    def sum_by_pair(weights: intervals.Floats) -> intervals.Floats:
         one_way = np.bincount(cell, weights, groups * people**2).reshape(shape)
         return np.asarray(one_way + np.swapaxes(one_way, 1, 2), np.float64)
 
     return sum_by_pair(above), sum_by_pair(np.ones(len(cell)))
 
 
-def _sums_without_groups(tables: Floats) -> Floats:
+def _sums_without_groups(tables: intervals.Floats) -> intervals.Floats:
     """Return the sum of the `tables` of all groups of items, and after it, for each group, the sum
     of the tables of all other groups."""
     whole = tables.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - tables])
 
 
-def _fit_skills(agreement: Floats, counts: Floats) -> Floats:
+def _fit_skills(agreement: intervals.Floats, counts: intervals.Floats) -> intervals.Floats:
     """Fit each person's skill by least squares, so that for every two people the product of their
     skills is near `agreement`/`counts`. `agreement` is their summed agreement above chance,
     `counts` the number of their common comparisons, both [fit, person, person]; returns [fit,
@@ -119,7 +113,7 @@ def _fit_skills(agreement: Floats, counts: Floats) -> Floats:
     for _ in range(MAX_STEPS):
         top = (agreement @ skill[..., None])[..., 0]
         below = (counts @ (skill**2)[..., None])[..., 0]
-        moved = np.clip(np.nan_to_num(safe_divide(top, below)), -MAX_SKILL, MAX_SKILL)
+        moved = np.clip(np.nan_to_num(intervals.safe_divide(top, below)), -MAX_SKILL, MAX_SKILL)
         moved = (skill + moved) / 2
         if np.abs(moved - skill).max() < 1e-6:
             return moved
@@ -127,7 +121,7 @@ def _fit_skills(agreement: Floats, counts: Floats) -> Floats:
     return skill
 
 
-def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
+def _skill_estimate(shares: intervals.Floats, n: int, items: int) -> Estimate:
     """Estimate a person's probability of being right from `shares`: first its value on all items,
     then its values without each group of items (jackknife)."""
     value, left = min(max(float(shares[0]), 0.0), 1.0), shares[1:]
@@ -135,8 +129,10 @@ def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
     if groups < 2:
         return Estimate(value, n=n, items=items, unit="share", method=SKILL_METHOD, note="one item")
     error = math.sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
-    half = float(student_t_quantile(groups)) * error
-    if error < NO_SPREAD:
-        half = equal_items_half_width(items, finite_distance_to_farther_bound(value, (0.0, 1.0)))
+    half = float(intervals.student_t_quantile(groups)) * error
+    if error < intervals.NO_SPREAD:
+        half = intervals.equal_items_half_width(
+            items, finite_distance_to_farther_bound(value, (0.0, 1.0))
+        )
     low, high = max(value - half, 0.0), min(value + half, 1.0)
     return Estimate(value, low, high, n, items, "share", 0.95, SKILL_METHOD)

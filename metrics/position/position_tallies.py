@@ -16,88 +16,71 @@ from itertools import accumulate, pairwise
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import entropy, row_selection
-from metrics.estimation.intervals import (
-    ONE_ITEM_NOTE,
-    Floats,
-    Ints,
-    Statistic,
-    jackknife_error,
-    proportions,
-    safe_divide,
-    student_t_quantile,
-    unknown_estimate,
-    widen_for_rare_events,
-)
-from metrics.estimation.measures import (
-    GroupedFrame,
-    Measure,
-    MeasureTally,
-    build_tally,
-    jackknife_estimate_of_measure,
-)
+from metrics.estimation import entropy, intervals, measures, row_selection
 from studies.domain import Estimate
 from studies.frames.frame import RIGHT_COLUMN, RIGHT_OPTIONS_COLUMN, TIE
 
 
-def first_slot_tally(grouped: GroupedFrame) -> MeasureTally:
+def first_slot_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count the picks of the first slot, out of the decisive verdicts on comparisons read in all
     their orders (in cells judged in one order only: out of all decisive verdicts of known
     order)."""
     rows = grouped.picks_for_position_measures
     pick = rows["pick"].to_numpy()
-    return build_tally(rows, pick == 0, pick >= 0)
+    return measures.build_tally(rows, pick == 0, pick >= 0)
 
 
-def tie_tally(grouped: GroupedFrame) -> MeasureTally:
+def tie_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count ties, out of the verdicts of complete order sets or of unknown order (in cells judged
     in one order only: out of all verdicts)."""
     rows = grouped.picks_for_order_free_measures
-    return build_tally(rows, rows["pick"] == TIE, 1)
+    return measures.build_tally(rows, rows["pick"] == TIE, 1)
 
 
-def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
+def order_set_tally(column: str) -> Callable[[measures.GroupedFrame], measures.MeasureTally]:
     """Return a function that counts the comparisons read in all their orders for which `column` is
     true, out of all such comparisons; the columns are those of `order_set_flips`."""
 
-    def tally(grouped: GroupedFrame) -> MeasureTally:
-        return build_tally(grouped.order_sets, grouped.order_sets[column], 1)
+    def tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
+        return measures.build_tally(grouped.order_sets, grouped.order_sets[column], 1)
 
     return tally
 
 
-def flip_tally(grouped: GroupedFrame) -> MeasureTally:
+def flip_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count the order sets whose outcome (winner or tie) differs between orders, out of all order
     sets."""
-    return build_tally(grouped.order_sets, ~grouped.order_sets["consistent"], 1)
+    return measures.build_tally(grouped.order_sets, ~grouped.order_sets["consistent"], 1)
 
 
-def pairs_read_in_both_orders(grouped: GroupedFrame) -> pd.DataFrame:
+def pairs_read_in_both_orders(grouped: measures.GroupedFrame) -> pd.DataFrame:
     """Return one row for each pair read in both of its two orders. The column `lean` is 0 if the
     verdict did not flip, above 0 if it flipped toward the first slot, below 0 toward the second."""
     sets = grouped.order_sets
     return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
 
 
-def primacy_tally(grouped: GroupedFrame) -> MeasureTally:
+def primacy_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count the pairs that flip toward the first slot, out of all pairs in two orders."""
     sets = pairs_read_in_both_orders(grouped)
-    return build_tally(sets, sets["lean"] > 0, 1)
+    return measures.build_tally(sets, sets["lean"] > 0, 1)
 
 
-def recency_tally(grouped: GroupedFrame) -> MeasureTally:
+def recency_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count the pairs that flip toward the second slot, out of all pairs in two orders."""
     sets = pairs_read_in_both_orders(grouped)
-    return build_tally(sets, sets["lean"] < 0, 1)
+    return measures.build_tally(sets, sets["lean"] < 0, 1)
 
 
-def fairness_tally(grouped: GroupedFrame) -> MeasureTally:
+def fairness_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Score each pair: +1 for a flip toward the second slot, −1 toward the first, 0 for no flip."""
     sets = pairs_read_in_both_orders(grouped)
-    return build_tally(sets, -np.sign(sets["lean"]), 1)
+    return measures.build_tally(sets, -np.sign(sets["lean"]), 1)
 
 
-def picks_with_known_answer(grouped: GroupedFrame) -> tuple[pd.DataFrame, row_selection.Mask]:
+def picks_with_known_answer(
+    grouped: measures.GroupedFrame,
+) -> tuple[pd.DataFrame, row_selection.Mask]:
     """Return the verdicts on comparisons whose better answer is known, and a mask of the verdicts
     that name it."""
     rows = grouped.picks
@@ -108,24 +91,24 @@ def picks_with_known_answer(grouped: GroupedFrame) -> tuple[pd.DataFrame, row_se
     return rows, (rows["pick"] == rows["known_answer"]).to_numpy(bool)
 
 
-def accuracy_tally(grouped: GroupedFrame) -> MeasureTally:
+def accuracy_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count the picks of the truly better answer, out of verdicts on comparisons whose better
     answer is known; a tie is wrong."""
     rows, right = picks_with_known_answer(grouped)
-    return build_tally(rows, right, 1)
+    return measures.build_tally(rows, right, 1)
 
 
-def accuracy_lead_tally(grouped: GroupedFrame) -> MeasureTally:
+def accuracy_lead_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Score each verdict on a comparison whose better answer is known by how far it exceeds a
     random choice among the N options: right 1 − 1/N, wrong −1/N, a tie 0. If k options are right,
     k/N takes the place of 1/N."""
     rows, right = picks_with_known_answer(grouped)
     good = rows[RIGHT_OPTIONS_COLUMN].clip(lower=1) if RIGHT_OPTIONS_COLUMN in rows else 1
     by_chance = np.asarray(good / rows["options"], np.float64)
-    return build_tally(rows, right - (rows["pick"] != TIE).to_numpy() * by_chance, 1)
+    return measures.build_tally(rows, right - (rows["pick"] != TIE).to_numpy() * by_chance, 1)
 
 
-def _fully_rotated_sets(grouped: GroupedFrame) -> pd.DataFrame:
+def _fully_rotated_sets(grouped: measures.GroupedFrame) -> pd.DataFrame:
     """Select complete order sets of N options in N orders; if N differs within a cell, only those
     with the smallest N."""
     sets = grouped.order_sets
@@ -136,14 +119,14 @@ def _fully_rotated_sets(grouped: GroupedFrame) -> pd.DataFrame:
     return row_selection.select_rows(sets, options == smallest[cell])
 
 
-def _tally_fully_rotated_sets(grouped: GroupedFrame) -> MeasureTally:
+def _tally_fully_rotated_sets(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Return the counts of fully rotated sets, in the columns that `expected_consistency` needs."""
     sets = _fully_rotated_sets(grouped)
     slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
-    return build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
+    return measures.build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
 
 
-def expected_consistency(totals: Floats) -> Floats:
+def expected_consistency(totals: intervals.Floats) -> intervals.Floats:
     """Compute the consistency of a judge that picks slots and ties at random, as often as this
     judge does: tᴺ + N·f₁·…·f_N, for a pair t² + 2·f₁·f₂.
 
@@ -151,55 +134,63 @@ def expected_consistency(totals: Floats) -> Floats:
     consistent sets, picks of each slot, ties, sum of N, number of sets.
     """
     counts = totals[..., 1:-2]
-    options = np.nan_to_num(np.round(safe_divide(totals[..., -2], totals[..., -1])), nan=2.0)
-    shares = safe_divide(counts, counts.sum(axis=-1, keepdims=True))
+    options = np.nan_to_num(
+        np.round(intervals.safe_divide(totals[..., -2], totals[..., -1])), nan=2.0
+    )
+    shares = intervals.safe_divide(counts, counts.sum(axis=-1, keepdims=True))
     beyond = np.arange(shares.shape[-1] - 1) >= options[..., None]
     places = np.where(beyond, 1.0, shares[..., :-1])
-    chance: Floats = shares[..., -1] ** options + options * places.prod(axis=-1)
+    chance: intervals.Floats = shares[..., -1] ** options + options * places.prod(axis=-1)
     return chance
 
 
-def expected_consistency_tally(grouped: GroupedFrame) -> MeasureTally:
+def expected_consistency_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Return the counts from which the consistency expected from own shares is computed
     (`expected_consistency`), of complete order sets of N options in N orders."""
     return replace(_tally_fully_rotated_sets(grouped), statistic=expected_consistency)
 
 
-def _consistency_kappa(totals: Floats) -> Floats:
+def _consistency_kappa(totals: intervals.Floats) -> intervals.Floats:
     """Compute κ, (consistency − c)/(1 − c), with the consistency c expected from own shares;
     `totals` as in `expected_consistency`."""
     expected = expected_consistency(totals)
-    return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - expected, 1 - expected)
+    return intervals.safe_divide(
+        intervals.safe_divide(totals[..., 0], totals[..., -1]) - expected, 1 - expected
+    )
 
 
-def consistency_kappa_range(totals: Floats) -> float:
+def consistency_kappa_range(totals: intervals.Floats) -> float:
     """Difference between the κ of a judge that is always consistent and that of a judge that never
     is: 1/(1 − c), with the consistency c expected from own shares; 0 if c is 1. `totals`
     as in `expected_consistency`."""
-    return float(np.nan_to_num(safe_divide(1.0, 1 - expected_consistency(totals))))
+    return float(np.nan_to_num(intervals.safe_divide(1.0, 1 - expected_consistency(totals))))
 
 
 FEW_FLIPS = 5
 """Number of flips below which the jackknife interval of κ is too narrow and is widened."""
 
 
-def estimate_consistency_kappa(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+def estimate_consistency_kappa(
+    sums: intervals.Floats, statistic: intervals.Statistic, measure: measures.Measure
+) -> Estimate:
     """Estimate κ, the chance-corrected consistency, with a jackknife interval over items. The
     interval is widened if few comparisons have different verdicts in different orders.
 
     `sums` has the item totals of `consistency_kappa_tally`, as [item, total]: the first total
     counts consistent comparisons, the last all. `statistic` computes κ from them."""
-    got = jackknife_estimate_of_measure(sums, statistic, measure)
-    return widen_for_rare_events(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
+    got = measures.jackknife_estimate_of_measure(sums, statistic, measure)
+    return intervals.widen_for_rare_events(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
-def consistency_kappa_tally(grouped: GroupedFrame) -> MeasureTally:
+def consistency_kappa_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Return the counts from which the chance-corrected consistency κ is computed, of complete
     order sets of N options in N orders."""
     return replace(_tally_fully_rotated_sets(grouped), statistic=_consistency_kappa)
 
 
-def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
+def _compare_repeats(
+    grouped: measures.GroupedFrame, noise: bool
+) -> tuple[pd.DataFrame, intervals.Floats, intervals.Floats]:
     """Return one row for each order of a comparison that was read at least twice, and for each row
     two numbers: the share of pairs of its repeats that differ, and the share of its repeats with
     the most frequent verdict.
@@ -219,21 +210,21 @@ def _compare_repeats(grouped: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, 
     return rows.iloc[first], 1 - agreeing / (total * (total - 1)), counts.max(axis=1) / total
 
 
-def repeat_noise_tally(grouped: GroupedFrame) -> MeasureTally:
+def repeat_noise_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Return, for each order of each comparison with repeats, the share of pairs of repeats that
     differ. Calls repeated only to measure noise are included."""
     rows, differing, _ = _compare_repeats(grouped, noise=True)
-    return build_tally(rows, differing, 1)
+    return measures.build_tally(rows, differing, 1)
 
 
-def modal_share_tally(grouped: GroupedFrame) -> MeasureTally:
+def modal_share_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Return, for each order of each comparison with repeats, the share of repeats with the most
     frequent verdict. Calls repeated only to measure noise are left out."""
     rows, _, mode_share = _compare_repeats(grouped, noise=False)
-    return build_tally(rows, mode_share, 1)
+    return measures.build_tally(rows, mode_share, 1)
 
 
-def slot_pick_tally(grouped: GroupedFrame) -> MeasureTally:
+def slot_pick_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Count the picks of each slot, separately for each number of options, in complete order sets
     (in cells judged in one order only: in all verdicts)."""
     rows = grouped.picks_for_position_measures
@@ -241,7 +232,7 @@ def slot_pick_tally(grouped: GroupedFrame) -> MeasureTally:
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
     columns = [(options == n) & (pick == slot) for n in sizes for slot in range(n)]
     return replace(
-        build_tally(rows, *columns, (pick >= 0) & (options > 1)),
+        measures.build_tally(rows, *columns, (pick >= 0) & (options > 1)),
         statistic=PooledEntropy(tuple(sizes)),
     )
 
@@ -255,11 +246,11 @@ class PooledEntropy:
     sizes: tuple[int, ...]
     """Numbers of options N; the totals have the slot counts of the first N, then of the next."""
 
-    def __call__(self, totals: Floats) -> Floats:
+    def __call__(self, totals: intervals.Floats) -> intervals.Floats:
         blocks = [totals[..., a:b] for a, b in pairwise(self.column_edges)]
         n = np.stack([block.sum(axis=-1) for block in blocks])
         each = np.nan_to_num(np.stack([entropy.normalised_entropy(block) for block in blocks]))
-        return safe_divide((n * each).sum(axis=0), n.sum(axis=0))
+        return intervals.safe_divide((n * each).sum(axis=0), n.sum(axis=0))
 
     @property
     def column_edges(self) -> list[int]:
@@ -267,13 +258,15 @@ class PooledEntropy:
         = 2, 3."""
         return [0, *accumulate(self.sizes)]
 
-    def numbers_of_options_in_use(self, totals: Floats) -> list[int]:
+    def numbers_of_options_in_use(self, totals: intervals.Floats) -> list[int]:
         """List the numbers of options N that have verdicts in these totals."""
         blocks = zip(self.sizes, pairwise(self.column_edges), strict=True)
         return [size for size, (a, b) in blocks if totals[a:b].any()]
 
 
-def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+def estimate_slot_entropy(
+    sums: intervals.Floats, statistic: intervals.Statistic, measure: measures.Measure
+) -> Estimate:
     """Estimate the slot entropy H with its interval.
 
     For pairs the interval is the Wilson interval of the first-slot share, converted to entropy. For
@@ -285,24 +278,28 @@ def estimate_slot_entropy(sums: Floats, statistic: Statistic, measure: Measure) 
     sizes = _numbers_of_options(sums, statistic)
     items = len(sums)
     if sizes == [2]:
-        share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
+        share = intervals.proportions(
+            sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1
+        )[0]
         ends = np.array([share.value, share.low, share.high], np.float64)
         return _entropy_estimate(share, measure, *_pair_entropy(ends).tolist())
     distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
     floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(sum(sizes))))
-    error = jackknife_error(sums, distance)
+    error = intervals.jackknife_error(sums, distance)
     method = "jackknife over items, Student's t, on √(1 − entropy)"
     if not math.isfinite(error):
-        return Estimate(value, None, None, n, items, measure.unit, 0.95, method, ONE_ITEM_NOTE)
+        return Estimate(
+            value, None, None, n, items, measure.unit, 0.95, method, intervals.ONE_ITEM_NOTE
+        )
     centre, half = (
         math.sqrt(max(1 - value, 0)),
-        float(student_t_quantile(items)) * max(error, floor),
+        float(intervals.student_t_quantile(items)) * max(error, floor),
     )
     low, high = 1 - min(centre + half, 1) ** 2, 1 - max(centre - half, 0) ** 2
     return Estimate(value, low, high, n, items, measure.unit, 0.95, method)
 
 
-def _numbers_of_options(sums: Floats, statistic: Statistic) -> list[int]:
+def _numbers_of_options(sums: intervals.Floats, statistic: intervals.Statistic) -> list[int]:
     """Return the numbers of options N of the counted comparisons, even if some slots were never
     picked."""
     if isinstance(statistic, PooledEntropy):
@@ -311,12 +308,12 @@ def _numbers_of_options(sums: Floats, statistic: Statistic) -> list[int]:
 
 
 def pair_entropy_estimates(
-    sums: Floats, cell: Ints, count: int, measure: Measure
+    sums: intervals.Floats, cell: intervals.Ints, count: int, measure: measures.Measure
 ) -> list[Estimate] | None:
     """Estimate the slot entropy of every cell at once; None unless all comparisons are pairs."""
     if sums.shape[1] != 3:
         return None
-    shares = proportions(sums[:, 0], sums[:, :2].sum(axis=1), cell, count)
+    shares = intervals.proportions(sums[:, 0], sums[:, :2].sum(axis=1), cell, count)
     ends = np.array([(one.value, one.low, one.high) for one in shares], np.float64)
     return [
         _entropy_estimate(share, measure, *bits)
@@ -324,18 +321,18 @@ def pair_entropy_estimates(
     ]
 
 
-def _pair_entropy(share: Floats) -> Floats:
+def _pair_entropy(share: intervals.Floats) -> intervals.Floats:
     """Entropy, from 0 to 1, of the picks of two slots with this first-slot share."""
     return entropy.normalised_entropy(np.stack([share, 1 - share], axis=-1))
 
 
 def _entropy_estimate(
-    share: Estimate, measure: Measure, value: float, low: float, high: float
+    share: Estimate, measure: measures.Measure, value: float, low: float, high: float
 ) -> Estimate:
     """Convert the estimate of a first-slot share to one of entropy, unknown if the share is.
     `value`, `low` and `high` are the entropies of the share and of its limits."""
     if share.value is None:
-        return unknown_estimate(measure.empty, measure.unit)
+        return intervals.unknown_estimate(measure.empty, measure.unit)
     method = "Wilson interval of the first-position share, converted to entropy"
     if share.low is None or share.high is None:
         return replace(share, value=value, unit=measure.unit, method=method)

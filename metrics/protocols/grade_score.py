@@ -15,16 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from metrics.estimation import prompt_kinds, row_selection
+from metrics.estimation import intervals, prompt_kinds, row_selection
 from metrics.estimation.entropy import entropy
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    join_notes,
-    mean_estimate,
-    safe_divide,
-    unknown_estimate,
-)
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
 from studies.frames.frame import TIE
@@ -50,9 +42,9 @@ TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
 in one repeat."""
 
 
-def harmonic_mean(first: Floats, second: Floats) -> Floats:
+def harmonic_mean(first: intervals.Floats, second: intervals.Floats) -> intervals.Floats:
     """Compute the harmonic mean; 0 where either value is 0."""
-    return np.nan_to_num(2 * safe_divide(first * second, first + second))
+    return np.nan_to_num(2 * intervals.safe_divide(first * second, first + second))
 
 
 def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
@@ -81,7 +73,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     table["entropy"] = np.nan_to_num(entropy(slots)) / np.log(
         np.maximum(bins, 2).astype(np.float64)
     )
-    table["choice"] = np.nan_to_num(safe_divide(choices, read_trials))
+    table["choice"] = np.nan_to_num(intervals.safe_divide(choices, read_trials))
     table["grade"] = harmonic_mean(table["entropy"].to_numpy(), table["choice"].to_numpy())
     table["trials"], table["read"] = trials, read_trials
     counted = read_trials >= trials if rule == "default" else np.ones(groups, bool)
@@ -100,7 +92,9 @@ def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
 
 
-def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
+def _slot_and_choice_counts(
+    rows: pd.DataFrame, group: intervals.Ints, groups: int
+) -> tuple[intervals.Floats, intervals.Floats]:
     """Return, for each group of rows (a set of trials), the slot counts, and how often the most
     chosen option was chosen."""
     width = int(rows["options"].to_numpy().max(initial=1))
@@ -129,7 +123,7 @@ def estimate_grade_score_measures(
     table = grade_table(frame, rule)
     item = row_selection.item_codes(table)
     sizes = sorted({int(n) for n in table["options"]})
-    note = join_notes(
+    note = intervals.join_notes(
         rule if rule != "default" else "",
         f"sets of trials left out because a trial has no readable choice: {table.attrs['left_out']}"
         if table.attrs["left_out"]
@@ -138,20 +132,20 @@ def estimate_grade_score_measures(
         "" if sizes else "no item has a readable choice in all its rotations",
     )
     parts = {
-        name: mean_estimate(table[name], item, "score", (0, 1), note)
+        name: intervals.mean_estimate(table[name], item, "score", (0, 1), note)
         for name in ("grade", "entropy", "choice")
     }
     parts["corrected"] = _chance_corrected_grade(table, item, note)
     if len(sizes) > 1:
         for n in sizes:
             of_size = (table["options"] == n).to_numpy()
-            parts[f"grade_{n}"] = mean_estimate(
+            parts[f"grade_{n}"] = intervals.mean_estimate(
                 table["grade"][of_size], item[of_size], "score", (0, 1)
             )
     return parts
 
 
-def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estimate:
+def _chance_corrected_grade(table: pd.DataFrame, item: intervals.Ints, note: str) -> Estimate:
     """Estimate the grade corrected for chance, Σ(G − g(N))/Σ(1 − g(N)), from the rows of
     `grade_table` with exactly N trials and a known chance level g(N) (RANDOM_GRADE); no value
     without such rows."""
@@ -168,13 +162,13 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
             if len(table) == 0
             else "the chance level is known only for all N rotations of up to 10 options"
         )
-        return unknown_estimate(join_notes(note, reason), "corrected score")
+        return intervals.unknown_estimate(intervals.join_notes(note, reason), "corrected score")
     counted = table.loc[usable]
     random = counted["options"].map(RANDOM_GRADE).to_numpy(np.float64)
     headroom = 1 - random
     gain = (counted["grade"].to_numpy() - random) / headroom.mean()
     lowest = -float(random.max() / headroom.mean())
-    return mean_estimate(gain, item[usable], "corrected score", (lowest, 1), note)
+    return intervals.mean_estimate(gain, item[usable], "corrected score", (lowest, 1), note)
 
 
 def grade_estimates_by_cell(
@@ -204,14 +198,14 @@ def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Meas
 # -- expected scores of canonical judges ---------------------------------------------------------
 
 
-def rotated_options(n: int) -> Ints:
+def rotated_options(n: int) -> intervals.Ints:
     """Return the options shown in each trial, such as [2,0,1], [1,2,0], [0,1,2] for n = 3."""
     return np.array([np.roll(np.arange(n), k) for k in range(1, n + 1)])
 
 
 def simulated_slot_probabilities(
     n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
-) -> Floats:
+) -> intervals.Floats:
     """Return [trial, slot] probabilities of a simple simulated judge; option 0 is the best.
 
     The judge picks slot 0 with probability `first` and the last slot with probability `last`;
@@ -227,7 +221,7 @@ def simulated_slot_probabilities(
     return place + (1 - first - last) * rest
 
 
-def expected_grade_scores(probabilities: Floats) -> dict[str, float]:
+def expected_grade_scores(probabilities: intervals.Floats) -> dict[str, float]:
     """Compute the exact expected "grade", "entropy" and "choice" share of one item, for a judge
     that picks slots with these probabilities, [trial, slot]. "pooled" is the entropy of the slots
     picked over many items."""
@@ -247,6 +241,6 @@ def expected_grade_scores(probabilities: Floats) -> dict[str, float]:
     }
 
 
-def _count_values(outcomes: Ints, n: int) -> Floats:
+def _count_values(outcomes: intervals.Ints, n: int) -> intervals.Floats:
     """Count the values 0…n−1 in each column of `outcomes`: [column, value]."""
     return np.stack([(outcomes == value).sum(axis=0) for value in range(n)], axis=1).astype(float)

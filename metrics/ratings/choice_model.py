@@ -8,16 +8,9 @@ import pandas as pd
 from scipy.special import expit
 from scipy.special import logit as log_odds
 
+from metrics.estimation import row_selection
 from metrics.estimation.intervals import join_notes
 from metrics.estimation.measures import ORDER_UNKNOWN_NOTE
-from metrics.estimation.row_selection import (
-    NO_SLOT,
-    contestants,
-    resampling_unit,
-    select_known_order,
-    select_picks,
-    slot_contestants,
-)
 from metrics.ratings import bradley_terry_fit, conditional_logit
 from metrics.ratings.battles import Floats, Ints, dense_codes
 from metrics.ratings.conditional_logit import (
@@ -71,13 +64,15 @@ def fit_choice_model(frame: pd.DataFrame, *, min_options: int = 2) -> ChoiceMode
     position effects are separate for each number of options. Without a readable choice the model is
     empty, with a note.
     """
-    rows = select_picks(frame.loc[(frame["options"] >= max(min_options, 2)).to_numpy()])
+    rows = row_selection.select_picks(
+        frame.loc[(frame["options"] >= max(min_options, 2)).to_numpy()]
+    )
     single = (rows["pick"] >= 0).to_numpy()
     left_out = TIES_LEFT_OUT_NOTE if not single.all() else ""
     rows = rows.loc[single]
     if not len(rows):
         return ChoiceModel(note=join_notes(NO_CHOICES_NOTE, left_out))
-    known = select_known_order(rows)
+    known = row_selection.select_known_order(rows)
     if not len(known):
         return _fit_choice_design(
             _ChoiceDesign(_ChoiceTable(rows), ()), join_notes(ORDER_UNKNOWN_NOTE, left_out)
@@ -96,17 +91,19 @@ class _ChoiceTable:
     shown and their labels."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        self.names = contestants(rows)
+        self.names = row_selection.contestants(rows)
         shown = rows["shown"].cat.codes.to_numpy(np.int64)
         called = rows["labels"].cat.codes.to_numpy(np.int64)
         code = shown * (len(rows["labels"].cat.categories) + 1) + called
         _, example, self.setting = np.unique(code, return_index=True, return_inverse=True)
-        self.options = slot_contestants(rows.take(example), self.names)
+        self.options = row_selection.slot_contestants(rows.take(example), self.names)
         self.label_rows = [str(text).split(SEP) for text in rows["labels"].iloc[example]]
         self.labels = sorted({label for setting in self.label_rows for label in setting})
         self.pick = rows["pick"].to_numpy(np.int64)
-        self.item = dense_codes(resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))
-        self.available: Mask = self.options != NO_SLOT
+        self.item = dense_codes(
+            row_selection.resampling_unit(rows).cat.codes.to_numpy().astype(np.int64)
+        )
+        self.available: Mask = self.options != row_selection.NO_SLOT
         self.sizes = self.available.sum(axis=1)
 
     @property
@@ -254,7 +251,7 @@ def _place_of_each_option(options: Ints) -> list[tuple[tuple[int, int], int]]:
     return [
         ((int(place) // width, int(place) % width), int(code))
         for code, place in zip(codes, places, strict=True)
-        if code != NO_SLOT
+        if code != row_selection.NO_SLOT
     ]
 
 

@@ -13,14 +13,7 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
-from metrics.estimation.intervals import (
-    NO_SPREAD,
-    Floats,
-    Ints,
-    decimals_that_show_sign_of_interval,
-    jackknife_estimate,
-    student_t_quantile,
-)
+from metrics.estimation import intervals
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_names import rater_text, rule_instruction, rule_texts
@@ -45,7 +38,7 @@ class PriceGain:
     price: float
     rule: Rule
     gain: Estimate
-    credits: Floats = field(compare=False, repr=False)
+    credits: intervals.Floats = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -180,9 +173,9 @@ def detection_rate(raw: Estimate, adjusted: Estimate, gain: float) -> float | No
     width."""
     if raw.value is None or raw.low is None or raw.high is None or adjusted.low is None:
         return None
-    error = (raw.high - raw.low) / 2 / float(student_t_quantile(raw.items))
+    error = (raw.high - raw.low) / 2 / float(intervals.student_t_quantile(raw.items))
     reach = raw.value - adjusted.low
-    return float(stats.norm.cdf((gain - reach) / error)) if error > NO_SPREAD else None
+    return float(stats.norm.cdf((gain - reach) / error)) if error > intervals.NO_SPREAD else None
 
 
 def gain_text(gain: Estimate) -> str:
@@ -190,7 +183,7 @@ def gain_text(gain: Estimate) -> str:
     text = f"{format_points(gain.value)} points"
     if gain.low is None or gain.high is None:
         return text
-    digits = decimals_that_show_sign_of_interval(gain, 1, 100)
+    digits = intervals.decimals_that_show_sign_of_interval(gain, 1, 100)
     low, high = (format_points(limit, digits).lstrip("+") for limit in (gain.low, gain.high))
     return f"{text} [{low}, {high}]"
 
@@ -223,13 +216,13 @@ def held_out_gains(
 
 
 def gains_by_price(
-    credits: Floats,
-    count: Floats,
+    credits: intervals.Floats,
+    count: intervals.Floats,
     prices: Sequence[float],
     rng: np.random.Generator,
     unit: str = "share",
     bounds: tuple[float, float] = (-1.0, 1.0),
-) -> list[tuple[float, int, Estimate, Floats]]:
+) -> list[tuple[float, int, Estimate, intervals.Floats]]:
     """Return a tuple for each price at which at least two rules can be afforded: the price, the
     column of the best affordable rule, its held-out gain over column 0, and the credit that the
     held-out choice of a rule gives to each item.
@@ -242,14 +235,16 @@ def gains_by_price(
         if sum(one <= price + SAME_PRICE for one in prices) > 1:
             sums = np.stack([held - credits[:, 0], count], axis=1)
             n = round(float(count.sum()))
-            gain = jackknife_estimate(sums, first_over_last, n, unit, bounds, effect=bounds[1])
+            gain = intervals.jackknife_estimate(
+                sums, first_over_last, n, unit, bounds, effect=bounds[1]
+            )
             found.append((price, place, gain, held))
     return found
 
 
 def held_out_credits(
-    credits: Floats, prices: Sequence[float], rng: np.random.Generator
-) -> list[tuple[float, int, Floats]]:
+    credits: intervals.Floats, prices: Sequence[float], rng: np.random.Generator
+) -> list[tuple[float, int, intervals.Floats]]:
     """Return, for each price: the price, the column of the best rule up to this price on all items,
     and the credit of each item by the rule that was best on other items (mean over random
     halves)."""
@@ -266,14 +261,16 @@ def held_out_credits(
     return found
 
 
-def random_halves(items: int, rng: np.random.Generator) -> Floats:
+def random_halves(items: int, rng: np.random.Generator) -> intervals.Floats:
     """Draw REPETITIONS random halves of the items, [half, item]: 1 for items in the half, else
     0."""
     rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
     return np.stack(rows).astype(np.float64)
 
 
-def _held_out_credit(credit: Floats, best: Ints, held_out: Floats) -> Floats:
+def _held_out_credit(
+    credit: intervals.Floats, best: intervals.Ints, held_out: intervals.Floats
+) -> intervals.Floats:
     """Return the mean credit of each item over the halves that do not contain it. On half h the
     rule in column `best[h]` was the best; `held_out[h]` is 1 for the items outside this half."""
     found = np.zeros(len(credit))

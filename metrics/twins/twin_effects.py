@@ -15,16 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from metrics.estimation import intervals
 from metrics.estimation.contrasts import Contrast, PairedTotals, estimate_contrast_family
-from metrics.estimation.intervals import (
-    Floats,
-    Statistic,
-    proportion,
-    safe_divide,
-    student_t_quantile,
-    sum_by_item,
-    unknown_estimate,
-)
 from metrics.twins.twin_verdicts import DUEL, SINGLE, SUBSTITUTION, twin_verdicts
 from studies.domain import Estimate
 from studies.texts.twin_families import CONTROLS, FAMILIES, SHAM
@@ -56,7 +48,9 @@ class TwinMeasure:
     unit: str = "share"
     value_range: tuple[float, float] = (0.0, 1.0)
 
-    def change_if_units_reversed(self, totals: Floats, statistic: Statistic) -> float:
+    def change_if_units_reversed(
+        self, totals: intervals.Floats, statistic: intervals.Statistic
+    ) -> float:
         """Width of the range of the measure: its largest change if every verdict were reversed."""
         return self.value_range[1] - self.value_range[0]
 
@@ -100,7 +94,7 @@ class TwinEffect:
         one, raw = self.adjusted, self.beyond_floor
         if one.low is None or one.high is None or raw.low is None or raw.high is None:
             return None
-        t = float(student_t_quantile(one.items))
+        t = float(intervals.student_t_quantile(one.items))
         error = (raw.high - raw.low) / 2 / t
         width = max((one.high - one.low) / 2, error * t)
         return width + float(stats.norm.ppf(POWER)) * error
@@ -209,7 +203,7 @@ class _TwinVerdictsOfRater:
         }
         self.measure = self._measure_of_levels(columns["value"], columns["before"])
 
-    def _measure_of_levels(self, value: Floats, before: Floats) -> TwinMeasure:
+    def _measure_of_levels(self, value: intervals.Floats, before: intervals.Floats) -> TwinMeasure:
         """Return the measure of the twins' effect: a share for points and passes, for scores a mean
         within the range that occurs (0 and 1 included)."""
         levels = np.concatenate([value, before])
@@ -241,7 +235,9 @@ class _TwinVerdictsOfRater:
         """Totals by item of two columns of verdicts, on the items that both have; `one` and `two`
         are (verdicts, name of the column). The result names both cells after `family`."""
         sides = [
-            sum_by_item(np.stack([rows[name], np.ones(len(rows["item"]))], axis=1), rows["item"])
+            intervals.sum_by_item(
+                np.stack([rows[name], np.ones(len(rows["item"]))], axis=1), rows["item"]
+            )
             for rows, name in (one, two)
         ]
         (first, a), (second, b) = sides
@@ -264,7 +260,7 @@ class _TwinVerdictsOfRater:
         rows = self.verdicts_on(family)
         if self.design != DUEL:
             return self._paired_difference(family, (rows, "value"), (rows, "before"), self.measure)
-        got = proportion(rows["value"], rows["item"])
+        got = intervals.proportion(rows["value"], rows["item"])
         if got.value is None or got.low is None or got.high is None:
             return got if got.value is None else replace(got, value=got.value - 0.5)
         return replace(got, value=got.value - 0.5, low=got.low - 0.5, high=got.high - 0.5)
@@ -275,7 +271,7 @@ class _TwinVerdictsOfRater:
         floor = FAMILIES[family].floor
         raw, adjusted = contrast.raw, contrast.adjusted
         if floor not in self.planned:
-            raw = adjusted = unknown_estimate(NO_FLOOR_NOTE, raw.unit)
+            raw = adjusted = intervals.unknown_estimate(NO_FLOOR_NOTE, raw.unit)
         answers = set().union(*self.planned.values())
         return TwinEffect(
             self.judge, self.prompt, family, self.design,
@@ -338,7 +334,7 @@ def paired_twin_totals(
     return found
 
 
-def _mean_beyond_floor(totals: Floats) -> Floats:
+def _mean_beyond_floor(totals: intervals.Floats) -> intervals.Floats:
     """Mean on the twins of a family minus mean on their floor, from totals on the last axis: sum
     and number of the family, then of the floor."""
     return _mean_of_totals(totals[..., :2]) - _mean_of_totals(totals[..., 2:])
@@ -348,9 +344,9 @@ def _select_entries(rows: _Columns, mask: Any) -> _Columns:
     return {name: values[mask] for name, values in rows.items()}
 
 
-def _mean_of_totals(totals: Floats) -> Floats:
+def _mean_of_totals(totals: intervals.Floats) -> intervals.Floats:
     """Divide the first total on the last axis (a sum) by the second (a number); nan for 0."""
-    return safe_divide(totals[..., 0], totals[..., 1])
+    return intervals.safe_divide(totals[..., 0], totals[..., 1])
 
 
 def twins_section(twins: pd.DataFrame, frame: pd.DataFrame) -> Json:

@@ -11,19 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from metrics.estimation import all_measures, row_selection
-from metrics.estimation.intervals import (
-    ITEMS_AGREE_NOTE,
-    NO_SPREAD_LOGITS,
-    ONE_ITEM_NOTE,
-    Floats,
-    Ints,
-    join_notes,
-    proportion,
-    student_t_quantile,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation import all_measures, intervals, row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import Estimate
 from studies.frames.frame import TIE
@@ -98,7 +86,9 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
     return {name: _controlled_win_rate(_outcomes_and_length_gaps(rows, name)) for name in others}
 
 
-def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
+def _outcomes_and_length_gaps(
+    rows: pd.DataFrame, name: str
+) -> tuple[intervals.Floats, intervals.Floats, intervals.Ints]:
     """Return, for each verdict on a contestant: the contestant's outcome, the length of its answer
     minus that of the other answer, and the item."""
     rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
@@ -111,7 +101,9 @@ def _outcomes_and_length_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Fl
     return outcome.astype(np.float64), gap, row_selection.item_codes(rows)
 
 
-def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
+def _controlled_win_rate(
+    data: tuple[intervals.Floats, intervals.Floats, intervals.Ints],
+) -> Estimate:
     """Estimate the win rate of a contestant at equal length; the plain win rate if all verdicts are
     the same. `data` has, for each verdict, the contestant's outcome, the length of its answer minus
     that of the other answer, and the item. The interval is not narrower (in logits) than that of
@@ -119,8 +111,8 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
     outcome, gap, item = data
     least = max(LEAST_SIDE_ITEMS, LEAST_SIDE_SHARE * len(np.unique(item)))
     if gap.any() and min(len(np.unique(item[side])) for side in (gap >= 0, gap <= 0)) < least:
-        return unknown_estimate(NO_LENGTH_OVERLAP_NOTE, "share")
-    plain = proportion(
+        return intervals.unknown_estimate(NO_LENGTH_OVERLAP_NOTE, "share")
+    plain = intervals.proportion(
         outcome, item, note="all verdicts are the same: no length effect can be fitted"
     )
     if outcome.min() == outcome.max():
@@ -133,7 +125,7 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints]) -> Estimate:
         half = max(half, float(logit(plain.high) - logit(plain.low)) / 2)
     low, high = (None if half is None else float(expit(beta[0] + s * half)) for s in (-1, 1))
     method = "logistic regression, sandwich variance by item"
-    note = join_notes(note, reason)
+    note = intervals.join_notes(note, reason)
     value = float(expit(beta[0]))
     return Estimate(value, low, high, len(outcome), items, "share", 0.95, method, note)
 
@@ -142,27 +134,30 @@ def logit_half_width(variance: float, items: int) -> tuple[float | None, str]:
     """Return the half-width of the t interval of a coefficient with this variance, and "". With one
     item, or with a variance of zero, return None and the reason as a note."""
     if items < 2:
-        return None, ONE_ITEM_NOTE
-    if variance < NO_SPREAD_LOGITS**2:
-        return None, ITEMS_AGREE_NOTE
-    return float(student_t_quantile(items)) * math.sqrt(variance), ""
+        return None, intervals.ONE_ITEM_NOTE
+    if variance < intervals.NO_SPREAD_LOGITS**2:
+        return None, intervals.ITEMS_AGREE_NOTE
+    return float(intervals.student_t_quantile(items)) * math.sqrt(variance), ""
 
 
-def _design_matrix(gap: Floats) -> tuple[Floats, str]:
+def _design_matrix(gap: intervals.Floats) -> tuple[intervals.Floats, str]:
     """Return the columns of intercept and length term (`gap`: differences of lengths), and a note;
     if all differences are equal there is no length term."""
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:
-        return one, join_notes(
+        return one, intervals.join_notes(
             DESCRIPTIVE_NOTE, "all length differences are equal: the length term is dropped"
         )
     return np.concatenate([one, np.tanh(gap / spread)[:, None]], axis=1), DESCRIPTIVE_NOTE
 
 
 def fit_logit(
-    design: Floats, outcome: Floats, item: Ints, penalty: Floats
-) -> tuple[Floats, Floats, int]:
+    design: intervals.Floats,
+    outcome: intervals.Floats,
+    item: intervals.Ints,
+    penalty: intervals.Floats,
+) -> tuple[intervals.Floats, intervals.Floats, int]:
     """Fit a logistic regression (outcomes may be ½); return coefficients, covariance clustered by
     item, and number of items. `penalty` is the ridge penalty of each coefficient."""
     ridge = np.diag(penalty)
@@ -176,7 +171,7 @@ def fit_logit(
             break
     p = expit(design @ beta)
     bread = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + ridge)
-    _, scores = sum_by_item(design * (outcome - p)[:, None], item)
+    _, scores = intervals.sum_by_item(design * (outcome - p)[:, None], item)
     groups = len(scores)
     meat = scores.T @ scores * (groups / max(groups - 1, 1))
     return beta, bread @ meat @ bread, groups

@@ -15,16 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    Statistic,
-    jackknife_estimate,
-    safe_divide,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation import intervals, row_selection
 from metrics.win_rates.self_preference import VerdictsVersusPeople, verdicts_versus_people
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, TIE
@@ -96,21 +87,21 @@ def _excess_relative_to_people(people: VerdictsVersusPeople, name: str, own: str
     both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
     kept &= np.isin(item, both)
     if not kept.any():
-        return unknown_estimate(NO_PEOPLE_NOTE, UNIT)
+        return intervals.unknown_estimate(NO_PEOPLE_NOTE, UNIT)
     seat = np.array([panel.index(one) for one in judge[kept]], np.int64)
     columns = np.zeros((len(seat), 4, len(panel)))
     columns[np.arange(len(seat)), :, seat] = parts[kept]
-    _, sums = sum_by_item(columns.reshape(len(seat), -1), item[kept])
+    _, sums = intervals.sum_by_item(columns.reshape(len(seat), -1), item[kept])
 
-    def statistic(totals: Floats) -> Floats:
+    def statistic(totals: intervals.Floats) -> intervals.Floats:
         counts = totals.reshape(*totals.shape[:-1], 4, len(panel))
-        own_rate = safe_divide(counts[..., 0, :], counts[..., 1, :])
-        each = own_rate - safe_divide(counts[..., 2, :], counts[..., 3, :])
-        gap: Floats = each[..., 0] - each[..., 1:].mean(axis=-1)
+        own_rate = intervals.safe_divide(counts[..., 0, :], counts[..., 1, :])
+        each = own_rate - intervals.safe_divide(counts[..., 2, :], counts[..., 3, :])
+        gap: intervals.Floats = each[..., 0] - each[..., 1:].mean(axis=-1)
         return gap
 
     n = int((seat == 0).sum())
-    return jackknife_estimate(sums, statistic, n, UNIT, (-1, 1))
+    return intervals.jackknife_estimate(sums, statistic, n, UNIT, (-1, 1))
 
 
 def _estimate_excess(
@@ -135,7 +126,7 @@ def _estimate_excess(
     kept = counted & np.isin(judge, panel)
     both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
     kept &= np.isin(item, both)
-    none = unknown_estimate(NO_OUTSIDER_NOTE, UNIT)
+    none = intervals.unknown_estimate(NO_OUTSIDER_NOTE, UNIT)
     if not outsiders or not kept.any():
         return OwnFamilyExcess(name, own, none, none, none, none, none)
     place = np.searchsorted(np.array(outsiders), judge[kept])
@@ -143,8 +134,8 @@ def _estimate_excess(
     sums = _sums_by_judge_column(points[kept], read[kept], seat, len(panel), item[kept])
     n = int(sums[:, len(panel)].sum())
 
-    def estimate(statistic: Statistic, unit: str, low: float) -> Estimate:
-        return jackknife_estimate(sums, statistic, n, unit, (low, 1.0))
+    def estimate(statistic: intervals.Statistic, unit: str, low: float) -> Estimate:
+        return intervals.jackknife_estimate(sums, statistic, n, unit, (low, 1.0))
 
     return OwnFamilyExcess(
         name,
@@ -155,13 +146,13 @@ def _estimate_excess(
         ),
         excess=estimate(_own_judge_minus_outsiders, UNIT, -1.0),
         bounds=_excess_bounds(sums),
-        people_excess=unknown_estimate(NO_PEOPLE_NOTE, UNIT),
+        people_excess=intervals.unknown_estimate(NO_PEOPLE_NOTE, UNIT),
     )
 
 
 def _points_of_family(
     rows: pd.DataFrame, own_first: row_selection.Mask
-) -> tuple[Floats, row_selection.Mask]:
+) -> tuple[intervals.Floats, row_selection.Mask]:
     """Return the points of the family's answer in each row (win 1, tie ½, loss 0; 0 if unread), and
     whether the verdict was read. `own_first` marks rows that show this answer first."""
     pick = rows["pick"].to_numpy()
@@ -171,8 +162,12 @@ def _points_of_family(
 
 
 def _sums_by_judge_column(
-    points: Floats, read: row_selection.Mask, column: Ints, judges: int, item: Ints
-) -> Floats:
+    points: intervals.Floats,
+    read: row_selection.Mask,
+    column: intervals.Ints,
+    judges: int,
+    item: intervals.Ints,
+) -> intervals.Floats:
     """Return sums by item, in three blocks with a column for each judge: points, verdicts, missing
     verdicts. `column` is the column of each row's judge."""
     line = np.arange(len(points))
@@ -180,26 +175,26 @@ def _sums_by_judge_column(
     columns[line, column] = points
     columns[line, judges + column] = read
     columns[line, 2 * judges + column] = ~read
-    return sum_by_item(columns, item)[1]
+    return intervals.sum_by_item(columns, item)[1]
 
 
-def _win_rates_by_judge(totals: Floats) -> Floats:
+def _win_rates_by_judge(totals: intervals.Floats) -> intervals.Floats:
     """Win rate of the family by each judge. The last axis of `totals` has three blocks with a
     column for each judge: points, verdicts, missing verdicts."""
     seats = totals.shape[-1] // 3
-    return safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
+    return intervals.safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
 
 
-def _own_judge_minus_outsiders(totals: Floats) -> Floats:
+def _own_judge_minus_outsiders(totals: intervals.Floats) -> intervals.Floats:
     """Win rate of the family by its own judge minus the mean of the others'. The last axis of
     `totals` has three blocks (points, verdicts, missing verdicts) with a column for each judge, the
     family's own judge first."""
     rates = _win_rates_by_judge(totals)
-    gap: Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
+    gap: intervals.Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
     return gap
 
 
-def _excess_bounds(sums: Floats) -> Estimate:
+def _excess_bounds(sums: intervals.Floats) -> Estimate:
     """Compute the smallest and largest difference (win rate of the family by its own judge − by
     outsiders) over all possible values of the missing verdicts. `sums` [item, column] has three
     blocks (points, verdicts, missing verdicts) with a column for each judge, the family's own judge

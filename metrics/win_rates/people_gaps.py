@@ -8,17 +8,8 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement.majority_agreement import CASE_KEY
+from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, safe_divide
-from metrics.estimation.row_selection import (
-    Mask,
-    contestants,
-    first_row_per_group,
-    group_codes,
-    item_codes,
-    people_mask,
-    select_pairs,
-    select_picks,
-)
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
@@ -33,18 +24,18 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
     A case is one pair of answers to one item. In both win rates every verdict counts once, as in
     `win_rate`, so a case with many votes counts more for people. Empty without verdicts of both.
     """
-    rows = select_pairs(select_picks(frame))
-    human = people_mask(rows)
+    rows = row_selection.select_pairs(row_selection.select_picks(frame))
+    human = row_selection.people_mask(rows)
     if not human.any() or human.all():
         return {}
-    names = contestants(rows)
-    case, cases = group_codes(rows, CASE_KEY)
-    first = first_row_per_group(case, cases)
-    item = item_codes(rows)[first]
+    names = row_selection.contestants(rows)
+    case, cases = row_selection.group_codes(rows, CASE_KEY)
+    first = row_selection.first_row_per_group(case, cases)
+    item = row_selection.item_codes(rows)[first]
     category = rows["category"].astype(str).to_numpy()[first]
     row, who, points = appearance_points(rows, names)
 
-    def mean_points(selected: Mask) -> tuple[Floats, Ints]:
+    def mean_points(selected: row_selection.Mask) -> tuple[Floats, Ints]:
         """Return two arrays [case, model] from the selected verdicts: the mean points of the model
         in the case (nan without verdicts), and the number of verdicts behind this mean."""
         chosen = selected[row]

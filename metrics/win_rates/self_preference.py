@@ -13,16 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.agreement.majority_agreement import NO_CHOICE, build_case_verdicts, majority_choices
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    jackknife_estimate,
-    join_notes,
-    safe_divide,
-    sum_by_item,
-    unknown_estimate,
-)
+from metrics.estimation import intervals, row_selection
 from metrics.win_rates.length_effects import fit_logit, logit_half_width
 from studies.domain import Estimate
 from studies.frames.frame import TIE
@@ -49,14 +40,14 @@ class VerdictsVersusPeople:
     the verdicts for that answer."""
 
     rows: pd.DataFrame
-    winner: Ints
+    winner: intervals.Ints
     agrees: row_selection.Mask
-    placed: Ints
+    placed: intervals.Ints
     """Contestant in each slot, with the same codes as `winner`, the contestant people prefer."""
 
     def flags_on_pairs_with_family(
         self, family: str
-    ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
+    ) -> tuple[row_selection.Mask, NDArray[Any], intervals.Ints, NDArray[Any]]:
         """Return flags, judge, item and judge's family of each verdict on a pair with exactly one
         answer of `family`.
 
@@ -119,19 +110,23 @@ def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
     return {(judge, family) for judge, family in known if family}
 
 
-def _own_family_bias(flags: row_selection.Mask, item: Ints) -> Estimate:
+def _own_family_bias(flags: row_selection.Mask, item: intervals.Ints) -> Estimate:
     """Estimate the bias of one judge from the `flags` that `flags_on_pairs_with_family` returns."""
-    _, sums = sum_by_item(flags.astype(np.float64), item)
+    _, sums = intervals.sum_by_item(flags.astype(np.float64), item)
 
-    def statistic(totals: Floats) -> Floats:
-        own = safe_divide(totals[..., 0], totals[..., 1])
-        return own - safe_divide(totals[..., 2], totals[..., 3])
+    def statistic(totals: intervals.Floats) -> intervals.Floats:
+        own = intervals.safe_divide(totals[..., 0], totals[..., 1])
+        return own - intervals.safe_divide(totals[..., 2], totals[..., 3])
 
     note = "people never preferred the judge's own family, or always did"
-    got = jackknife_estimate(sums, statistic, len(flags), "difference of shares", (-1, 1), note)
+    got = intervals.jackknife_estimate(
+        sums, statistic, len(flags), "difference of shares", (-1, 1), note
+    )
     if got.value is None:
         return got
-    return jackknife_estimate(sums, statistic, len(flags), "difference of shares", (-1, 1))
+    return intervals.jackknife_estimate(
+        sums, statistic, len(flags), "difference of shares", (-1, 1)
+    )
 
 
 def own_family_term(frame: pd.DataFrame) -> Estimate:
@@ -148,12 +143,12 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     own = first.astype(np.float64) - second
     reason = _why_not_identified(rows, own)
     if reason:
-        return unknown_estimate(reason, "logit")
+        return intervals.unknown_estimate(reason, "logit")
     design = np.concatenate([_strength_design(rows), own[:, None]], axis=1)
     pick = rows["pick"].to_numpy()
     outcome = np.where(pick == TIE, 0.5, pick == 0).astype(np.float64)
     if np.linalg.matrix_rank(design) == np.linalg.matrix_rank(design[:, :-1]):
-        return unknown_estimate(
+        return intervals.unknown_estimate(
             "the own-family term cannot be separated from strengths and positions", "logit"
         )
     # A small ridge penalty keeps strengths finite if one side won every battle.
@@ -163,11 +158,11 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     half, reason = logit_half_width(float(covariance[-1, -1]), items)
     low, high = (None if half is None else value + sign * half for sign in (-1, 1))
     method = "Bradley–Terry with position and own-family terms, sandwich variance by item"
-    note = join_notes(NOT_ADJUSTED_NOTE, reason)
+    note = intervals.join_notes(NOT_ADJUSTED_NOTE, reason)
     return Estimate(value, low, high, len(rows), items, "logit", 0.95, method, note)
 
 
-def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
+def _why_not_identified(rows: pd.DataFrame, own: intervals.Floats) -> str:
     """Reason why the own-family term cannot be estimated; empty if nothing prevents it. `own` is +1
     if the first, −1 if the second answer of a row is of the judge's family, else 0."""
     judges = rows["judge"].astype(str).to_numpy()
@@ -183,7 +178,7 @@ def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
     return "needs people, or a judge of a known family that wrote none of the answers"
 
 
-def _strength_design(rows: pd.DataFrame) -> Floats:
+def _strength_design(rows: pd.DataFrame) -> intervals.Floats:
     """Design matrix: a column for each contestant but the first (+1 shown first, −1 shown second),
     then a column for each judge's position term."""
     names = row_selection.contestants(rows)

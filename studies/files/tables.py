@@ -18,13 +18,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from studies.errors import SourceError
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
-from studies.files.table_formats import parquet, spreadsheet_guard, spreadsheets
-from studies.files.table_formats.json_lines import (
-    count_values_within_limits,
-    decode_utf8,
-    parse_json,
-    parse_object,
-)
+from studies.files.table_formats import json_lines, parquet, spreadsheet_guard, spreadsheets
 from studies.settings import is_public
 
 KIND_BY_SUFFIX: Final = {
@@ -189,7 +183,7 @@ def _read_text_lines(path: Path, limits: ReadLimits) -> Iterator[tuple[int, str]
     for number, line in enumerate(_read_lines(path, limits), 1):
         if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise SourceError(f"{path.name}: the file is UTF-16; save it as UTF-8")
-        text = decode_utf8(line, f"{path.name}, line {number}")
+        text = json_lines.decode_utf8(line, f"{path.name}, line {number}")
         if "\0" in text:
             raise SourceError(
                 f"{path.name}, line {number}: zero byte, so this is not a text file; "
@@ -290,9 +284,9 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
             if not rows:
                 _refuse_json_list(line, name)
             where = f"{name}, line {number}"
-            values += count_values_within_limits(line, where, limits)
+            values += json_lines.count_values_within_limits(line, where, limits)
             limits.check_values(values, name)
-            rows.append(parse_object(line, where))
+            rows.append(json_lines.parse_object(line, where))
             numbers.append(number)
             limits.check_rows(len(rows), name)
             _add_columns(columns, rows[-1], name, limits)
@@ -327,9 +321,9 @@ def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
         del content  # the lines are read again, one at a time
         table = _read_jsonl(path, limits)
         return replace(table, notes=("the file contains JSON lines, one object per line",))
-    count_values_within_limits(content, path.name, limits)
-    text = decode_utf8(content, path.name).removeprefix("\ufeff")
-    value = parse_json(text, path.name)
+    json_lines.count_values_within_limits(content, path.name, limits)
+    text = json_lines.decode_utf8(content, path.name).removeprefix("\ufeff")
+    value = json_lines.parse_json(text, path.name)
     if isinstance(value, dict):
         return SourceTable(path.name, "json", tuple(value), [], json_object=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
@@ -348,7 +342,7 @@ def _is_json_lines(content: bytes, name: str, limits: ReadLimits) -> bool:
     first, _, rest = content.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
     if not first.startswith(b"{") or not first.rstrip().endswith(b"}") or not rest.strip():
         return False
-    count_values_within_limits(first, name, limits)
+    json_lines.count_values_within_limits(first, name, limits)
     try:
         json.loads(first)
     except ValueError:

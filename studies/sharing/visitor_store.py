@@ -19,19 +19,8 @@ from typing import Any, Final
 from studies.errors import AccessDenied, StudyError
 from studies.sharing.visitors import as_visitor, current_visitor, visitor_from_secret
 from studies.store import database, writer
+from studies.store.queries import visitor_queries
 from studies.store.queries.alignment_queries import derived_studies
-from studies.store.queries.visitor_queries import (
-    NOT_OWNER_ERROR,
-    STORE_FULL_ERROR,
-    STUDY_QUOTA_ERROR,
-    count_links,
-    delete_links,
-    has_link,
-    owner_of,
-    put_link,
-    restrict_reads,
-    restrict_writes,
-)
 from studies.store.store import Store
 
 
@@ -68,7 +57,7 @@ class VisitorStore(Store):
         return visitor_folder(self.path, current_visitor().owner)
 
     def folder_of(self, study: str) -> Path:
-        owner = owner_of(self, study)
+        owner = visitor_queries.owner_of(self, study)
         return self.path.parent if owner == "" else visitor_folder(self.path, owner or "nobody")
 
     @property
@@ -76,19 +65,22 @@ class VisitorStore(Store):
         return current_visitor().owner[:24]
 
     def salt_of(self, study: str) -> str:
-        return (owner_of(self, study) or "")[:24]
+        return (visitor_queries.owner_of(self, study) or "")[:24]
 
     # ---- permissions -------------------------------------------------------------------------
 
     def can_read(self, study: str) -> bool:
-        return owner_of(self, study) is not None
+        return visitor_queries.owner_of(self, study) is not None
 
     def owns(self, study: str) -> bool:
-        return bool(current_visitor().owner) and owner_of(self, study) == current_visitor().owner
+        return (
+            bool(current_visitor().owner)
+            and visitor_queries.owner_of(self, study) == current_visitor().owner
+        )
 
     def is_ownerless(self, study: str) -> bool:
         """Whether a study has no owner (it came with the Space); all visitors may read it."""
-        return owner_of(self, study) == ""
+        return visitor_queries.owner_of(self, study) == ""
 
     def require_readable(self, study: str) -> None:
         if not self.can_read(study):
@@ -140,7 +132,7 @@ class VisitorStore(Store):
     def is_share_token(self, secret: object) -> bool:
         """Whether a text is the token of an existing share link. The token gives access to a study
         but does not make the visitor its owner."""
-        return has_link(self._unrestricted, visitor_from_secret("", secret).share)
+        return visitor_queries.has_link(self._unrestricted, visitor_from_secret("", secret).share)
 
     # ---- links -----------------------------------------------------------------------------
 
@@ -153,25 +145,27 @@ class VisitorStore(Store):
         self.require_owner(study)
         token = secrets.token_urlsafe(24)
         token_hash = visitor_from_secret("", token).share
-        self.writer.run(lambda c: put_link(c, study, token_hash, time.time(), votes))
+        self.writer.run(
+            lambda c: visitor_queries.put_link(c, study, token_hash, time.time(), votes)
+        )
         return token
 
     def revoke_links(self, study: str) -> int:
         """Delete all links of a study; return their number. AccessDenied if the visitor does not
         own the study."""
         self.require_owner(study)
-        return int(self.writer.run(lambda c: delete_links(c, study)))
+        return int(self.writer.run(lambda c: visitor_queries.delete_links(c, study)))
 
     def count_links(self, study: str) -> int:
         """Return the number of links of a study; AccessDenied if the visitor does not own it."""
         self.require_owner(study)
-        return count_links(self._unrestricted, study)
+        return visitor_queries.count_links(self._unrestricted, study)
 
     # ---- connections -----------------------------------------------------------------------
 
     def _open_reader(self) -> sqlite3.Connection:
         connection = self._connect()
-        restrict_reads(connection)
+        visitor_queries.restrict_reads(connection)
         return connection
 
     def _new_writer(self) -> writer.StoreWriter:
@@ -184,7 +178,7 @@ class VisitorStore(Store):
 
     def _open_writer(self) -> sqlite3.Connection:
         connection = self._connect()
-        restrict_writes(connection, self._most)
+        visitor_queries.restrict_writes(connection, self._most)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -222,18 +216,18 @@ class _VisitorWriter(writer.StoreWriter):
         try:
             return super().run(work_as_visitor)
         except sqlite3.IntegrityError as error:
-            if NOT_OWNER_ERROR in str(error):
+            if visitor_queries.NOT_OWNER_ERROR in str(error):
                 raise AccessDenied(
                     "this study is not yours, so you cannot change it. Save your changes under "
                     "another name; to vote, ask the owner for a link for voters"
                 ) from None
-            if STORE_FULL_ERROR in str(error):
+            if visitor_queries.STORE_FULL_ERROR in str(error):
                 raise StudyError(
                     "the space for all visitors' studies is full, and every study was used in the "
                     "last hour. Nothing was saved: delete a study of yours, try again in an hour, "
                     "or run Evenhand yourself"
                 ) from None
-            if STUDY_QUOTA_ERROR in str(error):
+            if visitor_queries.STUDY_QUOTA_ERROR in str(error):
                 raise StudyError(
                     "you have reached the limit of studies per visitor. Save under the name of one "
                     "of your studies, wait until unused studies expire, or run Evenhand yourself"

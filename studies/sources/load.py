@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Final
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
-from studies.files.table_formats.nested_columns import (
-    column_of_path,
-    find_rows_in_object,
-    is_nested_path,
-)
+from studies.files.table_formats import nested_columns
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns, text_of
 from studies.sources import folder_tables, hub, reply_reading, slice_selection
 from studies.sources.building.builder import SourceBuilder
@@ -211,7 +207,7 @@ def detect_format_and_read(
     if table is not None and spec.mapping and name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
     columns = table.columns if table else ()
-    read = {column_of_path(one, columns) for one in (*spec.mapping, *spec.join)}
+    read = {nested_columns.column_of_path(one, columns) for one in (*spec.mapping, *spec.join)}
     traced = table
     if table is not None and name != TABLE_FORMAT:
         read = set()
@@ -278,10 +274,11 @@ def _rows_of_object(spec: DataSpec, table: SourceTable | None, path: Path) -> So
     if spec.format not in (detect.AUTO_FORMAT, TABLE_FORMAT):
         return table
     whole = replace(table, rows=[dict(table.json_object)], json_object=None)
-    inside = find_rows_in_object(table)
+    inside = nested_columns.find_rows_in_object(table)
     if spec.mapping:
         top = all(
-            name in whole.columns or is_nested_path(name, whole.columns) for name in spec.mapping
+            name in whole.columns or nested_columns.is_nested_path(name, whole.columns)
+            for name in spec.mapping
         )
         return whole if top or inside is None else inside
     known = bool(detect.matching_formats(table, path))

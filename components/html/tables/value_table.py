@@ -11,15 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import (
-    CLICK_HINT,
-    DASH,
-    count,
-    interval,
-    is_known,
-    number,
-    sample_size_text,
-)
+from components.html import format
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.tables.forest_cells import Axis, axis_html, forest_html
 from components.html.tables.table import Table, TableCell, row_name_cell
@@ -54,12 +46,12 @@ class NumberStyle:
     signed: bool = False
 
     def text(self, value: float | None) -> str:
-        if value is None or not is_known(value):
-            return DASH
-        return number(self.times * value, self.decimals, signed=self.signed)
+        if value is None or not format.is_known(value):
+            return format.DASH
+        return format.number(self.times * value, self.decimals, signed=self.signed)
 
     def interval(self, estimate: Estimate) -> str:
-        return interval(estimate, self.decimals, scale=self.times)
+        return format.interval(estimate, self.decimals, scale=self.times)
 
 
 PERCENT: Final = NumberStyle(1, 100, "\u202f%")
@@ -143,13 +135,13 @@ def value_cell(
     dash with the reason in its hover card. `who` (the name of the row) and `note` are lines of the
     hover card. With `select`, a click opens the judgements that match these filters. `key` is the
     path of the number in the output of `python -m metrics --json`."""
-    if estimate is None or not is_known(estimate.value):
+    if estimate is None or not format.is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
-        tip = attributes({"data-tip": "\n".join(filter(None, (f"{DASH} {why}", who)))})
-        return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
+        tip = attributes({"data-tip": "\n".join(filter(None, (f"{format.DASH} {why}", who)))})
+        return fill('<span class="eh-mute"{}>{}</span>', tip, format.DASH)
     bounds = style.interval(estimate)
     ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
-    sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
+    sized = fill(' <span class="eh-ci">n {}</span>', format.count(estimate.n)) if n else ""
     inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
     card = estimate_hover_text(estimate, style, who, note=note, opens=select is not None, key=key)
     return hover_html(inside, card, select, key)
@@ -197,8 +189,8 @@ def estimate_hover_text(
     the name of the row; sample size; `note`, else the estimate's own; the path `key` of the number
     in the JSON output; and, with `opens`, what a click does."""
     first = f"{style.text(estimate.value)}{style.unit} {style.interval(estimate)}".strip()
-    path, click = f"JSON: {key}" if key else "", CLICK_HINT if opens else ""
-    lines = (first, who, sample_size_text(estimate), note or estimate.note, path, click)
+    path, click = f"JSON: {key}" if key else "", format.CLICK_HINT if opens else ""
+    lines = (first, who, format.sample_size_text(estimate), note or estimate.note, path, click)
     return "\n".join(filter(None, lines))
 
 
@@ -207,7 +199,11 @@ def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -
     match these filters. Zero is grey, without hover card and click."""
     if not n:
         return Markup('<span class="eh-mute">0</span>')
-    return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))
+    return (
+        hover_html(format.count(n), tip, select)
+        if tip or select is not None
+        else escape(format.count(n))
+    )
 
 
 def forest_cell(

@@ -13,16 +13,8 @@ from components.filtering.raters import (
     load_remedies_of_all_raters,
     one_call_agreement_of_all_raters,
 )
+from components.html import format, scales
 from components.html import heatmap as heat
-from components.html import scales
-from components.html.format import (
-    MIN_COLOURED_ITEMS,
-    NARROW_SPACE,
-    count,
-    percent,
-    share,
-    spaced_ci,
-)
 from components.html.markup import Markup, link, measure_attribute
 from components.html.tables.forest_cells import fit_share_axis
 from components.html.tables.range_table import (
@@ -90,7 +82,7 @@ def closest_judge_headline(filtered: FilteredStudy, data: Agreement) -> tuple[st
 
 
 def _format_share_with_interval(estimate: Estimate) -> str:
-    return f"{share(estimate.value)}{spaced_ci(estimate, 0, scale=100)}".strip()
+    return f"{format.share(estimate.value)}{format.spaced_ci(estimate, 0, scale=100)}".strip()
 
 
 def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup | None:
@@ -111,9 +103,12 @@ def majority_agreement_table(filtered: FilteredStudy, data: Agreement) -> Markup
         who = link(name, select if by_people else None)
         track = track_html(axis, band, *interval_marks("p", axis, one))
         value = estimate_html(one, 1, 100, attribute=measure_attribute("agreement", judge, prompt))
-        rows.append(range_row(who, track, value, tip=f"{name}\n{percent(one)}"))
+        rows.append(range_row(who, track, value, tip=f"{name}\n{format.percent(one)}"))
     if person.value is not None:
-        track, tip = people_track(axis, person), f"one person against others\n{percent(person)}"
+        track, tip = (
+            people_track(axis, person),
+            f"one person against others\n{format.percent(person)}",
+        )
         value = estimate_html(person, 1, 100, attribute=measure_attribute("one_person"))
         rows.append(range_row("one person", track, value, tip=tip, kind="who"))
     head = TableCell(data.raters.column_head, "nm")
@@ -133,8 +128,8 @@ def majority_agreement_subtitle(filtered: FilteredStudy, data: Agreement) -> str
     band = "; band: one person against others, not on the same comparisons " if known else ""
     band += "(on the same: “Can a judge replace a person?” in Agreement)" if known else ""
     return (
-        f"undecided counts half; {count(study.call_grid.size, 'comparison')}, "
-        f"95{NARROW_SPACE}% CI by item{band}; dashed: chance"
+        f"undecided counts half; {format.count(study.call_grid.size, 'comparison')}, "
+        f"95{format.NARROW_SPACE}% CI by item{band}; dashed: chance"
     )
 
 
@@ -164,11 +159,13 @@ def agreement_by_category_html(filtered: FilteredStudy) -> Markup | None:
         return None
     first, total = next(iter(judges)), heat.total_name(groups)
     columns = [
-        heat.MatrixColumn(part or total, "" if part else count(cells[first, part].items, "item"))
+        heat.MatrixColumn(
+            part or total, "" if part else format.count(cells[first, part].items, "item")
+        )
         for part in groups
     ]
     cells = {(judge, part or total): one for (judge, part), one in cells.items()}
-    enough = [one for one in cells.values() if one.items >= MIN_COLOURED_ITEMS]
+    enough = [one for one in cells.values() if one.items >= format.MIN_COLOURED_ITEMS]
     scale = scales.fit_scale(scales.AGREEMENT_SCALE, [one.value or 0.0 for one in enough], EVEN)
     keys = ("row", "category")
     return heat.matrix_html(list(judges), columns, cells, scale, total=True, keys=keys)

@@ -8,16 +8,11 @@ from components.html.markup import Markup
 from components.html.matrix_heads import MatrixColumn
 from components.html.pieces import empty_state
 from components.html.scales import even_share_scale
-from components.results.bias import panels
+from components.results.bias import panels, sentences
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, adjusted_option_p_values
 from components.results.bias.pair_tests import p_value_clause, select_option_models
-from components.results.bias.sentences import (
-    none_significant_clause,
-    preferring_rows_clause,
-    row_noun,
-)
 from metrics.ratings.conditional_logit import largest_first_sort_key
 
 
@@ -40,14 +35,14 @@ def position_preference_headline(bias: Bias, rows: Sequence[OptionModelRow]) -> 
             "No item has usable verdicts in all rotations yet.",
             "Positions can be compared once an item has a verdict in every rotation.",
         )
-    what = row_noun(list(bias.names))
+    what = sentences.row_noun(list(bias.names))
     if not significant:
         same = share(bias.overall("consistency").value, 0)
         least = adjusted_option_p_values(bias, rows, least=True)
         few = sum(min(p, least[cell]) >= SIGNIFICANCE_LEVEL for cell, p in adjusted.items())
-        none = none_significant_clause(len(bias.names), what, few).capitalize()
+        none = sentences.none_significant_clause(len(bias.names), what, few).capitalize()
         return f"{none}; consistency is {same}.", lead
-    head = preferring_rows_clause(len(significant), len(adjusted), what)
+    head = sentences.preferring_rows_clause(len(significant), len(adjusted), what)
     return f"{head}. {_strongest_preference_sentence(bias, rows, significant)}", lead
 
 

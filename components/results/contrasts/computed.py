@@ -13,14 +13,7 @@ from scipy.stats import norm
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
-from components.results.contrasts.measure_families import (
-    COMPARISONS,
-    FAMILIES,
-    NUDGES,
-    TWINS,
-    family_measures,
-    twin_effect_record,
-)
+from components.results.contrasts import measure_families
 from components.results.contrasts.sides import (
     SIDE_CELLS,
     Side,
@@ -138,13 +131,15 @@ class PairedSides:
         the same interval in every view. Win rates are adjusted only for each other, and so are
         measures of single answers.
         """
-        together = name if name in (WIN_RATES, SINGLE_ANSWERS) else COMPARISONS
+        together = name if name in (WIN_RATES, SINGLE_ANSWERS) else measure_families.COMPARISONS
         if together not in self._contrasts_cache:
             self._contrasts_cache[together] = self._jointly_adjusted_contrasts(together)
         found = self._contrasts_cache[together]
         if together == name:
             return found
-        shown = {one.key for one in FAMILIES[name]} | ({TWINS.key} if name == NUDGES else set())
+        shown = {one.key for one in measure_families.FAMILIES[name]} | (
+            {measure_families.TWINS.key} if name == measure_families.NUDGES else set()
+        )
         return [line for line in found if line[0].key in shown]
 
     def _jointly_adjusted_contrasts(self, name: str) -> list[MeasureContrast]:
@@ -155,8 +150,8 @@ class PairedSides:
         chosen from more than two `candidates`, for all pairs of these. If twins are among the
         measures, the adjustment is Bonferroni's."""
         by_people = Raters(self.filtered).known_answer_source == "people"
-        compared = family_measures(name, self.contestants, by_people)
-        twins = self._twin_totals if name == COMPARISONS else {}
+        compared = measure_families.family_measures(name, self.contestants, by_people)
+        twins = self._twin_totals if name == measure_families.COMPARISONS else {}
         if twins:
             pairs = math.comb(len(self.candidates), 2)
             critical = float(norm.isf(0.025 / (pairs * (len(twins) + len(compared)))))
@@ -167,7 +162,9 @@ class PairedSides:
         found = paired.estimate_contrast_family(list(twins.values()), rng, min_critical=critical)
         moved = [
             (one, clip_or_remove_interval(line))
-            for one, line in zip(map(twin_effect_record, twins), found, strict=True)
+            for one, line in zip(
+                map(measure_families.twin_effect_record, twins), found, strict=True
+            )
         ]
         return [*moved, *lines]
 

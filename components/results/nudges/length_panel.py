@@ -13,11 +13,8 @@ from components.html.pieces import empty_state
 from components.html.tables import value_table as tables
 from metrics.estimation.row_selection import people_mask, select_pairs, select_rows
 from metrics.ratings.conditional_logit import largest_first_sort_key
+from metrics.win_rates import length_effects
 from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
-from metrics.win_rates.length_effects import (
-    length_controlled_win_rates,
-    length_preference_at_equal_quality,
-)
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
 
@@ -162,7 +159,7 @@ def longer_of_equally_right_sentence(filtered: FilteredStudy) -> str:
     study's design has no such pairs."""
     if known_answer_source(filtered) != "design":
         return ""
-    found = length_preference_at_equal_quality(filtered.measured_judge_rows)
+    found = length_effects.length_preference_at_equal_quality(filtered.measured_judge_rows)
     if found.value is None:
         return ""
     text = f"{share(found.value, 0)} of verdicts{spaced_ci(found, 0, scale=100)}"
@@ -200,7 +197,7 @@ def show_length_controlled_win_rates(filtered: FilteredStudy) -> Markup:
     if rows.empty or opponent is None or "length_0" not in rows:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     raw = head_to_head(rows)
-    found = length_controlled_win_rates(rows, opponent)
+    found = length_effects.length_controlled_win_rates(rows, opponent)
     lines = []
     for model, held in sorted(found.items(), key=largest_first_sort_key):
         plain = raw.get(model, {}).get(opponent)

@@ -8,16 +8,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.pieces import empty_state, panel_heading
 from components.results.pass_fail import panels, rate_tables
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.view.result_view import (
-    Body,
-    Content,
-    Control,
-    Panel,
-    PanelGroup,
-    ReportPanel,
-    View,
-    fold,
-)
+from components.results.view import result_view
 from components.results.view.unusable_replies import load_unusable_shares
 from metrics.labels.label_sections import pass_fail_sentence
 
@@ -41,24 +32,24 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 
 
-def render_confusion_areas(filtered: FilteredStudy) -> Content:
+def render_confusion_areas(filtered: FilteredStudy) -> result_view.Content:
     results = load_pass_fail(filtered)
     if results.shown_result is None:
         none = empty_state(*panels.pass_fail_headline(results))
-        return Content({"areas": none}, panel_heading(AREAS_TITLE))
+        return result_view.Content({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown_result.rates.confusion.total, "verdict")
     subtitle = f"{labelled} on labelled answers; {panels.confusion_box_sizes_text(results)}"
     heading = panel_heading(AREAS_TITLE, subtitle)
-    return Content({"areas": panels.confusion_areas(results)}, heading)
+    return result_view.Content({"areas": panels.confusion_areas(results)}, heading)
 
 
-def render_rates(filtered: FilteredStudy) -> Content:
+def render_rates(filtered: FilteredStudy) -> result_view.Content:
     results = load_pass_fail(filtered)
     if results.shown_result is None:
-        return Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
+        return result_view.Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(results.shown_rater or ())
     heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return Content({"rates": rate_tables.rates_table(results)}, heading)
+    return result_view.Content({"rates": rate_tables.rates_table(results)}, heading)
 
 
 def render_judges(filtered: FilteredStudy) -> Markup | None:
@@ -66,7 +57,7 @@ def render_judges(filtered: FilteredStudy) -> Markup | None:
     return rate_tables.judges_table(load_pass_fail(filtered), load_unusable_shares(filtered))
 
 
-def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
+def report_rates(filtered: FilteredStudy) -> result_view.ReportPanel | None:
     """Report section on pass/fail verdicts compared with labels, by judge and prompt; None without
     such verdicts."""
     found = load_pass_fail(filtered)
@@ -78,7 +69,7 @@ def report_rates(filtered: FilteredStudy) -> ReportPanel | None:
     ]
     subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
     body = rate_tables.rates_table(found) + panels.html.report(sections)
-    return ReportPanel("Pass or fail", subtitle, body)
+    return result_view.ReportPanel("Pass or fail", subtitle, body)
 
 
 def render_rates_by_group(filtered: FilteredStudy) -> Markup | None:
@@ -93,20 +84,20 @@ def render_option_order_effect(filtered: FilteredStudy) -> Markup | None:
     return None if results.shown_result is None else panels.option_order_panel(results)
 
 
-AREAS: Final = Panel(
+AREAS: Final = result_view.Panel(
     "areas",
     render_confusion_areas,
-    (Body("areas", "eh-pass-areas", clickable=True),),
+    (result_view.Body("areas", "eh-pass-areas", clickable=True),),
     AREAS_TITLE,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown_result is not None,
     table=rate_tables.confusion_paper_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
-RATES: Final = Panel(
+RATES: Final = result_view.Panel(
     "rates",
     render_rates,
-    (Body("rates", "eh-pass-rates", clickable=True),),
+    (result_view.Body("rates", "eh-pass-rates", clickable=True),),
     RATES_TITLE,
     how="Sensitivity: passes among answers labelled good. Specificity: fails among answers "
     "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
@@ -125,10 +116,10 @@ RATES: Final = Panel(
         "reliability.*.*",
     ),
 )
-JUDGES: Final = Panel(
+JUDGES: Final = result_view.Panel(
     "judges",
     render_judges,
-    (Body("judges", "eh-pass-judges", clickable=True),),
+    (result_view.Body("judges", "eh-pass-judges", clickable=True),),
     "All judges",
     f"rates in %, 95{NARROW_SPACE}% CI by item",
     json_keys=(
@@ -137,10 +128,10 @@ JUDGES: Final = Panel(
         "pass_fail.*.*.kappa",
     ),
 )
-ORDER: Final = Panel(
+ORDER: Final = result_view.Panel(
     "order",
     render_option_order_effect,
-    (Body("order", "eh-pass-order", clickable=True),),
+    (result_view.Body("order", "eh-pass-order", clickable=True),),
     "Does the order of the options matter?",
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
     f"95{NARROW_SPACE}% CI by item; those of the shifts of models and categories are adjusted for "
@@ -153,32 +144,32 @@ ORDER: Final = Panel(
         "option_order.*.*",
     ),
 )
-WRONG: Final = Panel(
+WRONG: Final = result_view.Panel(
     "wrong",
     panels.wrong_verdicts_html,
-    (Body("wrong", "eh-pass-wrong", clickable=True),),
+    (result_view.Body("wrong", "eh-pass-wrong", clickable=True),),
     "Wrong verdicts",
     "answers whose label contradicts the verdict; if probabilities are stored, the verdicts to "
     "which the judge gave the highest probability come first",
-    controls=(Control("errors", "Errors", panels.ERRORS, elem_id="eh-pass-errors"),),
+    controls=(result_view.Control("errors", "Errors", panels.ERRORS, elem_id="eh-pass-errors"),),
     scale=13,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
-PARTS_PANEL: Final = Panel(
+PARTS_PANEL: Final = result_view.Panel(
     "pass_parts",
     render_rates_by_group,
-    (Body("pass_parts", "eh-pass-parts", clickable=True),),
+    (result_view.Body("pass_parts", "eh-pass-parts", clickable=True),),
     PARTS_TITLE,
     PARTS_SUBTITLE,
     report=render_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
-VIEW: Final = View(
+VIEW: Final = result_view.View(
     "Pass or fail",
     (
-        PanelGroup((AREAS, RATES)),
-        fold(WRONG.title, WRONG),
-        fold("All judges, models and categories", JUDGES, PARTS_PANEL),
+        result_view.PanelGroup((AREAS, RATES)),
+        result_view.fold(WRONG.title, WRONG),
+        result_view.fold("All judges, models and categories", JUDGES, PARTS_PANEL),
     ),
     headline,
     kpis,

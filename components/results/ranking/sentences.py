@@ -3,16 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from components.html.format import (
-    count,
-    join_names,
-    more_items_text,
-    number,
-    points,
-    share,
-    slot_ordinal,
-    spaced_ci,
-)
+from components.html import format
 from components.results.bias.sentences import NO_PREFERENCES
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import further_verdicts_to_separate
@@ -47,7 +38,7 @@ def win_rate_headline(
     best = rate.value or 0.0
     equal = [name for name, one in known.items() if abs((one.value or 0.0) - best) < 1e-9]
     if len(equal) > 1:
-        return f"{join_names(equal)} have the same win rate, {share(best, 0)}.", why
+        return f"{format.join_names(equal)} have the same win rate, {format.share(best, 0)}.", why
     both = _rate_text(rate), _rate_text(other)
     if is_significantly_above(difference(first, second)):
         return f"{first} has the highest win rate, {both[0]}; {second} {both[1]}.", why
@@ -56,7 +47,7 @@ def win_rate_headline(
 
 
 def _rate_text(rate: Estimate) -> str:
-    return f"{share(rate.value, 0)}{spaced_ci(rate, 0, scale=100)}"
+    return f"{format.share(rate.value, 0)}{format.spaced_ci(rate, 0, scale=100)}"
 
 
 def is_significantly_above(gap: Estimate) -> bool:
@@ -85,8 +76,8 @@ def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
 def _lead_text(gap: Estimate) -> str:
     """The lead in Elo points with its interval, such as "at least 279 Elo points"."""
     if gap.high is None:
-        return f"at least {points(number(gap.low), 'Elo')}"
-    return f"{points(number(gap.value), 'Elo')}{spaced_ci(gap, 0)}"
+        return f"at least {format.points(format.number(gap.low), 'Elo')}"
+    return f"{format.points(format.number(gap.value), 'Elo')}{format.spaced_ci(gap, 0)}"
 
 
 def unclear_leader_sentence(board: Leaderboard) -> str:
@@ -113,7 +104,7 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
     votes = int(people.counts.verdicts.sum())
-    told = f"; people's {count(votes, 'vote')} put{'s' * (votes == 1)}"
+    told = f"; people's {format.count(votes, 'vote')} put{'s' * (votes == 1)}"
     if _is_in_rating_order(people, people.names[1::-1]):  # the first two have the same rating
         return f"{told} no model first"
     if _is_in_rating_order(board, people.names):
@@ -171,7 +162,7 @@ def _unseparated_models_sentence(board: Leaderboard) -> str:
         if gap.low is None or gap.high is None or _is_significantly_ahead(board, above, below):
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
-        size = f"{points(number(gap.value))}{spaced_ci(gap, 0)}"
+        size = f"{format.points(format.number(gap.value))}{format.spaced_ci(gap, 0)}"
         needed = _items_needed_clause(board.adjusted_gap(above, below))
         alone = is_significantly_above(gap)
         if not place and alone:  # the headline has the rest
@@ -190,12 +181,12 @@ def _items_needed_clause(gap: Estimate) -> str:
     more = further_verdicts_to_separate(gap)
     if not more or not gap.items:
         return ""
-    needed = more_items_text(more, gap).partition(", ")[0]
+    needed = format.more_items_text(more, gap).partition(", ")[0]
     return f"; about {needed} would probably show a difference of this size"
 
 
 def _ordinal_word(place: int) -> str:
-    return slot_ordinal(place).capitalize()
+    return format.slot_ordinal(place).capitalize()
 
 
 def _single_order_leader_sentence(ranking: Ranking) -> str:

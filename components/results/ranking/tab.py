@@ -11,11 +11,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark, finding_html, panel_heading, paragraph
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
-from components.results.pass_fail.scores.computed import (
-    can_have_ratings,
-    compares_only_many_options,
-    has_comparisons,
-)
+from components.results.pass_fail.scores import computed
 from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_rankings_of_both_orders
@@ -85,7 +81,7 @@ def ranking_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | Non
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
-    if not has_comparisons(filtered):
+    if not computed.has_comparisons(filtered):
         return point_ranking_panel.single_answer_ranking_headline(filtered)
     title, lead = (
         win_rate_headline(
@@ -94,7 +90,7 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
                 filtered.measured_judge_rows, one, other, *filtered.rule
             ),
         )
-        if compares_only_many_options(filtered)
+        if computed.compares_only_many_options(filtered)
         else ranking_headline(load_ranking(filtered))
     )
     return title, f"{lead} {low_consistency_warning(load_bias(filtered))}".strip()
@@ -160,7 +156,7 @@ BOARD: Final = Panel(
     how=HOW_RANKING,
     in_report=has_pairs,
     table=ranking_paper_table,
-    applies=can_have_ratings,
+    applies=computed.can_have_ratings,
     json_keys=(
         "bradley_terry.*",
         "ranks.*.place",
@@ -192,7 +188,7 @@ ELO: Final = Panel(
     "most. In that case use the band.",
     scale=29,
     in_report=has_pairs,
-    applies=can_have_ratings,
+    applies=computed.can_have_ratings,
     json_keys=("elo.*", "protocol.elo.*"),
 )
 HEAD_TO_HEAD: Final = Panel(
@@ -205,7 +201,7 @@ HEAD_TO_HEAD: Final = Panel(
     "If the two shares differ much, one rating per model does not describe this pair well.",
     scale=20,
     in_report=has_pairs,
-    applies=can_have_ratings,
+    applies=computed.can_have_ratings,
     json_keys=("head_to_head.*.*", "protocol.head_to_head.*.*"),
 )
 ORDERS: Final = Panel(
@@ -217,7 +213,7 @@ ORDERS: Final = Panel(
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
-    applies=can_have_ratings,
+    applies=computed.can_have_ratings,
     json_keys=(
         "bradley_terry_by_order.first.*",
         "bradley_terry_by_order.second.*",
@@ -231,7 +227,7 @@ CHOICES: Final = Panel(
     analysis_places.TITLE,
     analysis_places.SUBTITLE,
     how=analysis_places.HOW_CHOICES,
-    applies=can_have_ratings,
+    applies=computed.can_have_ratings,
     json_keys=(
         "first_place.multiverse.*.*",
         "first_place.first.halves_first",
@@ -252,13 +248,13 @@ POINTS: Final = Panel(
 OPTION_RATES: Final = replace(
     wins.RATES,
     name="option_rates",
-    applies=compares_only_many_options,
+    applies=computed.compares_only_many_options,
     bodies=(Body("option_rates", "eh-option-rates", clickable=True),),
     subtitle=wins.RATES.subtitle.replace("ties count half", "a tie counts 1/N with N answers"),
     table=None,
 )
 """The win rates of a study that compares three or more answers, in place of the leaderboard."""
-PAIR_RATES: Final = replace(wins.RATES, applies=can_have_ratings)
+PAIR_RATES: Final = replace(wins.RATES, applies=computed.can_have_ratings)
 PAIRS: Final = PanelGroup(
     (
         BOARD,
@@ -275,7 +271,7 @@ PAIRS: Final = PanelGroup(
     row=False,
     css="eh-kind",
     name="ranking_of_pairs",
-    visible=has_comparisons,
+    visible=computed.has_comparisons,
 )
 """Panels that need comparisons of answers."""
 VIEW: Final = View(

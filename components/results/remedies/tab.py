@@ -8,25 +8,11 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import pieces
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
-from components.results.pass_fail.scores.computed import (
-    can_have_ratings,
-    compares_only_many_options,
-    has_comparisons,
-)
+from components.results.pass_fail.scores import computed
 from components.results.remedies import charts_svg, improve_panel, panels, point_remedies_panel
 from components.results.remedies.computed import RemedyResults, load_remedies
-from components.results.view import paper_table
+from components.results.view import paper_table, result_view
 from components.results.view.address_choices import choice_or_default
-from components.results.view.result_view import (
-    Body,
-    Content,
-    Control,
-    ControlState,
-    Panel,
-    PanelGroup,
-    View,
-    fold,
-)
 from components.results.view.unusable_replies import put_format_advice_first_if_needed
 from metrics.error_models.certified_share import certify_share_of_raters
 from metrics.remedies.recommendation import format_points
@@ -70,11 +56,11 @@ HOW_RULES: Final = (
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
-    if not has_comparisons(filtered):
+    if not computed.has_comparisons(filtered):
         return point_remedies_panel.single_answer_rules_headline(filtered)
     options = filtered.measured_judge_rows["options"]
     if not (options == 2).any():
-        if (options > 2).any() or compares_only_many_options(filtered):
+        if (options > 2).any() or computed.compares_only_many_options(filtered):
             return panels.NO_PAIRS_FINDING
         if len(options):
             return point_remedies_panel.single_answer_rules_headline(filtered)
@@ -84,24 +70,24 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
     return put_format_advice_first_if_needed(filtered, rater, told)
 
 
-def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
     """State of the menu of budgets, with the dollar amount `wanted` selected if the menu has it,
     else the first."""
     amounts = [amount for _, amount in panels.BUDGETS]
-    return ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
+    return result_view.ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
 
-def render_budget(filtered: FilteredStudy, budget: str) -> Content | None:
+def render_budget(filtered: FilteredStudy, budget: str) -> result_view.Content | None:
     """Render the best use of a budget (dollars as text); None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None or results.budget_plan is None:
         return None
     money = panels.parse_budget(budget)
     heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
-    return Content({"budget_plan": panels.budget_html(results, money)}, heading)
+    return result_view.Content({"budget_plan": panels.budget_html(results, money)}, heading)
 
 
-def render_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
+def render_frontier(filtered: FilteredStudy, cost: str) -> result_view.Content | None:
     """Render the chart of agreement against price of each rule. `cost`: unit of the price, CALLS
     or DOLLARS; CALLS is used if dollars are unknown. None without a known better answer."""
     results = load_remedies(filtered)
@@ -109,7 +95,7 @@ def render_frontier(filtered: FilteredStudy, cost: str) -> Content | None:
         return None
     chart = charts_svg.frontier_chart(results, cost == DOLLARS and results.can_compare_in_dollars)
     heading = pieces.panel_heading(FRONTIER_TITLE, _frontier_subtitle(results))
-    return Content({"frontier": pieces.wrap(chart)}, heading)
+    return result_view.Content({"frontier": pieces.wrap(chart)}, heading)
 
 
 def _frontier_subtitle(results: RemedyResults) -> str:
@@ -119,7 +105,7 @@ def _frontier_subtitle(results: RemedyResults) -> str:
     )
 
 
-def render_risk_curve(filtered: FilteredStudy) -> Content | None:
+def render_risk_curve(filtered: FilteredStudy) -> result_view.Content | None:
     """Render the risk-coverage curve; None without a known better answer, or if hardly any
     comparison is decided."""
     results = load_remedies(filtered)
@@ -127,7 +113,9 @@ def render_risk_curve(filtered: FilteredStudy) -> Content | None:
         return None
     alone = judge_alone_share_sentence(results)
     subtitle = f"% of decided comparisons that are right; {results.risk_curve[1]}. {alone}"
-    return Content({"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle))
+    return result_view.Content(
+        {"risk": pieces.wrap(chart)}, pieces.panel_heading(RISK_TITLE, subtitle)
+    )
 
 
 def judge_alone_share_sentence(results: RemedyResults) -> str:
@@ -145,7 +133,7 @@ def judge_alone_share_sentence(results: RemedyResults) -> str:
     return f"{results.judge} may decide {decided} of comparisons alone with {terms}."
 
 
-def render_best_rules(filtered: FilteredStudy) -> Content | None:
+def render_best_rules(filtered: FilteredStudy) -> result_view.Content | None:
     """Render the short table of rules: the best ones, one call and the usual rule (both orders must
     agree); None without a known better answer."""
     results = load_remedies(filtered)
@@ -156,16 +144,16 @@ def render_best_rules(filtered: FilteredStudy) -> Content | None:
         "rule; adjusted for all rules"
     )
     table = pieces.wrap(panels.best_rules_table(results))
-    return Content({"best_rules": table}, pieces.panel_heading("The rules", on))
+    return result_view.Content({"best_rules": table}, pieces.panel_heading("The rules", on))
 
 
-def render_rules(filtered: FilteredStudy) -> Content | None:
+def render_rules(filtered: FilteredStudy) -> result_view.Content | None:
     """Render the table of all rules; None without a known better answer."""
     results = load_remedies(filtered)
     if results.rater is None:
         return None
     heading = pieces.panel_heading(_rules_title(results), _rules_subtitle(results))
-    return Content({"rules": pieces.wrap(panels.rules_table(results))}, heading)
+    return result_view.Content({"rules": pieces.wrap(panels.rules_table(results))}, heading)
 
 
 def _rules_title(results: RemedyResults) -> str:
@@ -267,21 +255,23 @@ def remedies_paper_table(filtered: FilteredStudy) -> paper_table.PaperTable | No
     return paper_table.PaperTable("Remedies", caption, head, tuple(rows))
 
 
-RECOMMENDATION: Final = Panel(
+RECOMMENDATION: Final = result_view.Panel(
     "recommendation",
     lambda filtered: panels.recommendation_panel(load_remedies(filtered)) or None,
-    (Body("recommendation", "eh-remedy-advice"),),
+    (result_view.Body("recommendation", "eh-remedy-advice"),),
     css="eh-kind",
     scale=5,
 )
-BUDGET: Final = Panel(
+BUDGET: Final = result_view.Panel(
     "budget_plan",
     render_budget,
-    (Body("budget_plan", "eh-budget-plan"),),
+    (result_view.Body("budget_plan", "eh-budget-plan"),),
     "Which rule to use with a given budget",
     BUDGET_SUBTITLE,
     controls=(
-        Control("budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_menu_state),
+        result_view.Control(
+            "budget", "Budget", panels.BUDGETS, "menu", "eh-budget", state=budget_menu_state
+        ),
     ),
     how="Candidates are (1) for each price, one call of the judge with the highest agreement among "
     "judges of this price or less, and (2) for each judge with a recommended remedy, all its "
@@ -296,22 +286,22 @@ BUDGET: Final = Panel(
     "without a price is left out, never counted as free.",
     json_keys=("remedies.plan.steps.*.gain",),
 )
-FRONTIER: Final = Panel(
+FRONTIER: Final = result_view.Panel(
     "frontier",
     render_frontier,
-    (Body("frontier", "eh-frontier", clickable=True),),
+    (result_view.Body("frontier", "eh-frontier", clickable=True),),
     FRONTIER_TITLE,
     legend=KEYS,
-    controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
+    controls=(result_view.Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
-    applies=can_have_ratings,
+    applies=computed.can_have_ratings,
     needs=NO_REMEDIES,
     json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.dollars"),
 )
-RISK: Final = Panel(
+RISK: Final = result_view.Panel(
     "risk",
     render_risk_curve,
-    (Body("risk", "eh-risk"),),
+    (result_view.Body("risk", "eh-risk"),),
     RISK_TITLE,
     json_keys=(
         "remedies.risk.*.*.*.right_when_decided",
@@ -319,18 +309,18 @@ RISK: Final = Panel(
         "remedies.certified.*.*.share",
     ),
 )
-BEST_RULES: Final = Panel(
+BEST_RULES: Final = result_view.Panel(
     "best_rules",
     render_best_rules,
-    (Body("best_rules", "eh-best-rules", clickable=True),),
+    (result_view.Body("best_rules", "eh-best-rules", clickable=True),),
     "The rules",
     how=HOW_RULES,
     json_keys=("remedies.rules.*.*.*.agreement", "remedies.rules.*.*.*.adjusted"),
 )
-RULES: Final = Panel(
+RULES: Final = result_view.Panel(
     "rules",
     render_rules,
-    (Body("rules", "eh-rules", clickable=True),),
+    (result_view.Body("rules", "eh-rules", clickable=True),),
     "All rules",
     how=HOW_RULES,
     table=remedies_paper_table,
@@ -340,17 +330,17 @@ RULES: Final = Panel(
         "remedies.rules.*.*.*.adjusted",
     ),
 )
-LOWER: Final = Panel(
+LOWER: Final = result_view.Panel(
     "lower",
     render_lower_panels,
-    (Body("lower", "eh-remedy-lower"),),
+    (result_view.Body("lower", "eh-remedy-lower"),),
     css="eh-kind",
     json_keys=("remedies.identity.*.*.same_right", "remedies.identity.*.*.gain"),
 )
-IMPROVE: Final = Panel(
+IMPROVE: Final = result_view.Panel(
     "improve",
     improve_panel.render_improve_prompt_card,
-    (Body("improve", "eh-improve-body"),),
+    (result_view.Body("improve", "eh-improve-body"),),
     css="eh-kind",
     how=improve_panel.HOW,
     json_keys=(
@@ -358,38 +348,41 @@ IMPROVE: Final = Panel(
         "alignment.judges.*.*.candidates.*.agreement",
     ),
 )
-POINTS: Final = Panel(
+POINTS: Final = result_view.Panel(
     "point_remedies",
     point_remedies_panel.single_answer_rules_html,
-    (Body("point_remedies", "eh-point-remedies"),),
+    (result_view.Body("point_remedies", "eh-point-remedies"),),
     point_remedies_panel.TITLE,
     point_remedies_panel.SUBTITLE,
     how=point_remedies_panel.HOW_POINTS,
     report=point_remedies_panel.single_answer_rules_report,
     json_keys=("point_remedies.*.*",),
 )
-PAIRS: Final = PanelGroup(
-    (PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"), BEST_RULES),
+PAIRS: Final = result_view.PanelGroup(
+    (
+        result_view.PanelGroup((FRONTIER, RECOMMENDATION), css="eh-pair eh-remedy-charts"),
+        BEST_RULES,
+    ),
     row=False,
     css="eh-kind",
     name="remedies_of_pairs",
-    visible=has_comparisons,
+    visible=computed.has_comparisons,
 )
 """First panels that need comparisons of answers."""
-MORE_PAIRS: Final = PanelGroup(
+MORE_PAIRS: Final = result_view.PanelGroup(
     (
-        fold("All rules, verdict patterns, pilots", RULES, LOWER),
-        fold("Budget", BUDGET),
-        fold("Decide fewer, be right more often", RISK),
+        result_view.fold("All rules, verdict patterns, pilots", RULES, LOWER),
+        result_view.fold("Budget", BUDGET),
+        result_view.fold("Decide fewer, be right more often", RISK),
     ),
     row=False,
     css="eh-kind",
     name="more_remedies_of_pairs",
-    visible=has_comparisons,
+    visible=computed.has_comparisons,
 )
-VIEW: Final = View(
+VIEW: Final = result_view.View(
     NAME,
-    (PAIRS, POINTS, fold("Improve the prompt", IMPROVE), MORE_PAIRS),
+    (PAIRS, POINTS, result_view.fold("Improve the prompt", IMPROVE), MORE_PAIRS),
     headline,
     kpis=lambda _: EMPTY,
     report=remedies_report,

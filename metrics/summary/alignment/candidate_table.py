@@ -21,17 +21,7 @@ from metrics.estimation.contrasts import paired_contrasts
 from metrics.estimation.measures import GroupedFrame
 from metrics.labels.compared_points import NEAR_LABEL, RIGHT_BY_LABEL
 from metrics.remedies import known_winners, remedy_study, rule_sets, rule_table
-from metrics.summary.alignment.side_effects import (
-    SEED,
-    EffectChange,
-    SideEffect,
-    effect_changes,
-    side_effect_estimates,
-    side_effect_measures,
-    verdict_kind_of,
-    verdicts_on_labelled_answers,
-    widen_for_looks,
-)
+from metrics.summary.alignment import side_effects
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN, pass_fail_mask
 from studies.people.study_labels import PAIRS, PASS_FAIL, LabelKind
@@ -58,7 +48,7 @@ class CandidateLine:
     agreement: Estimate
     difference: Estimate | None
     effects: Mapping[str, Estimate]
-    changes: Mapping[str, EffectChange] = field(default_factory=dict)
+    changes: Mapping[str, side_effects.EffectChange] = field(default_factory=dict)
 
     @property
     def worsened_effects(self) -> tuple[str, ...]:
@@ -84,7 +74,7 @@ class CandidateTable:
     items: int
     looks: int
     kind: LabelKind = "pairs"
-    effects: tuple[SideEffect, ...] = ()
+    effects: tuple[side_effects.SideEffect, ...] = ()
     """Side effects that apply to verdicts of this kind."""
 
     @property
@@ -121,15 +111,15 @@ def compare_candidates(
     own = row_selection.select_rows(
         frame, (frame["judge"].astype(str) == judge) & frame["prompt"].isin([today, *candidates])
     )
-    kind = verdict_kind_of(own)
+    kind = side_effects.verdict_kind_of(own)
     find = _pair_agreements if kind == PAIRS else _answer_agreements
     found = find(own, judge, today, candidates)
     if found is None:
         return None
-    effects = side_effect_measures(kind, own)
-    values = side_effect_estimates(own, effects, (today, *candidates))
+    effects = side_effects.side_effect_measures(kind, own)
+    values = side_effects.side_effect_estimates(own, effects, (today, *candidates))
     present = list(found.differences)
-    changes = effect_changes(own, twins, judge, today, present, effects, looks)
+    changes = side_effects.effect_changes(own, twins, judge, today, present, effects, looks)
     lines = [
         _build_candidate_line(name, found, values[name], changes.get(name, {}), looks, kind)
         for name in candidates
@@ -150,7 +140,7 @@ def _pair_agreements(
         return None
     present = [today, *(name for name in candidates if name in raters)]
     rules = [rule_sets.one_call_rule(study.grid, raters[name]) for name in present]
-    lines = rule_table.estimate_rules(study.grid, rules, np.random.default_rng(SEED))
+    lines = rule_table.estimate_rules(study.grid, rules, np.random.default_rng(side_effects.SEED))
     table = dict(zip(present, lines, strict=True))
     differences = {name: one.adjusted for name, one in table.items() if one.adjusted is not None}
     values = {name: one.agreement for name, one in table.items()}
@@ -164,7 +154,7 @@ def _answer_agreements(
     verdict on. Candidates with too few usable verdicts (MIN_COMPLETE) are left out; None if today's
     prompt has too few, or if no answer remains."""
     measure = RIGHT_BY_LABEL if pass_fail_mask(own).any() else NEAR_LABEL
-    rows = verdicts_on_labelled_answers(GroupedFrame(own))
+    rows = side_effects.verdicts_on_labelled_answers(GroupedFrame(own))
     answer, answers = row_selection.group_codes(rows, ("item", "first"))
     prompt = rows["prompt"].astype(str).to_numpy()
     read = {
@@ -181,7 +171,7 @@ def _answer_agreements(
     pairs = [((name,), (today,)) for name in present if name != today]
     if not len(rows):
         return None
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(side_effects.SEED)
     contrasts = paired_contrasts(rows, ["prompt"], [measure], rng, pairs)
     items = len(np.unique(row_selection.item_codes(rows)))
     return _Agreements(items, values, {one.left[0]: one.adjusted for one in contrasts})
@@ -198,7 +188,7 @@ def _build_candidate_line(
     name: str,
     agreements: _Agreements,
     effects: Mapping[str, Estimate],
-    changes: Mapping[str, EffectChange],
+    changes: Mapping[str, side_effects.EffectChange],
     looks: int,
     kind: LabelKind,
 ) -> CandidateLine:
@@ -209,7 +199,7 @@ def _build_candidate_line(
     if name not in agreements.differences:
         unknown = intervals.unknown_estimate(NO_REPLIES if kind == PAIRS else NO_VERDICTS, "share")
         return CandidateLine(name, "no replies", unknown, unknown, effects, changes)
-    difference = widen_for_looks(agreements.differences[name], looks)
+    difference = side_effects.widen_for_looks(agreements.differences[name], looks)
     line = CandidateLine(name, "not shown", agreements.values[name], difference, effects, changes)
     low, high = difference.low, difference.high
     status: Status = "not shown"
