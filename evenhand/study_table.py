@@ -7,8 +7,15 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenhand import table_input
 from evenhand.extras import report_missing_extra
+from evenhand.table_input import (
+    COLUMN_NAMES,
+    as_table,
+    find_columns,
+    mapping_of_score_table,
+    name_arguments_in_errors,
+    to_source_table,
+)
 from metrics.estimation import row_selection
 from metrics.remedies.known_winners import DESIGN, PEOPLE
 from metrics.summary.measured_study import MeasuredStudy, is_sqlite_file, read_results
@@ -94,13 +101,11 @@ def read(
     if any({*pair, "winner"} <= {*header} for pair in BATTLE_COLUMNS):
         return _study_from_battles(path, words)
     if not mapping and header:
-        mapping = table_input.mapping_of_score_table(
-            table_input.find_columns(pd.DataFrame(columns=[*header])), header
-        )
+        mapping = mapping_of_score_table(find_columns(pd.DataFrame(columns=[*header])), header)
     spec = DataSpec(
         str(path.resolve()) if path.exists() else str(source), format, mapping=dict(mapping or {})
     )
-    with table_input.name_arguments_in_errors():
+    with name_arguments_in_errors():
         loaded = load_source(spec, Path())
     return replace(_study_from_source(loaded, name_without_ending(path.name)), source=spec)
 
@@ -138,13 +143,13 @@ def study(
     the table lacks `first`, `second` or `winner`, or a `mapping` (as in `read`) is given, the
     table is read like a file with the same columns (such as `verdict` and `label`), and `words`
     has no effect."""
-    rows = table_input.as_table(table)
+    rows = as_table(table)
     named = {
         "item": item, "first": first, "second": second, "winner": winner, "judge": judge,
         "prompt": prompt, "category": category, "truth": truth, "question": question,
         "first_answer": first_answer, "second_answer": second_answer,
     }  # fmt: skip
-    columns = table_input.find_columns(rows, named)
+    columns = find_columns(rows, named)
     if mapping or not {*_REQUIRED} <= columns.keys():
         given = [role for role, column in named.items() if column is not None]
         return _study_from_source_columns(rows, columns, mapping, name, given)
@@ -202,7 +207,7 @@ def _notes_on_item_grouping(frame: pd.DataFrame, column: str) -> tuple[str, ...]
     if len(frame) < 2 or frame["item"].nunique() < len(frame):
         return () if column in ("", "item") else (f"items: the column {column!r}",)
     why = f"{column!r} differs in every row" if column else "no column says which item it is about"
-    names = ", ".join(table_input.COLUMN_NAMES["item"])
+    names = ", ".join(COLUMN_NAMES["item"])
     return (
         f"each row counts as an item of its own, because {why}; name the column with item='…' "
         f"(found by themselves: {names})",
@@ -227,8 +232,8 @@ def _study_from_source_columns(
     -> field) states what the columns mean, if it is given. SourceError if no format fits; the
     message names the missing columns, for which `columns` (role -> column) and `given` (roles
     that the caller named) are needed."""
-    table = table_input.to_source_table(rows, name)
-    mapping = mapping or table_input.mapping_of_score_table(columns, table.columns)
+    table = to_source_table(rows, name)
+    mapping = mapping or mapping_of_score_table(columns, table.columns)
     missing = [role for role in _REQUIRED if role not in columns]
     if not mapping and (given or not matching_formats(table, Path(name))):
         raise SourceError(
@@ -237,7 +242,7 @@ def _study_from_source_columns(
             f"(docs/formats.md). Its columns: {', '.join(table.columns)}"
         )
     spec = DataSpec(name, mapping=dict(mapping))
-    with table_input.name_arguments_in_errors():
+    with name_arguments_in_errors():
         loaded = detect_format_and_read(spec, Path(name), Path(), table)
     return _study_from_source(loaded, name)
 
