@@ -578,6 +578,7 @@
   const say = (entry) => {
     waiting = waiting.filter(old => !entry.set || old.set !== entry.set);
     waiting.push({n: ++number, ...entry});
+    evenhand.typedInFile();                     // the form's change is made in the file as typed
     send();
   };
   const tell = () => { lines.keys.props.value = JSON.stringify(keys); boxes.forEach(mark); };
@@ -795,12 +796,19 @@
   });
 
   // The form is that of the study in the header: opened late where it is not seen.
-  let followedStudy = null, changesAtFollow = 0;
+  let followedStudy = null, changesAtFollow = 0, keysInFile = 0, keysSent = 0;
+  for (const event of ["keydown", "paste", "drop"]) document.addEventListener(event, ({target}) => { if (target.closest?.("#eh-yaml")) keysInFile++; }, true);
+  // The last change of a burst is sent when the one before has been answered: its author may have left the file by then.
+  evenhand.typedInFile = () => {
+    const typing = keysInFile !== keysSent || document.querySelector("#eh-yaml .cm-focused");
+    keysSent = keysInFile;
+    return Boolean(typing);
+  };
   const tabInView = () => document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase();
   evenhand.followStudy = (study) => {
     if ((study || "") === followedStudy || tabInView() !== "study") return;   // "": the form of a new study
     document.body.classList.add("eh-following");
-    changesAtFollow = waiting.length ? -1 : number;
+    changesAtFollow = waiting.length ? -1 : number + keysInFile;
     document.querySelector("#eh-follow")?.click();
   };
   // Once hidden, the loading screen must not come back, as it would when Home is opened.
@@ -812,7 +820,7 @@
   // Inspect lists the comparisons of a study when its tab is opened.
   evenhand.listComparisons = () => { if (!evenhand.blind) document.querySelector("#eh-show-inspect")?.click(); };
   // What was drawn for the study knows nothing of changes on their way or made meanwhile: they are drawn once more.
-  evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); if (number !== changesAtFollow) send(); };
+  evenhand.followed = (study) => { followedStudy = study || ""; document.body.classList.remove("eh-following"); if (number + keysInFile !== changesAtFollow) send(); };
 
   // A run opens the Run tab when that shows its study, not the one before.
   let shownStudy = null, arriving = "", patience = 0;

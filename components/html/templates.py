@@ -17,7 +17,15 @@ from typing import Final, Protocol
 import jinja2
 
 from components.html import format as formats
-from components.html import markup
+from components.html.markup import (
+    Markup,
+    attributes,
+    bold_and_code_html,
+    fill,
+    join,
+    link,
+    measure_attribute,
+)
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -41,22 +49,19 @@ def html_id(field: str) -> str:
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 
-def grey_intervals(text: markup.Markup) -> markup.Markup:
+def grey_intervals(text: Markup) -> Markup:
     """A sentence with its intervals, such as [44, 49], in grey and never broken over two lines."""
     pieces, end = [], 0
     for found in _INTERVAL.finditer(text):
-        pieces += [
-            text[end : found.start()],
-            markup.fill('<span class="eh-ci">{}</span>', found.group()),
-        ]
+        pieces += [text[end : found.start()], fill('<span class="eh-ci">{}</span>', found.group())]
         end = found.end()
-    return markup.join([*pieces, text[end:]])
+    return join([*pieces, text[end:]])
 
 
 class Macros(Protocol):
     """The macros of a template, as attributes."""
 
-    def __getattr__(self, name: str) -> Callable[..., markup.Markup]: ...
+    def __getattr__(self, name: str) -> Callable[..., Markup]: ...
 
 
 ENVIRONMENT: Final = jinja2.Environment(
@@ -77,14 +82,14 @@ ENVIRONMENT.filters |= {
     "percent": percent_number,
     "percent_bounds": percent_bounds,
     "json": json.dumps,
-    "rich": markup.bold_and_code_html,
+    "rich": bold_and_code_html,
     "grey_intervals": grey_intervals,
     "html_id": html_id,
     "shorten": formats.truncate,
     "tokens": formats.tokens,
-    "attributes": markup.attributes,
-    "link": markup.link,
-    "measured": markup.measure_attribute,
+    "attributes": attributes,
+    "link": link,
+    "measured": measure_attribute,
 }
 
 

@@ -39,11 +39,9 @@ from studies.spec.keys import STUDY
 from studies.store.store import Store
 
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
-TYPED_TEXT: Final = (
-    "(text, ...rest) => [document.querySelector('#eh-yaml .cm-focused') ? text : '', ...rest]"
-)
-"""Script that sends the study file while its editor has the focus, else "". A change made by the
-form is drawn already; if it were drawn again, later, it could overwrite the next change."""
+TYPED_TEXT: Final = "(text, ...rest) => [evenhand.typedInFile() ? text : '', ...rest]"
+"""Script that sends the study file if somebody types or has typed in it, else "". A change made by
+the form is drawn already; if it were drawn again, later, it could overwrite the next change."""
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
 """Script that opens the Run tab as soon as the page shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
@@ -152,7 +150,7 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
     def load_header_study(name: str | None, text: str, state: FormState, tested: Any) -> list[Any]:
         if not name:  # a new study, whose form is drawn once
             drawn = bool(state.opened)
-            return [gr.skip()] * len(outputs) if drawn else show_initial_form(store)
+            return [gr.skip()] * len(outputs) if drawn else show_initial_form(store, text)
         if name in state.former_names and name not in study_names(store):
             return [gr.skip()] * len(outputs)  # renamed while this request was on its way
         if name == state.study:  # calls may have been stored since the plan was drawn
@@ -302,10 +300,11 @@ def start_study(
     return plan.study.name
 
 
-def show_initial_form(store: Store) -> list[Any]:
-    """Values that show the form of a new study, which is saved at the first change of the form."""
+def show_initial_form(store: Store, typed: str = "") -> list[Any]:
+    """Values that show the form of a new study, which is saved at the first change of the form.
+    `typed`: text that the visitor has typed in the study file before the form was drawn."""
     return form_updates_tab.form_and_plan_updates(
-        START_YAML, FormState(opened=START_YAML), {}, "", store
+        typed or START_YAML, FormState(opened=START_YAML), {}, "", store
     )
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Route
 
 from studies.files.shards import AskOutcome, write_shard
 from studies.store.store import Store
@@ -69,6 +70,26 @@ def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(v
     page.get_by_text("Back to the preset").click()
     until(lambda: page.locator("#eh-protocol .l.changed").count() == 0)
     assert "# by hand" in file_of(page)
+
+
+def test_what_is_typed_while_the_server_is_slow_reaches_the_form_after_the_file_is_left(visit):
+    page = visit("tab=study")
+    show_settings(page)
+    until(lambda: page.locator("#f-repeats").input_value() == "1")
+    until(lambda: not page.locator("body.eh-following").count())
+    held: list[Route] = []
+    page.route("**/queue/join*", lambda route: held.append(route))
+    show_file(page)
+    page.locator("#eh-yaml .cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nrepeats: 4")
+    until(lambda: page.evaluate("1") and held)  # the first of a burst is on its way
+    page.locator("#eh-more summary").first.click()
+    assert not page.locator("#eh-yaml .cm-focused").count()
+    page.unroute("**/queue/join*")
+    for one in held:
+        one.continue_()
+    until(lambda: page.locator("#f-repeats").input_value() == "4")
 
 
 def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import gradio as gr
@@ -15,7 +16,7 @@ from components.study.file.yaml_edit import parse_yaml, put_value
 from components.study.files_tab import save_and_show_new_study
 from components.study.jobs import save_plan_for_run, stored_study_yaml
 from components.study.plan.draft_studies import is_without_calls, save_new_study
-from components.study.tab import open_study, save_form
+from components.study.tab import open_study, save_form, show_initial_form
 from judges.engine.engine import Engine
 from tests.judges.small_studies import run_text
 from tests.page_words import says
@@ -147,3 +148,11 @@ def test_one_item_can_be_tried_before_the_study_is_run(store, engine):
     assert (form.study, form.opened, menu.value) == ("Second", text, "Second")
     assert engine.latest_run("Second").wait(60) and len(store.items("Second")) == 12
     assert "First" not in {line.name for line in store.studies()}
+
+
+def test_the_form_of_a_new_study_keeps_what_was_typed_before_it_was_drawn(store) -> None:
+    typed = f"{START_YAML}\nrepeats: 4\n"
+    drawn = "".join(map(str, show_initial_form(store, typed)))
+    box = re.search(r'<input[^>]*id="f-repeats"[^>]*>', drawn)
+    assert "repeats: 4" in drawn and box and 'value="4"' in box.group()
+    assert "repeats: 4" not in "".join(map(str, show_initial_form(store)))

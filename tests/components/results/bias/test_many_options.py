@@ -61,8 +61,10 @@ def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     # First place always: its entropy is 0 and so is the harmonic mean; steady: 1 and 1.
     assert says(html, "best 1.00", "chance 0.57", "lowest 0.00")
     assert html.index("steady") < html.index("first")
-    assert "Grade 0.00; mean of an item&#x27;s entropy 0.00, choice 0.25" in html
-    assert "Grade 1.00; mean of an item&#x27;s entropy 1.00, choice 1.00" in html
+    assert (
+        "Grade 0.00 [0.00, 0.24]; mean of an item&#x27;s entropy 0.00 [0.00, 0.24], choice" in html
+    )
+    assert "Grade 1.00 [0.76, 1.00]; mean of an item&#x27;s entropy 1.00 [0.76, 1.00]" in html
 
 
 def test_the_colours_of_a_matrix_among_n_options_begin_at_their_chance_level(frame):

@@ -214,7 +214,9 @@ def test_a_rate_with_a_wide_interval_has_no_change(won, monkeypatch):
     """The change of y, +40.8 points, is shown only if no interval is wider than 50 points."""
     for low, shown in ((0.5, True), (0.2, False)):
         held = {"y": Estimate(0.84, low, 0.99, 37)}
-        monkeypatch.setattr(wins_length, "length_controlled_win_rates", lambda *_, held=held: held)
+        monkeypatch.setattr(
+            wins_length.length_effects, "length_controlled_win_rates", lambda *_, held=held: held
+        )
         monkeypatch.setattr(wins_length, "head_to_head", lambda rows: {
             "y": {"x": Estimate(0.432, 0.3, 0.6, 37)}})  # fmt: skip
         assert ("+40.8" in wins_length.show_length_controlled_win_rates(fair(won))) is shown
