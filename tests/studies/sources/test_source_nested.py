@@ -16,8 +16,8 @@ from metrics.position.position_measures import accuracy
 from studies.__main__ import main
 from studies.errors import SourceError, StudyError
 from studies.exchange.recorded_studies import import_verdicts
-from studies.files import tables
 from studies.files.read_limits import current_limits
+from studies.files.table_formats import json_lines
 from studies.files.tables import read_table
 from studies.frames.frame import NO_PICK
 from studies.store.store import Store
@@ -230,8 +230,8 @@ def test_too_many_keys_over_json_lines_are_refused_before_the_rest_is_read(
     path, limit = tmp_path / "keys.jsonl", current_limits().columns
     path.write_text("".join(f'{{"k{n}": {n}}}\n' for n in range(limit + 5_000)), encoding="utf-8")
     parsed: list[int] = []
-    work = tables.parse_object
-    monkeypatch.setattr(tables, "parse_object", lambda *a: parsed.append(1) or work(*a))
+    work = json_lines.parse_object
+    monkeypatch.setattr(json_lines, "parse_object", lambda *a: parsed.append(1) or work(*a))
     with pytest.raises(SourceError, match=f"{limit + 1:,} columns; at most {limit:,}"):
         read_table(path)
     assert len(parsed) == limit + 1
