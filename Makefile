@@ -186,15 +186,15 @@ $(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
 bench: $(VENV)/.bench $(VENV)/.weights
 	@$(BIN)/python -m tests.bench
 
-# Simulations on both cores; what measures memory and waits comes after them, alone. A part that fails
-# does not keep the next ones from running.
+# First what measures memory and waits, alone; then simulations on both cores. A part that fails does
+# not keep the next ones from running.
 TIMED := tests/soak/test_engine.py tests/soak/test_load.py
 SOAK   = $(BIN)/python -m pytest -p no:cacheprovider -rA
 soak: export OPENBLAS_NUM_THREADS := 1
 soak: $(VENV)/.dev $(VENV)/.weights browser
 	@failed=; \
-	$(SOAK) tests/soak $(addprefix --ignore ,$(TIMED)) --workers 2 --test-seconds 3600 || failed=1; \
 	$(SOAK) $(TIMED) || failed=1; \
+	$(SOAK) tests/soak $(addprefix --ignore ,$(TIMED)) --workers 2 --test-seconds 3600 || failed=1; \
 	$(SOAK) tests -m long --workers 2 --test-seconds 3600 || failed=1; \
 	test -z "$$failed"
 
