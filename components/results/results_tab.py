@@ -89,7 +89,7 @@ def bind(
     if engine:
         _bind_refresh(tab, header, store, engine)
     for control in tab.named_inputs.values():
-        script = results_parts_tab.single_control_script(tab, control)
+        script = results_parts_tab.script_for_change_of_one_control(tab, control)
         if control is tab.view:  # a view chosen before its study is shown is applied then
             script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
         control.input(None, control, None, js=script)

@@ -222,7 +222,7 @@ def render(
     if not name:
         return [gr.skip()] * 22
     now = load_run_facts(store, engine, live.quotes, name)
-    figures = live.for_study(name).figures()
+    figures = live.for_study(name).figures(now.running)
     return [
         gr.Timer(active=True) if now.running else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",

@@ -2,6 +2,7 @@
 by all visitors."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -75,6 +76,9 @@ class LiveFigures:
 MAX_FOLLOWED_ASKS: Final = 300_000
 """Maximum calls of a study whose live figures count all verdicts; in a larger study they count only
 verdicts that arrive after the Run tab was opened."""
+REST_FACTOR: Final = 3
+"""During a run, figures are kept for this many times the seconds that their computation took, so
+that computing them takes at most a quarter of the time: other readers of the page need the rest."""
 MAX_COMPARED_ROWS: Final = 50_000
 """Maximum verdicts for which the Run tab computes how often they change with the order or on a
 repeat; with more, only the Results tab does."""
@@ -103,16 +107,23 @@ class LiveStudy:
     _planned: tuple[str, Mapping[str, int]] | None = None
     """Hash of the plan, and its number of calls by item."""
     _figures: LiveFigures | None = None
+    _kept_until: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._start = self.cursor
 
-    def figures(self) -> LiveFigures:
-        """The current figures; until a new judgement arrives, the same object is returned."""
+    def figures(self, running: bool = False) -> LiveFigures:
+        """The current figures; until a new judgement arrives, the same object is returned. While a
+        run is on (`running`), they may be older: see REST_FACTOR."""
         with self._lock:
+            started = time.monotonic()
+            if self._figures is not None and running and started < self._kept_until:
+                return self._figures
             if self._read_new_rows() or self._figures is None:
                 self._figures = self._compute_figures()
+            now = time.monotonic()
+            self._kept_until = now + REST_FACTOR * (now - started)
             return self._figures
 
     def _read_new_rows(self) -> bool:

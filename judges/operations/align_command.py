@@ -139,7 +139,7 @@ def _print_split_and_mistakes(task: AlignTask) -> None:
         f"  mistakes  {len(task.mistakes)} of {len(task.cases)} learn {cases} {_MISTAKES[kind]}"
     )
     if task.labels.disputed:
-        print(f"  no label  {len(task.labels.disputed)} {cases} with {task.labels.no_label_reason}")
+        print(f"  no label  {len(task.labels.disputed)} {cases} with {task.labels.why_unlabelled}")
     if split.hold_out_items_still_needed:
         needed = f"{split.hold_out_items_still_needed} more labelled items"
         print(f"  labels    {needed} are needed for a recommendation")

@@ -94,7 +94,7 @@ def _no_labels_message(labels: StudyLabels) -> str:
     """Return the error message for a study that has no label from which its prompt can be improved:
     no comparison with a known better answer or, for a prompt that judges single answers, no
     answer with pass, fail or a score as its label."""
-    without = f"; {len(labels.disputed)} with {labels.no_label_reason}" * bool(labels.disputed)
+    without = f"; {len(labels.disputed)} with {labels.why_unlabelled}" * bool(labels.disputed)
     if labels.kind == PAIRS:
         return (
             f"no comparison of this study has a known better answer{without}. Correct some in "

@@ -222,10 +222,10 @@ def render_prompt(
     """Render the messages of a request. With `prefilled`, the start of the judge's reply, up to the
     label, is added as a last message, if the prompt's format has one. With `for_key`, the
     messages are those from which the key of the call is computed: they differ in the delimiter
-    around the answers (`answer_fence_for_call_key` instead of `make_answer_fence`)."""
+    around the answers (`fence_part_of_call_key` instead of `make_answer_fence`)."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if for_key and "fence" in values:
-        values["fence"] = answer_fence_for_call_key(prompt, inputs)
+        values["fence"] = fence_part_of_call_key(prompt, inputs)
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
         values["closing"] = _closing_instruction(prompt.verdict, labels, prefilled)
@@ -253,7 +253,7 @@ def make_answer_fence(prompt: Prompt, inputs: PromptInputs) -> str:
     return fence
 
 
-def answer_fence_for_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
+def fence_part_of_call_key(prompt: Prompt, inputs: PromptInputs) -> str:
     """Return the delimiter around answers that is used when the key of a call is computed, in place
     of that of `make_answer_fence`.
 

@@ -102,8 +102,8 @@ record.declare_measures(
 record.declare_measures(
     "ranking", "model",
     ("corrected_bias", "Judges minus people", "win rate by judges minus win rate by people, on "
-     "the comparisons that both judged", "`people_gaps`: each verdict and each vote counts once; "
-     f"`corrected`: each comparison. {record.T_INTERVAL}", "corrected.*.bias people_gaps.*"),
+     "the comparisons that both judged", "A comparison is one pair of answers to one item; it "
+     f"counts once, however many votes it has. {record.T_INTERVAL}", "corrected.*.bias"),
     style="points", neutral=0.0, needs=(record.VOTES,),
 )  # fmt: skip
 record.declare_measures(

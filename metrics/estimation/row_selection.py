@@ -124,6 +124,14 @@ def disputed_case_vote_mask(frame: pd.DataFrame) -> Mask:
     return people_mask(frame) & frame["chosen"].isin(["flipped", "split"]).to_numpy()
 
 
+def keep_random_votes(rows: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return `rows` without repeated votes of a person on a case and without votes on cases that
+    were not chosen at random, and how many of the latter there were; judges' rows are all kept."""
+    rows = keep_first_votes(rows)
+    targeted = disputed_case_vote_mask(rows)
+    return select_rows(rows, ~targeted), int(targeted.sum())
+
+
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
     """Return the rows of the given judges. Without a list of judges: of all judges that are not
     people, or of people if there are no others."""

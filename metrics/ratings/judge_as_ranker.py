@@ -94,7 +94,7 @@ class RankedStudy(NamedTuple):
         """Take models and votes from the frame of a study."""
         names = row_selection.contestants(row_selection.select_pairs(frame))
         people = row_selection.select_rows(frame, row_selection.people_mask(frame))
-        votes = row_selection.keep_first_votes(row_selection.select_picks(people))
+        votes, _ = row_selection.keep_random_votes(row_selection.select_picks(people))
         return cls(names, _select_pair_outcomes(votes, names, "pick"))
 
 

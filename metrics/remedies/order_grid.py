@@ -151,7 +151,7 @@ def build_order_grid(
     answers are the recorded ones or people's majority (default: `default_winner_source`).
     """
     source = source or default_winner_source(frame)
-    rows = _pair_rows(frame)
+    rows = _select_pair_rows(frame)
     signs = _verdict_signs(rows)
     judged = np.flatnonzero(~rows.people)
     raters, rater = _raters_and_row_indices(rows.frame, judged, judges)
@@ -186,7 +186,7 @@ def build_order_grid(
     )
 
 
-def _pair_rows(frame: pd.DataFrame) -> _PairRows:
+def _select_pair_rows(frame: pd.DataFrame) -> _PairRows:
     """Select the rows that show two different answers: of judges, those in a recorded order; of a
     person's votes on a case, only the first with a verdict."""
     keep, order = pair_orders(frame)

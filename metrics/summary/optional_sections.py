@@ -31,7 +31,6 @@ from metrics.win_rates.first_place import ranking_stability_section
 from metrics.win_rates.length_bins import length_effect
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.own_family_excess import own_family_excess
-from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
 from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
@@ -258,13 +257,6 @@ def _ranker_section(frame: pd.DataFrame) -> Json:
     return nested
 
 
-def _people_gaps_section(frame: pd.DataFrame) -> Json:
-    """Return contestant -> win rate by judges minus that by people, on the cases that both judges
-    and people judged, all categories together."""
-    found = win_rate_gaps(frame)
-    return {name: got for (name, group), got in found.items() if group == ALL_CATEGORIES}
-
-
 def _people_length_section(frame: pd.DataFrame) -> Json:
     """Return the effect of length on people's votes; empty if no vote is on two answers of known
     length."""
@@ -390,7 +382,6 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "bounds": _missing_verdict_bounds,
     "length": _length_effects,
     "people_length": _people_length_section,
-    "people_gaps": _people_gaps_section,
     "ranker": _ranker_section,
     "first_place": ranking_stability_section,
     "self_preference": _self_preference,
@@ -404,7 +395,6 @@ WITH_PEOPLE: Final = frozenset(
         "corrected_ranking",
         "jury",
         "people_length",
-        "people_gaps",
         "ranker",
         "self_preference",
     }

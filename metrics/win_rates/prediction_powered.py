@@ -35,6 +35,8 @@ NO_JUDGE_NOTE: Final = "no judge verdict on the pairs people voted on"
 ALL_VOTED_NOTE: Final = "people voted on every pair: the judge adds nothing"
 NOT_NARROWER_NOTE: Final = "the judge's verdicts do not narrow the interval: votes alone are used"
 VOTES_LEFT_OUT_NOTE: Final = "{} votes on pairs that were not chosen at random are left out"
+ALL_CATEGORIES: Final = ""
+"""Key of all categories together; no category has it."""
 RANDOM_ITEMS_NOTE: Final = "valid if the items people voted on are a random sample of all items"
 
 
@@ -77,11 +79,8 @@ def corrected_win_rates(
     not chosen at random are left out, and each person has one vote per case. `judges` names the
     judges whose verdicts are used (default: all that are not people).
     """
-    rows = row_selection.select_pairs(
-        row_selection.keep_first_votes(row_selection.select_picks(frame))
-    )
-    targeted = row_selection.disputed_case_vote_mask(rows)
-    rows = row_selection.select_rows(rows, ~targeted)
+    picked = row_selection.select_pairs(row_selection.select_picks(frame))
+    rows, left = row_selection.keep_random_votes(picked)
     human = row_selection.people_mask(rows)
     if judges is not None:
         named = rows["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -100,13 +99,25 @@ def corrected_win_rates(
         name: correct_votes_with_verdicts(means[0][:, code], means[1][:, code], item)
         for code, name in enumerate(names)
     }
-    if left := int(targeted.sum()):
+    if left:
         note = VOTES_LEFT_OUT_NOTE.format(left)
         table = {
             name: replace(one, corrected=_add_note(one.corrected, note))
             for name, one in table.items()
         }
     return dict(sorted(table.items(), key=lambda pair: -(pair[1].corrected.value or 0.0)))
+
+
+def win_rates_against_people(frame: pd.DataFrame) -> dict[tuple[str, str], CorrectedWinRate]:
+    """Return (contestant, category or ALL_CATEGORIES) -> the result of `corrected_win_rates` on the
+    rows of the category."""
+    category = frame["category"].astype(str).to_numpy()
+    groups = {name: category == name for name in sorted({*category} - {ALL_CATEGORIES})}
+    tables = {ALL_CATEGORIES: corrected_win_rates(frame)} | {
+        name: corrected_win_rates(row_selection.select_rows(frame, mask))
+        for name, mask in groups.items()
+    }
+    return {(who, name): one for name, table in tables.items() for who, one in table.items()}
 
 
 def _case_means(

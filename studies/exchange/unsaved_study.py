@@ -85,7 +85,7 @@ def write_judgement_and_item_files(
     verdicts, file = folder / "judgements.jsonl", folder / "items.jsonl"
     try:
         _write_json_lines(verdicts, map(asdict, judgements_from_frame(frame)))
-        _write_json_lines(file, map(dump_item, items_from_frame(frame, items)))
+        _write_json_lines(file, map(dump_item, items_with_facts_of_frame(frame, items)))
     except OSError as error:
         raise build_write_error(folder, error) from None
     return verdicts, file
@@ -113,7 +113,7 @@ def judgements_from_frame(frame: pd.DataFrame) -> Iterator[Judgement]:
         yield Judgement(ask, status, verdict if status in USABLE_STATUSES else None)
 
 
-def items_from_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
+def items_with_facts_of_frame(frame: pd.DataFrame, items: Iterable[Item]) -> Iterator[Item]:
     """Yield each item of the frame, with its category and better answers. If `items` has an item
     of the same name, the texts and other fields are taken from it, and its category, votes
     and better answers take precedence over those of the frame. Otherwise the texts are empty."""

@@ -95,7 +95,8 @@ labels as 32-bit numbers, so that 0.3 − 0.2 is more than 0.1."""
 
 @lru_cache(maxsize=4096)
 def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
-    """Parse `labels`, the `Ask.labels` of a request about one answer."""
+    """Return how a request about one answer presented its scale: options, their order and ranks,
+    criteria. `labels` are its `Ask.labels`."""
     offered = [label for label in labels if not label.startswith(CRITERION_PREFIX)]
     criteria = [
         label.removeprefix(CRITERION_PREFIX)

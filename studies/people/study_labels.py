@@ -102,7 +102,7 @@ class StudyLabels:
         return any(one.votes for one in self.cases)
 
     @property
-    def no_label_reason(self) -> str:
+    def why_unlabelled(self) -> str:
         """Text for the page: the reason why the cases of `disputed` have no label."""
         if self.kind == PAIRS:
             return "no answer preferred by more than half of the votes"

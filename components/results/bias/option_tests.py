@@ -87,10 +87,10 @@ def _smallest_p(rows: pd.DataFrame, options: int) -> float:
 def adjusted_option_p_values(
     bias: Bias, rows: Sequence[OptionModelRow], least: bool = False
 ) -> dict[CellKey, float]:
-    """(judge, prompt) -> p-value of the permutation test, adjusted for all such tests that a
-    reader could see by changing the filters. `rows` must include the judges and prompts that a
-    filter hides. With `least`, the smallest p-value that each test can have (`least_p` of a row)
-    is adjusted instead of its p-value."""
+    """(judge, prompt) -> p-value of the permutation test that the positions of the options do not
+    change the judge's choice, adjusted for all such tests that a reader could see by changing
+    the filters. `rows` must include the judges and prompts that a filter hides. With `least`,
+    each test's smallest possible p-value (`least_p`) is adjusted instead."""
     values = [row.least_p if least else row.permutation.p for row in rows]
     adjusted = bias.adjust_p_values(values)
     return {

@@ -167,7 +167,7 @@ def render_flips(filtered: FilteredStudy) -> Markup | None:
 
 
 def render_unrelated_option(filtered: FilteredStudy) -> Markup | None:
-    """Render the effect of an unrelated option (an answer to another item). This needs a
+    """Render how choices change with an unrelated option (an answer to another item). This needs a
     second study of the same data: one without such an option if this study has one, or the
     reverse. None without a second study, and for pairs."""
     pairs = load_bias(filtered).max_options == 2

@@ -13,6 +13,7 @@ from components.filtering.raters import Raters
 from components.html.format import slot_ordinal
 from metrics.agreement import pairwise_agreement
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
+from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.catalogue import (
     answer_records,
     nudge_records,
@@ -346,8 +347,11 @@ class CardMeasures:
 
 def own_family_win_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
     """Share of points that the models `names` win on the pairs in which exactly one of the two
-    answers is theirs; a tie is half a point. No value without such pairs."""
-    rows = row_selection.select_pairs(row_selection.select_picks(frame))
+    answers is theirs; a tie is half a point. Verdicts of a judge count once each; of people, each
+    comparison counts once, with its mean vote, as in `corrected_win_rates`. No value without such
+    pairs."""
+    pairs = row_selection.select_pairs(row_selection.select_picks(frame))
+    rows, _ = row_selection.keep_random_votes(pairs)
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)
     if rows.empty:
@@ -355,4 +359,9 @@ def own_family_win_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
     known = row_selection.contestants(rows)
     row, who, points = appearance_points(rows, known)
     mine = np.isin(who, [known.index(name) for name in names if name in known])
-    return proportion(points[mine], row_selection.item_codes(rows)[row[mine]])
+    points, item = points[mine], row_selection.item_codes(rows)[row[mine]]
+    if row_selection.people_mask(rows).any():
+        case, cases = row_selection.group_codes(rows, CASE_KEY)
+        points = np.bincount(case, points) / np.bincount(case)
+        item = item[row_selection.first_row_per_group(case, cases)]
+    return proportion(points, item)

@@ -121,7 +121,7 @@ def view_filter_and_controls(
 # ------------------------------------------------------------------ JavaScript of the tab
 
 
-def single_control_script(tab: ResultsTab, control: Any) -> str:
+def script_for_change_of_one_control(tab: ResultsTab, control: Any) -> str:
     """JavaScript for the change of one menu: if its value differs from the stored one, draw the
     view with the new value, and with the stored values of all other controls."""
     place = tab.inputs.index(control)

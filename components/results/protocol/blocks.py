@@ -67,7 +67,8 @@ def render_grade_heatmap(filtered: FilteredStudy, score: str) -> Content:
 
 
 def render_unrelated_option(filtered: FilteredStudy, beside: str | None) -> Markup:
-    """Render the effect of an unrelated option; `beside`: name of the study to compare with."""
+    """Render how choices change when an unrelated answer (to another item) is among the options;
+    `beside`: name of the study to compare with."""
     other = load_choices_of_other_study(filtered, beside)
     return unrelated_option.show_unrelated_option(filtered, load_grade_cells(filtered), other)
 

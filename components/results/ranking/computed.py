@@ -118,4 +118,5 @@ def load_ranking(filtered: FilteredStudy) -> Ranking:
     chosen = filtered.filter
     everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(filtered.unfiltered_frame)
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
+    votes, _ = row_selection.keep_random_votes(votes)
     return compute_ranking(filtered.counted_outcomes, filtered.measured_judge_rows, votes)

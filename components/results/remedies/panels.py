@@ -419,7 +419,7 @@ def axis_ticks(axis: tuple[float, float]) -> Sequence[float]:
 # -- reasons and pilots ----------------------------------------------------------------------------
 
 
-def order_patterns_panel(results: RemedyResults) -> Markup:
+def both_order_patterns_panel(results: RemedyResults) -> Markup:
     """HTML table of how the verdicts in the two orders combine (same winner, opposite winners,
     ties), how often, and how each rule counts them; empty if no better answer is known."""
     found = results.order_patterns

@@ -192,7 +192,7 @@ def render_lower_panels(filtered: FilteredStudy) -> Markup | None:
         return None
     parts = [
         panels.other_judges_panel(results),
-        panels.order_patterns_panel(results),
+        panels.both_order_patterns_panel(results),
         panels.pilots_panel(results),
     ]
     return pieces.wrap(fill('<div class="eh-grid2">{}</div>', join(parts)))
@@ -209,7 +209,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     return pieces.finding_html(*headline(filtered)) + pieces.wrap(
         panels.html.panel(FRONTIER_TITLE, _frontier_subtitle(results), chart),
         panels.html.panel(_rules_title(results), widened, panels.rules_table(results)),
-        panels.order_patterns_panel(results),
+        panels.both_order_patterns_panel(results),
     )
 
 

@@ -24,7 +24,11 @@ from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.creation_table import creation_table
 from metrics.win_rates import win_rates
-from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
+from metrics.win_rates.prediction_powered import (
+    ALL_CATEGORIES,
+    CorrectedWinRate,
+    win_rates_against_people,
+)
 from studies.domain import USABLE_STATUSES, Estimate
 
 _GAP_ENDS: Final = (
@@ -171,9 +175,15 @@ def show_matrix(filtered: FilteredStudy, by: str, raters: str) -> Markup:
     votes = row_selection.select_rows(everyone.rows, row_selection.people_mask(everyone.rows))
     if votes.empty:
         return empty_state(everyone.missing_votes_text, "Win rates by people need votes.")
-    if raters == "People":
+    both = win_rates_of_judges_and_people(filtered)
+    found = {key: one.people for key, one in both.items() if one.people.n}
+    if raters == "People" and not found:  # votes on more than two answers
         return _win_rate_matrix_html(votes, "category", "Category")
-    found = judge_minus_people_win_rates(filtered)
+    if raters == "People":
+        names = [who for who, group in found if group == ALL_CATEGORIES]
+        scale = win_rate_colours(0.5)
+        return _contestant_matrix_html(votes, names, "category", "Category", found, scale)
+    found = {key: one.bias for key, one in both.items() if one.bias.value is not None}
     if not found:
         return empty_state(
             "No pair has both a judge's verdict and a person's vote.",
@@ -233,14 +243,15 @@ def _contestant_matrix_html(
 
 
 @memoise_by_study
-def judge_minus_people_win_rates(filtered: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """(model, category) -> win rate by judges minus win rate by people, on the comparisons that
-    both judged; the category ALL_CATEGORIES pools all. The judges' rate follows the counting
-    rule."""
+def win_rates_of_judges_and_people(
+    filtered: FilteredStudy,
+) -> dict[tuple[str, str], CorrectedWinRate]:
+    """(model, category) -> its win rates by judges and by people; the category ALL_CATEGORIES pools
+    all. The judges' rate follows the counting rule."""
     rows = Raters(filtered).rows
     votes = row_selection.select_rows(rows, row_selection.people_mask(rows))
     sides = {"judges": filtered.counted_outcomes, "people": votes}
-    return win_rate_gaps(stack_frames(sides, "side"))
+    return win_rates_against_people(stack_frames(sides, "side")) if len(votes) else {}
 
 
 # -- five levels ---------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ HOW_WINS: Final = (
     "bounds, without sampling error)."
 )
 HOW_MATRIX: Final = (
-    "Win rates by category, judge or prompt. People: every vote is a verdict. Difference: judges − "
-    "people on the pairs of answers that both judged; each verdict and each vote counts once; t "
+    "Win rates by category, judge or prompt. People: each pair of answers to an item counts once, "
+    "with the mean of its votes. Difference: judges − people on the pairs that both judged; t "
     "interval, items as clusters."
 )
 
@@ -88,7 +88,7 @@ MATRIX: Final = Panel(
     ),
     how=HOW_MATRIX,
     scale=19,
-    json_keys=("--by category: by.*.win_rate.*", "people_gaps.*"),
+    json_keys=("--by category: by.*.win_rate.*", "corrected.*.bias"),
 )
 TIES: Final = Panel(
     "ties",

@@ -100,7 +100,7 @@ def _length_coefficient_given_label(totals: Floats) -> Floats:
     return np.asarray(np.where(syy > NO_SPREAD, held, plain), np.float64)
 
 
-def _distance_tally(grouped: GroupedFrame) -> MeasureTally:
+def _distance_from_labels_tally(grouped: GroupedFrame) -> MeasureTally:
     rows = verdicts_on_labelled_answers(grouped)
     return build_tally(rows, (rows["value"] - rows["right"]).abs(), 1)
 
@@ -128,7 +128,9 @@ def _label_distance_measure(frame: pd.DataFrame) -> Measure:
     rows = verdicts_on_labelled_answers(GroupedFrame(frame))
     values = (rows[name].to_numpy(np.float64) for name in ("value", "right"))
     span = score_scale.score_scale_of_rows(frame).extended_to(*values).span
-    return Measure("distance", "score", _distance_tally, "mean", (0.0, span), empty="no labels")
+    return Measure(
+        "distance", "score", _distance_from_labels_tally, "mean", (0.0, span), empty="no labels"
+    )
 
 
 # ------------------------------------------------------------------------------ side effects

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from components.run import live_figures
 from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
 from components.run.status_html import early_stop_note
 from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY
@@ -74,6 +76,19 @@ def test_an_ask_that_is_answered_again_counts_once(judged):
 def test_nothing_new_is_the_same_picture(judged):
     views = LiveStudies(judged)
     assert views.for_study(NAME).figures() is views.for_study(NAME).figures()
+
+
+def test_during_a_run_figures_are_kept_for_thrice_the_time_they_took(judged, monkeypatch):
+    clock = iter([100.0, 102.0, 107.9, 108.1, 108.1, 108.2, 108.2])
+    monkeypatch.setattr(live_figures, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    pieces = Dripping(judged)
+    view, pieces.upto = LiveStudy(pieces, NAME), 10
+    first = view.figures(running=True)  # took 2 s, from 100 to 102
+    pieces.upto = 20
+    assert view.figures(running=True) is first  # at 107.9, before 102 + 3 · 2
+    assert view.figures(running=True).rows == 20
+    pieces.upto = 30
+    assert view.figures().rows == 30, "after the run they are always up to date"
 
 
 def test_noise_repeats_do_not_move_the_ratings(judged):

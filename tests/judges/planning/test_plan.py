@@ -29,7 +29,7 @@ from judges.planning.plan import (
     render_call,
     save_plan,
 )
-from judges.rendering.messages import answer_fence_for_call_key, make_answer_fence
+from judges.rendering.messages import fence_part_of_call_key, make_answer_fence
 from judges.rendering.prompt import load_prompt, parse_prompt
 from studies.domain import Item
 from studies.errors import StudyError
@@ -116,7 +116,7 @@ def test_the_fence_that_is_sent_depends_on_the_answers_and_the_key_uses_its_own(
         call = planned.call
         sent = call.messages[-1]["content"]
         assert f"<{make_answer_fence(call.prompt, call.inputs)}>" in sent
-        assert answer_fence_for_call_key(call.prompt, call.inputs) not in sent
+        assert fence_part_of_call_key(call.prompt, call.inputs) not in sent
 
 
 @pytest.mark.extra

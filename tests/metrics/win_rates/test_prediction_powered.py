@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.estimation.intervals import proportion
-from metrics.win_rates.prediction_powered import correct_votes_with_verdicts, corrected_win_rates
+from metrics.estimation.row_selection import contestants, people_mask, select_rows
+from metrics.win_rates.prediction_powered import (
+    ALL_CATEGORIES,
+    correct_votes_with_verdicts,
+    corrected_win_rates,
+    win_rates_against_people,
+)
+from metrics.win_rates.win_rates import appearance_points
 from tests.metrics.frames import build, pair, prd
 
 NAN = math.nan
@@ -110,6 +118,31 @@ def test_where_there_is_nothing_to_correct_it_says_why():
     assert tied["x"].corrected.value == 0.5 and tied["x"].weight == 0
     unread = build([vote("q1", None), *pair("q1", None, None)])
     assert corrected_win_rates(unread) == {}
+
+
+def test_a_comparison_with_many_votes_counts_once_in_every_category():
+    """PRD has one vote on each pair with claude-v1 and three on the others: a mean over votes would
+    give vicuna-13b 46.1 %, more than the judges' 39.3 %, because of its opponents alone."""
+    rows = prd()
+    rows = rows.assign(category=rows["item"].astype(str).str[-1])
+    votes = select_rows(rows, people_mask(rows))
+    vicuna = select_rows(votes, (votes[["first", "second"]] == "vicuna-13b").any(axis=1).to_numpy())
+    by_case = appearance_points(vicuna, names := contestants(vicuna))
+    mine = by_case[1] == names.index("vicuna-13b")
+    points = pd.Series(by_case[2][mine], [vicuna["item"], vicuna["comparison"]])
+    means = points.groupby(level=[0, 1], observed=True).mean()
+    found = win_rates_against_people(rows)
+    whole = found["vicuna-13b", ALL_CATEGORIES]
+    assert whole.people.value == pytest.approx(0.403125) == pytest.approx(means.mean())
+    assert points.mean() == pytest.approx(0.46125)
+    assert whole.bias.value == pytest.approx(0.3934375 - 0.403125)
+    digits = means.index.get_level_values(0).astype(str).str[-1]
+    assert {key for key in found if key[0] == "vicuna-13b"} == {
+        ("vicuna-13b", one) for one in ("", *digits)
+    }
+    for digit in sorted(set(digits)):
+        expected = means[digits == digit].mean()
+        assert found["vicuna-13b", digit].people.value == pytest.approx(expected), digit
 
 
 def test_gpt_4_helps_the_people_of_prd():

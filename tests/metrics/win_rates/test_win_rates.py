@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metrics.estimation.intervals import mean_estimate
 from metrics.position import position_measures
 from metrics.win_rates import counting_rules, win_rates
+from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from tests.metrics.frames import build, llmbar, mtbench, pair, patterns, prd, records, rotated
 from tests.page_words import says
 
@@ -30,6 +31,15 @@ def rate(frame, **rules):
 def test_every_readable_verdict_counts_and_ties_are_half():
     # x: q1 1+1, q2 1+0, q3 1+½, q4 ½+0, q5 1: 6 of 9.
     assert rate(build(ROWS)) == pytest.approx({"x": 6 / 9, "y": 3 / 9})
+
+
+def test_merged_orders_are_held_against_people():
+    # q1: x in both orders, people x: right. q2: x, then y: a tie, people x: wrong.
+    vote = {"judge": "human:a", "prompt": "vote", "shown": "xy", "pick": 0, "orders": 1}
+    votes = [{"item": "q1", **vote}, {"item": "q2", **vote}]
+    merged = merge_both_orders(build([*pair("q1", 0, 1), *pair("q2", 0, 0)]))
+    assert agreement_of_merged_orders(merged, build(votes))["j"].value == 0.5
+    assert agreement_of_merged_orders(merged, build([])) == {}
 
 
 @pytest.mark.parametrize("part", [1, 2, 7])

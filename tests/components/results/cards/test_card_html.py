@@ -23,7 +23,10 @@ from components.results.remedies.tab import _rules_subtitle
 from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import EXPECTED_CONSISTENCY, TERM
+from metrics.estimation.row_selection import people_mask
+from metrics.win_rates.prediction_powered import corrected_win_rates
 from studies.domain import Estimate, Usage
+from tests.metrics.frames import prd
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
 
@@ -128,6 +131,15 @@ def test_its_own_familys_answers_are_held_against_the_peoples(store):
     assert own.value == pytest.approx(11 / 12)
     assert people.value == pytest.approx((4 * 3 + 2 + 1 + 0.5) / 18)
     assert "own model family" not in text(show_card(Raters(FilteredStudy(store, "kin")), "nobody"))
+
+
+def test_peoples_win_rate_of_a_family_is_the_one_of_the_chart():
+    """PRD's pairs with claude-v1 have one vote, all others three."""
+    votes = prd().loc[lambda rows: people_mask(rows)]
+    for name, rate in corrected_win_rates(prd()).items():
+        assert own_family_win_rate(votes, [name]) == rate.people, name
+    # claude and gpt-4 together: only pairs with exactly one of them, 480 of 800.
+    assert own_family_win_rate(votes, ["claude-v1", "gpt-4"]).n == 480
 
 
 def test_nothing_read_is_said_and_nothing_is_made_up(store):

@@ -42,9 +42,9 @@ from components.results.remedies.panels import (
     _list_budget_steps,
     axis_ticks,
     best_rule_sentence,
+    both_order_patterns_panel,
     budget_html,
     budget_title,
-    order_patterns_panel,
     other_judges_panel,
     pilots_panel,
     recommendation_panel,
@@ -256,7 +256,7 @@ def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
 
 
 def test_the_identity_has_the_studys_own_numbers(prd):
-    text = order_patterns_panel(load_remedies(shown(prd, "gpt-4")))
+    text = both_order_patterns_panel(load_remedies(shown(prd, "gpt-4")))
     for number in ("392", "65", "90", "28", "81", "29"):
         assert f"<td>{number}</td>" in text
     assert "(81 − 29) ÷ 4 ÷ 685" in text
@@ -561,7 +561,7 @@ def test_names_from_data_stay_text(simulated):
     results = load_remedies(FilteredStudy(simulated, "one judge"))
     parts = [
         rules_table(results),
-        order_patterns_panel(results),
+        both_order_patterns_panel(results),
         pilots_panel(results),
         recommendation_panel(results),
     ]
