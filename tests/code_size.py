@@ -19,7 +19,6 @@ from typing import Final
 
 PACKAGES: Final = ("app.py", "components", "judges", "metrics", "studies", "evenhand")
 TEMPLATE_WIDTH: Final = 100
-_DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass
@@ -61,6 +60,12 @@ def nodes_of(source: str) -> tuple[ast.AST, ...]:
     return tuple(statements_under(ast.parse(source)))
 
 
+def is_text(value: ast.expr) -> bool:
+    """Whether an expression is a text alone; as a statement it is a docstring, of a module, a
+    function, a class, or of the field or constant above it."""
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
 def measure_file(path: Path) -> CodeSize:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".html":
@@ -72,9 +77,8 @@ def measure_file(path: Path) -> CodeSize:
             found.imports += (node.end_lineno or node.lineno) - node.lineno + 1
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.functions += 1
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            first = node.body[0]
-            skipped |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+        if isinstance(node, ast.Expr) and is_text(node.value):
+            skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     found.lines = sum(
         bool(line.strip()) and not line.strip().startswith("#") and number not in skipped
         for number, line in enumerate(text.splitlines(), 1)

@@ -509,9 +509,10 @@ def test_the_size_leaves_out_comments_docstrings_and_blank_lines(tmp_path: Path)
     code = tmp_path / "code.py"
     code.write_text(
         '"""Text."""\n\nimport os  # why\n\n\n# note\ndef f():\n    """Two\n    lines."""\n'
+        'N = "text"\n"""Of the constant,\nin two lines."""\n'
     )
     found = measure_file(code)
-    assert (found.lines, found.imports, found.functions) == (2, 1, 1)
+    assert (found.lines, found.imports, found.functions) == (3, 1, 1)
     page = tmp_path / "page.html"
     page.write_text("{# note #}" + "<b>x</b>" * 26)
     assert measure_file(page).lines == 3  # 208 characters

@@ -59,9 +59,8 @@ class StoreCache:
     @property
     def bytes(self) -> int:
         """Estimated bytes of all values; a buffer shared by several values counts once."""
-        with self._lock:
-            self._measure_used_values()
-            return self._bytes
+        self._measure_used_values()
+        return self._bytes
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -116,14 +115,17 @@ class StoreCache:
     def _put_entry(self, key: CacheKey, entry: _CacheEntry) -> _CacheEntry:
         """Store an entry and return it; if the cache is then too large, drop the least recently
         used entries."""
+        entry.size = measure_memory(entry.value, self._excluded)
         with self._lock:
             if key in self._entries:
                 self._remove_entry(key)
             self._entries[key] = entry
-            self._measure_entry(key)
+            self._add_to_total_bytes(entry.size, 1)
             self._used.add(key)
-            if self._needs_measuring():
-                self._measure_used_values()
+            due = self._needs_measuring()
+        if due:
+            self._measure_used_values()
+        with self._lock:
             while self._bytes > self._most and len(self._entries) > 1:
                 self._remove_entry(next(iter(self._entries)))
         return entry
@@ -134,19 +136,22 @@ class StoreCache:
         return waited >= max(shortest, self._measuring_seconds / MEASURING_SHARE)
 
     def _measure_used_values(self) -> None:
-        """Measure again the entries that may have grown since they were last measured."""
+        """Measure again the entries that may have grown since they were last measured. Measuring
+        takes long, so that the lock, for which every reader of the cache waits, is not held."""
         began = time.monotonic()
-        for key in self._used:
-            self._measure_entry(key)
-        self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
-        self._measured_at = time.monotonic()
-        self._measuring_seconds = self._measured_at - began
-
-    def _measure_entry(self, key: CacheKey) -> None:
-        entry = self._entries[key]
-        self._add_to_total_bytes(entry.size, -1)
-        entry.size = measure_memory(entry.value, self._excluded)
-        self._add_to_total_bytes(entry.size, 1)
+        with self._lock:
+            self._measured_at = began  # no other thread measures meanwhile
+            used = [(key, self._entries[key]) for key in self._used]
+            self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
+        sizes = [measure_memory(entry.value, self._excluded) for _, entry in used]
+        with self._lock:
+            for (key, entry), size in zip(used, sizes, strict=True):
+                if self._entries.get(key) is entry:
+                    self._add_to_total_bytes(entry.size, -1)
+                    entry.size = size
+                    self._add_to_total_bytes(size, 1)
+            self._measured_at = time.monotonic()
+            self._measuring_seconds = self._measured_at - began
 
     def _remove_entry(self, key: CacheKey) -> None:
         self._add_to_total_bytes(self._entries.pop(key).size, -1)
