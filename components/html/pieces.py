@@ -75,6 +75,11 @@ def share_kpi(
     return Kpi(label, share(estimate.value), note=f"{before}{note}{after}")
 
 
+UNUSABLE_RULE: Final = (
+    "unusable replies enter no measure but those that name them, unless the preset makes them ties"
+)
+
+
 def failures_title(kinds: Collection[str]) -> str:
     """Title for the calls without a verdict, by their statuses `kinds`: "Failed calls" (without a
     reply), "Unusable replies", or, for both, "Calls without a verdict"."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components.html.format import count, number, slot_name
+from components.html.pieces import UNUSABLE_RULE
 from components.inspect.comparison_index import OrderVerdict
 from components.inspect.load_comparison import ComparisonDetail
 from studies.domain import BY_DESIGN, ERROR_STATUSES, USABLE_STATUSES, Item
@@ -118,7 +119,7 @@ def _failure_text(failed: Sequence[OrderVerdict], orders: Sequence[OrderVerdict]
     which = "The judge's reply gave no verdict"
     if len(orders) > 1:
         which = f"{count(len(failed))} of the judge's {count(len(orders), 'reply')} gave no verdict"
-    return f"{which} ({named}). Unusable replies enter no measure unless a preset makes them ties."
+    return f"{which} ({named}). {UNUSABLE_RULE.capitalize()}."
 
 
 def _divided_orders_finding(orders: Sequence[OrderVerdict]) -> Explanation:

@@ -30,9 +30,7 @@ def failed_replies_html(store: Store, facts: RunFacts) -> Markup:
         return EMPTY
     parts = [
         pieces.panel_heading(
-            pieces.failures_title(kinds),
-            "the latest of each kind; unusable replies enter no measure, unless "
-            "the preset counts them as ties",
+            pieces.failures_title(kinds), f"the latest of each kind; {pieces.UNUSABLE_RULE}"
         )
     ]
     parts += [unreadable_replies_notice_html(store, facts)] if not facts.running else []

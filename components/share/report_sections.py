@@ -168,10 +168,11 @@ def _unusable_replies_and_costs_section(filtered: FilteredStudy, figures: Report
         for s in cost_queries.judge_costs(store, name)
         if not s.judge.startswith(HUMAN_PREFIX)
     ]
-    subtitle = "unusable replies enter no measure, unless the preset counts them as ties"
     title = pieces.failures_title({f.status for f in bad})
     none = "Every reply has a verdict." if costs else "There are no replies."
-    unusable = panel_html(title, subtitle, failures if bad else pieces.notice_html("calm", none))
+    unusable = panel_html(
+        title, pieces.UNUSABLE_RULE, failures if bad else pieces.notice_html("calm", none)
+    )
     return unusable + panel_html("Costs", "", plain_table(head, costs))
 
 

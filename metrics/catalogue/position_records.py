@@ -159,7 +159,8 @@ ENTROPY: Final = declare_of_position(
     key="entropy",
     name="Position entropy",
     short="Entropy",
-    definition="entropy of the chosen position divided by log₂ N; 1 means no preferred position",
+    definition="entropy of the chosen position divided by log₂ N (N positions); 1 means no "
+    "preferred position",
     how="Maximum likelihood from the verdicts that the first-position share counts; mean "
     "weighted by verdicts if N differs. The entropy varies little and shows no direction (62 % "
     "first is 0.96), so read it together with the consistency. "

@@ -166,7 +166,7 @@ def position_preferred_under_a_filter(view: StoredStudy) -> bool:
 
 
 def order_decides(view: StoredStudy) -> bool:
-    return "order decides" in " ".join(bias_headline(view.bias))
+    return "order changes" in " ".join(bias_headline(view.bias))
 
 
 def low_consistency(view: StoredStudy) -> bool:
@@ -405,7 +405,7 @@ POSITION_CLAIMS = (
 """Claims that need a significant preference for a position, as there are no repeats."""
 PREFERS = "“prefers a position”, headline, rows and categories"
 FILTERED = "“prefers a position”, without or under any filter"
-DECIDES = "“the order decides the verdict on most pairs”"
+DECIDES = "“the order changes the verdict on most pairs”"
 CARD = "“toward the answer shown first”, “the order matters”, on any card"
 FILTERED_CARD = "the same, without or under any category filter"
 GROUPS = (
@@ -420,12 +420,12 @@ GROUPS = (
     NullGroup(MISSING_SECOND, {
         PREFERS: position_preferred, DECIDES: order_decides, CARD: card_position}),
     NullGroup("three repeats, no order effect", {
-        "“the order decides”, “the order adds 5 points”, “prefers a position”":
+        "“the order changes the verdict”, “the order adds 5 points”, “prefers a position”":
             repeats_show_an_order_effect}),
     NullGroup("four options, no position effect", {
         "“prefers a position” of four, “≠ even”": options_preferred}),
     NullGroup(EQUAL_MODELS, {
-        "“a leads b”, “b would lead”, “people put c first”": is_ahead,
+        "“a leads b”, “b would lead”, “people put c above a”": is_ahead,
         "“a is above b in one order and below b in the other”": ranking_reversed}),
     NullGroup(EIGHT_JUDGES, {
         "“a is more consistent than b”, “opposite positions”": more_consistent}),

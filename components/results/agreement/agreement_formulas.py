@@ -38,10 +38,14 @@ HOW_COEFFICIENTS: Final = (
     "verdicts: “observed” counts the disagreements on the same comparison, “expected” those among "
     "all n verdicts; all disagreements have equal weight.\n\nTwo people: all pairs of votes on the "
     "same comparison. A person and the others: each vote is compared with the most frequent "
-    "of the other votes (a tie if several are).\n\nMAE: mean distance of a person's score from the "
-    "mean of the others. “Within 1” (Creation-MMBench's Consistency): share of scores at a "
-    "distance of at most 1. A judge's verdicts in both orders: an answer wins if it wins in both, "
-    "otherwise the pair is a tie; for MAE, the mean of the two scores counts."
+    "of the other votes (a tie if several are)."
+)
+COEFFICIENTS_NOTE: Final = (
+    "People's majority: the most frequent vote, a tie if several are. Both orders: an answer wins "
+    "if it wins in both, otherwise the pair is a tie; scores are the mean of the two. Scores: win "
+    "1, tie 0, loss −1 (“much better”: 2, −2). MAE: mean distance of a rater's score from the mean "
+    "score of people (for a person, of the others). Within 1 (Creation-MMBench's Consistency): % "
+    "of scores at a distance of at most 1."
 )
 HOW_VOTERS: Final = (
     "First-position share: share of decisive votes for the answer shown first, where the order is "

@@ -121,14 +121,18 @@ def _agreement_of_one_person(data: Agreement) -> Estimate:
 
 
 def majority_agreement_subtitle(filtered: FilteredStudy, data: Agreement) -> str:
-    """Subtitle: definition, number of comparisons, kind of interval, and, if one is drawn, the
+    """Subtitle: definition, numbers of comparisons and votes, kind of interval, and, if drawn, the
     meaning of the band (agreement of one person with the others)."""
     study = load_remedies_of_all_raters(filtered)[0]
     known = _agreement_of_one_person(data).value is not None
     band = "; band: one person against others, not on the same comparisons " if known else ""
     band += "(on the same: “Can a judge replace a person?” in Agreement)" if known else ""
+    people, votes = data.voter_agreement, ""
+    if is_agreement_with_people(filtered):
+        votes = f" on which over half of the votes prefer one answer ({people.cases:,} have votes, "
+        votes += f"{people.single_vote_cases:,} of them a single one)"
     return (
-        f"undecided counts half; {format.count(study.call_grid.size, 'comparison')}, "
+        f"undecided counts half; {format.count(study.call_grid.size, 'comparison')}{votes}, "
         f"95{format.NARROW_SPACE}% CI by item{band}; dashed: chance"
     )
 

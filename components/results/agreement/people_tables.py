@@ -32,6 +32,7 @@ from components.html.tables.range_table import (
     track_html,
 )
 from components.html.tables.table import TableCell, TableRow
+from components.results.agreement.agreement_formulas import COEFFICIENTS_NOTE
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html, one_to_both_orders_html
 from components.results.view import paper_table
@@ -78,7 +79,8 @@ def show_coefficients(data: Agreement) -> Markup:
     rows.append(_coefficient_row("a person and the others", people.others, others, "who"))
     heads = [TableCell("Raters compared", "nm"), *map(TableCell, COEFFICIENT_HEADS)]
     heads.append(TableCell("n", "num n"))
-    return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
+    table = range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
+    return table + paragraph(COEFFICIENTS_NOTE)
 
 
 def _coefficient_row(
@@ -233,16 +235,11 @@ def best_voter_replacement_sentence(
     several = len({cell[1] for cell in (names or {}).values()}) > 1
     who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
     advantage = simultaneous_interval(first.advantage, len(known))
-    low, high = advantage.low, advantage.high
-    if low is not None and low > 0:
-        result = "agrees with the other voters **more often than the person it replaces**"
-    elif high is not None and high < 0:
-        result = "agrees with the other voters **less often than the person it replaces**"
-    else:
-        result = (
-            "and the person it replaces show no significant difference in agreement with the other "
-            "voters"
-        )
+    more = "more" if (advantage.value or 0.0) > 0 else "less"
+    result = f"agrees with the other voters **{more} often than the person it replaces**"
+    if not advantage.excludes_zero:
+        result = "and the person it replaces show no significant difference in agreement with the "
+        result += "other voters"
     judge_rate, person_rate = share(first.with_judge.value, 0), share(first.with_person.value, 0)
     gap = points(number(100 * (advantage.value or 0.0), 1, signed=True))
     gap += spaced_ci(advantage, 1, scale=100) + ", adjusted" * (len(known) > 1)

@@ -19,8 +19,6 @@ from studies.domain import Estimate
 SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported if its p-value is below this level. The p-value is adjusted for all
 judges, prompts, categories and models that a reader can select."""
-ONE_WAY_SHARE: Final = 0.75
-"""A judge is said to decide by position only if at least this share of its flips goes one way."""
 MOST_FLIPS: Final = 2 / 3
 """The words “most flips go” need this share of the flips, as on report cards."""
 NEARLY_ALL: Final = 0.9

@@ -18,13 +18,7 @@ from components.html.format import (
     unproven_lean_text,
 )
 from components.results.bias.computed import Bias
-from components.results.bias.flip_leans import (
-    MOST_FLIPS,
-    ONE_WAY_SHARE,
-    FlipLean,
-    LeaningCategory,
-    flip_leans,
-)
+from components.results.bias.flip_leans import MOST_FLIPS, FlipLean, LeaningCategory, flip_leans
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.catalogue.position_records import chance_consistency
 
@@ -45,12 +39,10 @@ PREFERENCE_RULE: Final = (
     "selected in the filter, p is also multiplied by the number of possible selections. The tests "
     "under all filters share one error rate of 5 %: each p is divided by the test's part of this "
     "rate, which is 0.79 over all categories and models, 0.1 within a category or for selected "
-    "models, 0.01 if both apply.\n\n“Decides by position”: the judge prefers a position, the order "
-    "decides most pairs, and at least three quarters of the flips go one way. “The order decides "
-    "most pairs”: the whole interval of the order effect (disagreement between orders minus "
-    "disagreement of repeats) is above 50 points. Without repeats, the whole interval of flips "
-    "toward the preferred position minus flips toward the other must be above 50 points. It is not "
-    "said if at least three quarters of the verdicts are for one label, whatever its position."
+    "models, 0.01 if both apply.\n\n“The order changes the verdict on most pairs”: the whole "
+    "interval of the order effect (disagreement between orders minus disagreement of repeats) is "
+    "above 50 points. Without repeats, that of flips toward the preferred position minus flips "
+    "toward the other. It is not said if at least three quarters of the verdicts are for one label."
 )
 
 
@@ -96,7 +88,7 @@ def flip_sentence(row: FlipLean) -> str:
         if row.leaning_categories:
             leans = _category_directions_text(row.leaning_categories)
             return (
-                f"**No preference overall**, but a preferred position in some categories: {leans}. "
+                f"**No significant preference overall**, but one in some categories: {leans}. "
                 f"{flip}."
             )
         few = "Too few items to show a preference"
@@ -109,9 +101,6 @@ def _lean_sentence(row: FlipLean, flip: str) -> str:
     """Sentence on a significant preference; `flip`: share of pairs that flip, in words."""
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
-    if row.order_decides_most_pairs and most >= ONE_WAY_SHARE * row.flips:
-        part = f"{count(most)} of its {count(row.flips)} flips"
-        return f"The judge decides **by position**: {part} go to the answer shown {row.direction}."
     some = "Most" if most >= MOST_FLIPS * row.flips else "More"
     often = f"{flip}. " if row.flips_most_pairs else ""
     told = f"{often}{some} flips go **toward the answer shown {row.direction}**: {versus}."
@@ -228,7 +217,7 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     who = _names_or_count(decided, len(rows), noun)
     why = " (flips one way exceed the others by over 50 points)"
     why = why if any(row.order_effect is None for row in decided) else ""
-    return f"For {who}, the order decides the verdict on most pairs{why}." if decided else ""
+    return f"For {who}, the order changes the verdict on most pairs{why}." if decided else ""
 
 
 def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:
@@ -300,10 +289,9 @@ def _no_preference_clause(rows: Sequence[FlipLean], noun: str) -> str:
     categories, pairs without verdicts in both orders, too few items. `noun`: word for a row."""
     total, alone = len(rows), len(rows) == 1
     if sliced := sum(bool(row.leaning_categories) for row in rows):
-        none = f"this {noun} prefers no position" if alone else f"no {noun} prefers a position"
-        some = "" if alone else f"{number_word(sliced)} "
-        verb = "does" if sliced == 1 else "do"
-        return f"{none} overall, but {some}{verb} in some categories"
+        who = f"this {noun}" if alone else _some_of_total_text(sliced, total, noun)
+        who += " prefers" if sliced == 1 else " prefer"
+        return f"no position is significantly preferred overall, but {who} one in some categories"
     if hinging := sum(row.hinges_on_missing_verdicts for row in rows):
         who = f"this {noun}" if alone else _some_of_total_text(hinging, total, noun)
         return (

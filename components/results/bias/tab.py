@@ -52,7 +52,7 @@ HOW_MATRIX: Final = (
 HOW_SLOTS: Final = (
     "Only comparisons judged in all orders count (if a judge has none, all its verdicts), and ties "
     "are left out. In all orders content cancels out: any difference from an even share is due to "
-    "the position. `share = verdicts for the position / verdicts without ties`."
+    "the position or chance. `share = verdicts for the position / verdicts without ties`."
 )
 HOW_FLIPS: Final = (
     "A pair flips if its outcome is not the same in both orders: another answer wins, or only one "

@@ -273,8 +273,9 @@ def _how_computed_text(card: ReportCard) -> str:
     people, votes = card.voter_agreement, ""
     if people.cases:
         votes = (
-            f"People: the majority vote on {count(people.cases, 'pair')}, of which "
-            f"{count(people.single_vote_cases)} have a single vote. "
+            f"People voted on {count(people.cases, 'pair')}, of which "
+            f"{count(people.single_vote_cases)} have a single vote; “the answer that most people "
+            "prefer” has over half of a pair's votes, and pairs without one are left out there. "
         )
     return (
         f"{count(len(card.rows), reply_noun(card.rows))}{parts} with a verdict. "

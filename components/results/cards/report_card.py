@@ -128,8 +128,6 @@ class ReportCard(CardMeasures):
             "agreement": calls.get((self.judge, self.prompt), Estimate(None)).value,
             "chance_right": chance_accuracy(known, lead),
             "people": self.agreement_with_people.value,
-            "stand_in": self.voter_replacement.with_judge.value if self.voter_replacement else None,
-            "person": self.voter_replacement.with_person.value if self.voter_replacement else None,
             "stand_in_reach": _largest_absolute_bound(
                 simultaneous_interval(advantage, self._bias.bonferroni_factor, 0.9)
             ),
@@ -199,13 +197,18 @@ class ReportCard(CardMeasures):
         }
 
     def _difference_from_person_text(self) -> str:
-        """Text of the agreement with the other voters, judge minus replaced person, in points with
-        its interval, and a note if it is not significant; "" without votes."""
-        if self.voter_replacement is None:
+        """Clause on the verdicts equal to another voter's, of the judge and of the person it
+        replaces, on the same pairs: both shares, the difference in points with its interval, and a
+        note if it is not significant; "" without votes."""
+        if (replaced := self.voter_replacement) is None:
             return ""
-        advantage = self.voter_replacement.advantage
-        unclear = "" if advantage.excludes_zero else ", no significant difference"
-        return f"{self._difference_text(advantage, decimals=1)}{unclear}"
+        judge, person = share(replaced.with_judge.value, 0), share(replaced.with_person.value, 0)
+        unclear = "" if replaced.advantage.excludes_zero else ", no significant difference"
+        return (
+            "Where two people or more voted, it gives the same verdict as another voter, ties "
+            f"included, in {judge}, the person it replaces in {person}: "
+            f"{self._difference_text(replaced.advantage, decimals=1)}{unclear}"
+        )
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
         """Text of a difference, multiplied by `scale`, with its interval; "" if it is unknown. The

@@ -29,7 +29,7 @@ class CardFact:
 _ORDER: Final = "disagreement between orders minus changes on a repeat"
 _MEMORY: Final = "changes between repeats further apart minus changes between consecutive repeats"
 _LABEL: Final = "share of verdicts for the preferred label minus"
-_PERSON: Final = "agreement with the other voters, judge minus replaced person"
+_PERSON: Final = "verdicts equal to another voter's, judge minus replaced person"
 _RIGHT: Final = "accuracy where the better answer is known"
 _ADJUSTED: Final = " of CI, adjusted for all judges and prompts"
 _LOW, _HIGH = f", lower end{_ADJUSTED}", f", upper end{_ADJUSTED}"
@@ -58,8 +58,6 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "agreement": "agreement of one call with people or known answers; undecided counts half",
         "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
         "people": "agreement with the majority of people; undecided counts half",
-        "stand_in": "agreement of the judge with the other voters, as a person's replacement",
-        "person": "agreement of the replaced person with the other voters",
         "longer": "share of verdicts for the longer answer",
         "longer_low": "share of verdicts for the longer answer, lower end of CI",
         "others": "share of equal verdicts, over all pairs of this judge's verdict and another "
@@ -235,20 +233,19 @@ RULE_GROUPS: Final = {
             This judge is {known_split} of comparisons with a known better answer: {lead}. It is
             not right significantly more often than by chance ({chance_right}).
         below people: people known, stand_in_high < 0
-            This judge agrees with people in **{people}** of comparisons. It agrees with the other
-            voters in {stand_in}, less often than the person it replaces ({person}).
+            This judge agrees with the majority of people in **{people}** of comparisons.
+            {beside_person}, less often.
         above people: people known, stand_in_low > 0
-            This judge agrees with people in **{people}** of comparisons. It agrees with the other
-            voters in {stand_in}, more often than the person it replaces ({person}).
+            This judge agrees with the majority of people in **{people}** of comparisons.
+            {beside_person}, more often.
         as people: people known, stand_in_low ≤ 0, stand_in_reach ≤ 0.1
-            This judge agrees with people in **{people}** of comparisons. It agrees with the other
-            voters in {stand_in}, the person it replaces in {person}: {beside_person}. The
-            difference is within 10 percentage points.
+            This judge agrees with the majority of people in **{people}** of comparisons.
+            {beside_person}. The difference is within 10 percentage points (90\u202f% CI).
         unclear to people: people known, stand_in_low ≤ 0
-            This judge agrees with people in **{people}** of comparisons. It agrees with the other
-            voters in {stand_in}, the person it replaces in {person}: {beside_person}.
+            This judge agrees with the majority of people in **{people}** of comparisons.
+            {beside_person}.
         people: people known
-            This judge agrees with people in **{people}** of comparisons.
+            This judge agrees with the majority of people in **{people}** of comparisons.
         right: known_low > 0
             This judge is {known_split} of comparisons with a known better answer.
         longer: longer_low ≥ 0.6
@@ -325,9 +322,9 @@ position; "toward", "label": name of the preferred position, and of the preferre
 flip rate, such as "(12.0 points toward first [3.1, 20.4])"; "known_split": shares of right, wrong
 and tied verdicts; "lead": accuracy above chance; "remedy": advice of the view Remedies. Differences
 with intervals: "order_effect" (disagreement between orders minus changes on a repeat), "memory"
-(repeats further apart minus consecutive ones), "beside_person" (judge minus replaced person). Words
-for pairs or for more options: "each", "orders_wanted", "then_merge"; words used if no better answer
-is known: "compare", "unknown"."""
+(repeats further apart minus consecutive ones), "beside_person" (judge minus replaced person, with
+both shares). Words for pairs or for more options: "each", "orders_wanted", "then_merge"; words used
+if no better answer is known: "compare", "unknown"."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

@@ -154,7 +154,7 @@ def suspects_notice_title_and_text(filtered: FilteredStudy) -> tuple[str, str] |
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.total_judgements, 'judgement')}"
-    shown = f"In {rows}, the question or an answer contains text addressed to the judge."
+    shown = f"In {rows}, the question or an answer has text that seems addressed to the judge."
     sentences = [f"{rows} are not counted." if left_out else shown]
     sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:
@@ -175,7 +175,7 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     seen, other = share(here, decimals), share(there, decimals)
     word = "With" if left_out else "Without"
     if seen == other:
-        return f"{word} injection suspects, all win rates are the same as here."
+        return f"{word} injection suspects, all win rates are the same as here, to 0.1 points."
     return f"{word} injection suspects, the win rate of {shift.name} is {other} instead of {seen}."
 
 
@@ -201,7 +201,11 @@ class SuspectComparison:
 def injection_report_section(filtered: FilteredStudy) -> Markup:
     text = suspects_notice_title_and_text(filtered)
     if text is None:
-        none = "No judged question or answer of the data contains text addressed to the judge."
+        rules = len(RULE_DESCRIPTIONS)
+        none = (
+            f"No text addressed to the judge was found: {rules} rules searched all questions and "
+        )
+        none += "answers for known wordings."
         if len(filtered.store.frame(filtered.name, "only")):
             none += " Changed copies of answers (twins) were not searched."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))

@@ -151,7 +151,7 @@ INJECTION: Final = Panel(
     render_injection_effect,
     (Body("injection", "eh-injection", clickable=True),),
     css="eh-kind",
-    needs="no answer or question of the data contains text addressed to the judge",
+    needs="answers or questions in which text addressed to the judge was found",
     json_keys=("without_suspects.*",),
 )
 FOREST: Final = Panel(

@@ -21,7 +21,7 @@ from components.results.bias.sentences import missing_orders_text
 from components.results.ranking.computed import Ranking
 from metrics.estimation.planning.power import E_VALUE_THRESHOLD, further_verdicts_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
-from metrics.ratings.online_elo import EloRating, EloResult
+from metrics.ratings.online_elo import EloRating
 from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
@@ -203,12 +203,10 @@ def elo_convergence_badge(ranking: Ranking) -> Markup:
         if (rated := curve.table.get(name)) is not None and _is_outside_elo_range(rated, limit)
     }
     if not away:
-        return pieces.wrap(macros(TEMPLATE).converged(_outside_band_text(curve)))
+        return pieces.wrap(macros(TEMPLATE).converged())
     most = max(away, key=lambda name: round(abs(away[name]), 6))
-    text = (
-        f"the Elo of {most} differs by {points(count(round(abs(away[most]))))} from its "
-        "Bradley–Terry rating"
-    )
+    gap = points(count(round(abs(away[most]))))
+    text = f"the Elo of {most} differs by {gap} from its Bradley–Terry rating"
     return pieces.wrap(macros(TEMPLATE).not_converged(text, ", ".join(away)))
 
 
@@ -221,18 +219,23 @@ def _is_outside_elo_range(rated: EloRating, rating: float) -> bool:
     return not round(low) <= round(rating) <= round(high)
 
 
-def _outside_band_text(curve: EloResult) -> str:
-    """Text on the models whose Elo curve, drawn in plan order, ends outside the Elo band; "" if
-    there are none."""
-    rated = sorted(curve.table.items())
-    names = [name for name, one in rated if _is_outside_elo_range(one, one.estimate.value or 0.0)]
-    if not names:
-        return ""
-    curves, ends = ("curve", "ends") if len(names) == 1 else ("curves", "end")
-    return (
-        f"the band is the range of the final Elo over shuffled orders of the items; the {curves} "
-        f"of {join_names(names)}, drawn in plan order, {ends} outside the band"
+def elo_order_note(ranking: Ranking) -> Markup:
+    """HTML note under the Elo curves: the widest range of a model's final Elo over shuffled orders
+    of the items, and the models whose curve, drawn in plan order, ends outside their range. Empty
+    without pairs, or if no range is known."""
+    rated = sorted(ranking.elo_curve.table.items()) if ranking.elo_curve else []
+    spread = {name: round((one.order_high or 0) - (one.order_low or 0)) for name, one in rated}
+    if not any(spread.values()):
+        return EMPTY
+    name, widest = max(rated, key=lambda each: spread[each[0]])
+    text = (
+        f"Elo depends on the order of the battles: 95{NARROW_SPACE}% of {name}'s final ratings in "
+        f"shuffled orders of the items are between {number(widest.order_low)} and "
+        f"{number(widest.order_high)}, the widest range of a model."
     )
+    away = [one for one, each in rated if _is_outside_elo_range(each, each.estimate.value or 0.0)]
+    ends = f" Drawn in plan order, {join_names(away)} ended outside the range: use Bradley–Terry."
+    return pieces.paragraph(text + ends * bool(away))
 
 
 # --------------------------------------------------------------------- head-to-head

@@ -108,15 +108,14 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
     if _is_in_rating_order(people, people.names[1::-1]):  # the first two have the same rating
         return f"{told} no model first"
     if _is_in_rating_order(board, people.names):
-        return f"; people's votes give the same order, {_unsettled_places_clause(board)}"
+        order = "; people's votes give the same order of estimates"
+        return f"{order}, but {_unsettled_places_clause(board, people)}"
     first, other = board.names[0], people.names[0]
     if other == first:
-        return (
-            f"; people's votes put {first} first and rank the others differently, but some "
-            "differences are not significant"
-        )
+        order = f"{told} {first} first in the estimates and rank the others differently"
+        return f"{order}, but {_unsettled_places_clause(board, people)}"
     if _is_significantly_ahead(people, other, first):
-        return f"; people put {other} first"
+        return f"; people put {other} above {first}"
     return f"{told} {other} first, but not significantly above {first}"
 
 
@@ -127,17 +126,18 @@ def _is_in_rating_order(board: Leaderboard, names: Sequence[str]) -> bool:
     return ratings == sorted(ratings, reverse=True)
 
 
-def _unsettled_places_clause(board: Leaderboard) -> str:
-    """Clause on the places that are not certain, such as "but places 3 to 5 are not settled". If
-    the leaderboard has no such places, the clause says that people's votes leave some
-    differences open."""
-    if are_all_gaps_significant(board):
-        return "but not all differences between models in people's votes are significant"
-    places = sorted({p for rank in board.ranks.values() if rank.low < rank.high
-                     for p in range(rank.low, rank.high + 1)})  # fmt: skip
-    if len(places) < 2 or places[-1] - places[0] >= len(places):
-        return "and not all places are settled"
-    return f"but places {places[0]} to {places[-1]} are not settled"
+def _unsettled_places_clause(board: Leaderboard, people: Leaderboard) -> str:
+    """Clause on the places that two or more models may have, such as "places 3 to 5 of this
+    ranking and places 1, 2, 4 and 5 of people's ranking are not settled"."""
+    found = []
+    for whose, ranks in (("this", board.ranks), ("people's", people.ranks)):
+        places = sorted({p for rank in ranks.values() if rank.low < rank.high
+                         for p in range(rank.low, rank.high + 1)})  # fmt: skip
+        named = format.join_names([*map(str, places)], len(places))
+        if places and places[-1] - places[0] < len(places):
+            named = f"{places[0]} to {places[-1]}"
+        found += [f"places {named} of {whose} ranking"] if places else []
+    return f"{' and '.join(found) or 'some places'} are not settled"
 
 
 def are_all_gaps_significant(board: Leaderboard) -> bool:

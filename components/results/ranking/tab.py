@@ -1,7 +1,7 @@
 """The view Ranking of Results: leaderboard, Elo curves, stability of the ranking, win rates."""
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from components.charts.figure_parts import empty_figure
 from components.filtering.filtered_study import FilteredStudy, combine_rule_clause
@@ -110,9 +110,10 @@ def render_evidence_and_convergence(filtered: FilteredStudy) -> Markup | None:
     return evidence + panels.elo_convergence_badge(ranking) or None
 
 
-def render_elo_curves(filtered: FilteredStudy) -> Any:
-    figure = panels.elo_figure(load_ranking(filtered))
-    return figure or empty_figure("Elo needs pairwise comparisons.", 200)
+def render_elo_curves(filtered: FilteredStudy) -> Content:
+    ranking = load_ranking(filtered)
+    figure = panels.elo_figure(ranking) or empty_figure("Elo needs pairwise comparisons.", 200)
+    return Content({"elo": figure, "elo_note": panels.elo_order_note(ranking)})
 
 
 def render_head_to_head(filtered: FilteredStudy) -> Content:
@@ -176,7 +177,7 @@ EVIDENCE: Final = Panel(
 ELO: Final = Panel(
     "curves",
     render_elo_curves,
-    (Body("elo", "eh-elo", chart_height=230, clickable=True),),
+    (Body("elo", "eh-elo", chart_height=230, clickable=True), Body("elo_note", "eh-elo-note")),
     "Elo curves",
     "rating after each battle; depends on their order, the leaderboard does not",
     how="After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "
@@ -189,7 +190,7 @@ ELO: Final = Panel(
     scale=29,
     in_report=has_pairs,
     applies=computed.can_have_ratings,
-    json_keys=("elo.*", "protocol.elo.*"),
+    json_keys=("elo.*", "elo.*.order_low", "elo.*.order_high", "protocol.elo.*"),
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",

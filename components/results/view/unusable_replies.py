@@ -12,6 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import cache_in_filtered_study
 from components.html.format import count, dollars, share
 from components.html.markup import EMPTY, Markup, fill, join
+from components.html.pieces import UNUSABLE_RULE
 from components.html.tables.typed_columns import TypedColumn, record_column
 from components.inspect.load_comparison import stored_prompt
 from components.results.view.next_step_rows import NextStep
@@ -26,7 +27,6 @@ MAX_EXAMPLE: Final = 160
 """Maximum characters of the example reply; of a longer reply, only the end is shown."""
 SEARCHED_REPLIES: Final = 200
 """Number of the latest unusable replies among which the example is searched."""
-NO_MEASURE_TEXT: Final = "Unusable replies enter no measure, unless the preset counts them as ties."
 CHECKED: Final = "the judge's address and key, and whether its server runs"
 EMPTY_FILTERS: Final = ("No verdict passes the filters.", "Remove a filter to see verdicts.")
 """Headline and the sentence below it, if the study has verdicts but the filters leave none."""
@@ -55,7 +55,7 @@ class UnusableReplies:
     def consequence(self) -> str:
         """Sentence below the headline: what unusable replies count for, or what to check."""
         failed = f"Failed calls have no reply. Check {CHECKED}."
-        return failed if self.only_failed_calls else NO_MEASURE_TEXT
+        return failed if self.only_failed_calls else f"{UNUSABLE_RULE.capitalize()}."
 
     @property
     def sentence(self) -> str:

@@ -311,7 +311,7 @@ def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
     name = record(store, one, [told(one, "xy", 0), lost])
     said = text_of(detail_panel(load_inspect_page(store, Selection(study=name))))
     assert says(said, "1", "2", "gave no", "(1 refusal)")
-    assert says(said, "no measure", "unless", "ties")
+    assert says(said, "no measure", "name them", "unless", "ties")
     assert says(said, "I", "rather not")
 
 

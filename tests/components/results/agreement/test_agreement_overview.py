@@ -304,6 +304,17 @@ def test_the_headline_s_agreement_is_that_of_remedies_and_a_tie_counts_half(vote
     assert f"{100 * found['good'].value:.1f}" in agreement_tab.headline(scene)[0]
 
 
+def test_the_votes_behind_a_majority_are_counted(store):
+    """q0: one vote. q1: x by two of three. q2: a draw, so no majority."""
+    sheet = Sheet("few").votes("q0", ann="x").votes("q1", ann="x", bob="x", cat="y")
+    sheet.votes("q2", ann="x", bob="y")
+    for item in ("q0", "q1", "q2"):
+        sheet.both(item, "good", "xx")
+    scene = FilteredStudy(store, sheet.save(store))
+    told = majority_panel.majority_agreement_subtitle(scene, agreement(store, "few"))
+    assert says(told, "2 comparisons", "over half", "3 have votes", "1 of them")
+
+
 def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_compared(store):
     sheet = Sheet("unvoted")
     for k in range(6):

@@ -242,6 +242,8 @@ def test_one_order_and_both_stand_side_by_side_in_every_coefficient(store):
     assert "41.7" in first and "both orders" in first and "16.7" in first
     # MAE, both orders: J is 0 everywhere; P is 1 four times, 1/3, 0: (4 + 1/3)/6.
     assert "0.72" in first
+    assert says(said, "Both orders:", "wins in both", "tie") and says(said, "MAE:", "mean distance")
+    assert says(said, "Within 1", "at most 1")
 
 
 def test_alpha_is_a_coefficient_of_the_matrix(store):

@@ -190,12 +190,15 @@ def test_a_difference_from_a_person_is_called_significant_or_not_once(
     low: float, high: float, wide: float, ends: str
 ) -> None:
     card = stub(
-        voter_replacement=SimpleNamespace(advantage=Estimate(0.1, low, high)),
+        voter_replacement=SimpleNamespace(
+            advantage=Estimate(0.1, low, high), with_judge=Estimate(0.6), with_person=Estimate(0.5)
+        ),
         _widen_for_all_cards=lambda given: Estimate(0.1, wide, 0.4),
     )
     card._difference_text = partial(ReportCard._difference_text, card)
     said = ReportCard._difference_from_person_text(card)
     assert said.endswith(ends) and said.count("significant") <= 1
+    assert says(said.replace("\u202f", " "), "Where two people", "60 %", "50 %", "+10.0 points [")
 
 
 @pytest.mark.parametrize(

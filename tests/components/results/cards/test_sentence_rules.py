@@ -96,8 +96,8 @@ def people_sentence(low: float, high: float, reach: float) -> str:
 
 def test_as_good_as_a_person_needs_an_interval_that_says_so():
     # An interval of 65 points is no evidence of equality.
-    assert says(people_sentence(-0.45, 0.20, 0.40), "person it replaces")
-    assert says(people_sentence(-0.08, 0.06, 0.07), "within 10 percentage points")
+    assert "within" not in people_sentence(-0.45, 0.20, 0.40)
+    assert says(people_sentence(-0.08, 0.06, 0.07), "within 10 percentage points", "90")
 
 
 def test_a_judge_below_chance_is_not_called_little_better():
@@ -150,12 +150,12 @@ def test_one_item_and_one_comparison_are_written_in_the_singular():
 
 
 def test_a_person_beside_the_judge_is_given_in_numbers():
-    facts = {
-        "people": 0.55, "stand_in": 0.54, "person": 0.52, "stand_in_low": -0.01,
-        "stand_in_high": 0.05, "stand_in_reach": 0.06,
-    }  # fmt: skip
-    said = card_sentences(facts, {**SAID, "beside_person": "−3.0 points"})[1].text
-    assert says(said.replace("\u202f", " "), "55 %", "52 %: −3.0 points", "within 10")
+    sides = [(-0.01, 0.05, "within 10"), (0.01, 0.1, "more often"), (-0.1, -0.01, "less often")]
+    for low, high, told in sides:
+        ends = {"stand_in_low": low, "stand_in_high": high, "stand_in_reach": 0.06}
+        beside = {**SAID, "beside_person": "−3.0 points"}
+        said = card_sentences({"people": 0.55, **ends}, beside)[1].text.replace("\u202f", " ")
+        assert says(said, "majority of people", "55 %", "−3.0 points", told)
 
 
 def test_an_order_effect_is_stated_with_its_assumption():

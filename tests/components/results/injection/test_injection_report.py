@@ -83,7 +83,7 @@ def test_where_nothing_was_found_it_says_that_it_was_looked_for(store):
     made = [judged(ask(item.id, item.id)) for item in items]
     store.save_study(study(), items, (), recorded=made, plan_sha="1", only_recorded=True)
     told = words(injection_report_section(FilteredStudy(store, "small")))
-    assert says(told, "No judged question", "of the data", "addressed") and "twins" not in told
+    assert says(told, "addressed", "was found", "rules", "searched") and "twins" not in told
     text = "name: t\ndata: {source: probe, count: 4}\nprompts: [brief-letters]\n"
     text += "contestants: [precise, flawed]\njudges: [{name: j, model: simulated}]\n"
     run_text(store, text + "twins: {families: [attack-score], answers: [precise]}\n")

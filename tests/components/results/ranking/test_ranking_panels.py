@@ -117,7 +117,8 @@ def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(
     drawn = panels.leaderboard_html(ranking)
     assert drawn.count('class="u"') == 3 and says(drawn, "people: 1,", "votes")
     title = ranking_headline(ranking)[0]
-    assert says(title, "a leads b by", "people's votes", "same order", "places 2 to 3")
+    assert says(title, "a leads b by", "people's votes", "order of estimates", "places 2 to 3")
+    assert says(title, "this ranking", "places 1 to 3", "people's")
     some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))
     assert (
         panels.people_ratings(
@@ -134,8 +135,7 @@ def test_a_settled_leaderboard_is_not_said_to_have_open_places():
     ranking = compute_ranking(judged, judged, votes)
     assert all(rank.low == rank.high for rank in ranking.largest_group_leaderboard.ranks.values())
     title = ranking_headline(ranking)[0]
-    assert says(title, "same order", "not all", "people's votes", "significant")
-    assert "places" not in title
+    assert says(title, "same order", "places 1 to 3", "people's") and "this" not in title
 
 
 def test_people_never_rate_among_the_judges(ladder):
@@ -173,9 +173,13 @@ def test_a_curve_that_ends_outside_its_band_is_named():
     for n in range(2000):
         first = 0 if n < 1200 else 1
         rows += pair(f"q{n:04}", first, 1 - first, x="a", y="b")
-    html = panels.elo_convergence_badge(compute_ranking(build(rows)))
-    assert says(html, "Bradley–Terry", "in their Elo bands")
-    assert says(html, "drawn", "outside", "band")
+    ranking = compute_ranking(build(rows))
+    badge = panels.elo_convergence_badge(ranking)
+    assert says(badge, "Bradley–Terry", "in their Elo bands")
+    told = panels.elo_order_note(ranking)
+    assert says(told, "Drawn in plan", "a and b", "outside", "use Bradley–Terry")
+    rated = ranking.elo_curve.table["a"]  # b's range is as wide: its ratings are 2000 minus a's
+    assert says(told, "a", *(f"{end:,.0f}" for end in (rated.order_low, rated.order_high)))
 
 
 def test_a_gap_without_a_finite_value_has_no_limit(judged):
@@ -423,8 +427,8 @@ SURE, UNSURE = (36, 4), (12, 8)
     [
         ("abc", SURE, ("votes give", "the same ranking")),
         ("acb", SURE, ("the same model", "rank the others")),
-        ("acb", UNSURE, ("votes put a", "rank the others", "not significant")),
-        ("bac", SURE, ("people put b first",)),
+        ("acb", UNSURE, ("votes put a", "rank the others", "places 1 to 3")),
+        ("bac", SURE, ("people put b above a",)),
         ("bac", UNSURE, ("votes put b", "but not significantly")),
     ],
 )
@@ -439,7 +443,7 @@ def test_the_ranking_by_people_is_compared_with_that_of_the_judges(order, wins, 
     assert ranking.people.names == tuple(order)
     title = ranking_headline(ranking)[0]
     assert says(title, "a leads b", *told)
-    assert ("significant" in title) is (wins == UNSURE)
+    assert ("significant" in title or "settled" in title) is (wins == UNSURE)
 
 
 @pytest.mark.parametrize(
@@ -447,14 +451,16 @@ def test_the_ranking_by_people_is_compared_with_that_of_the_judges(order, wins, 
     [
         ([(1, 1), (2, 3), (2, 3)], "places 2 to 3"),
         ([(1, 2), (1, 2), (3, 4), (3, 4)], "places 1 to 4"),
-        ([(1, 2), (1, 2), (3, 3), (4, 5), (4, 5)], "not all places"),
-        ([(1, 1), (2, 2)], "not all places"),
+        ([(1, 2), (1, 2), (3, 3), (4, 5), (4, 5)], "places 1, 2, 4 and 5"),
+        ([(1, 1), (2, 2)], "some places"),
     ],
 )
-def test_open_places_are_named_if_they_are_adjacent(ranks, told, monkeypatch):
-    monkeypatch.setattr(sentences, "are_all_gaps_significant", lambda _: False)
+def test_open_places_are_named_of_the_ranking_that_has_them(ranks, told):
     ranges = {str(n): SimpleNamespace(low=low, high=high) for n, (low, high) in enumerate(ranks)}
-    assert says(sentences._unsettled_places_clause(SimpleNamespace(ranks=ranges)), told)
+    board, settled = SimpleNamespace(ranks=ranges), SimpleNamespace(ranks={})
+    clause = sentences._unsettled_places_clause
+    assert says(clause(board, settled), told) and "people" not in clause(board, settled)
+    assert says(clause(settled, board), told) and "this" not in clause(settled, board)
 
 
 def test_without_pairs_there_is_no_leader_and_no_number_of_items():
