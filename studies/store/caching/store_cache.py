@@ -122,13 +122,16 @@ class StoreCache:
             self._entries[key] = entry
             self._add_to_total_bytes(entry.size, 1)
             self._used.add(key)
+            self._drop_excess()
             due = self._needs_measuring()
         if due:
             self._measure_used_values()
-        with self._lock:
-            while self._bytes > self._most and len(self._entries) > 1:
-                self._remove_entry(next(iter(self._entries)))
         return entry
+
+    def _drop_excess(self) -> None:
+        """Drop the least recently used entries while the cache is too large."""
+        while self._bytes > self._most and len(self._entries) > 1:
+            self._remove_entry(next(iter(self._entries)))
 
     def _needs_measuring(self) -> bool:
         waited = time.monotonic() - self._measured_at
@@ -150,6 +153,7 @@ class StoreCache:
                     self._add_to_total_bytes(entry.size, -1)
                     entry.size = size
                     self._add_to_total_bytes(size, 1)
+            self._drop_excess()
             self._measured_at = time.monotonic()
             self._measuring_seconds = self._measured_at - began
 

@@ -235,3 +235,29 @@ def test_excluded_objects_classes_and_functions_count_nothing():
     assert len(holder.owner.large) == 4 * MB
     assert measure_memory(holder).total > 4 * MB
     assert measure_memory(holder, (LazyNumbers,)).total < 2_000
+
+
+def test_readers_do_not_wait_while_a_value_is_measured(monkeypatch):
+    """Measuring a frame takes long, and longer while runs and other readers need the processor."""
+    cache, begun, finish = StoreCache(), threading.Event(), threading.Event()
+    cache.compute_once(("s", "small"), 1, lambda: "small")
+
+    def measure(value, excluded):
+        if value == "large":
+            begun.set()
+            assert finish.wait(10)
+        return measure_memory(value, excluded)
+
+    monkeypatch.setattr(store_cache, "measure_memory", measure)
+    writer = threading.Thread(target=cache.compute_once, args=(("s", "large"), 1, lambda: "large"))
+    writer.start()
+    assert begun.wait(10)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(cache.find(("s", "small"), 1)))
+    reader.start()
+    reader.join(5)
+    waits = reader.is_alive()
+    finish.set()
+    writer.join(10)
+    assert found == ["small"] and not waits
+    assert cache.find(("s", "large"), 1) == "large" and cache.bytes > 0
