@@ -193,7 +193,7 @@ def _single_answers_paragraph(
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
     rows = filtered.measured_judge_rows
     noun = reply_noun(rows)
-    missing = f"; the other {plural(noun)} enter no measure of verdicts"
+    missing = f"; the other {plural(noun)} are not counted in any measure of verdicts"
     start = (
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "

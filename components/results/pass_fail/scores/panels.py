@@ -94,7 +94,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
             return about_labels
     if agreement is not None and agreement.bias.value is not None:
         bias = number(agreement.bias.value, 2, signed=True)
-        texts.append(f"mean of score − label: {bias} scale points")
+        texts.append(f"mean score − label: {bias}")
     return title, f"{'; '.join(texts)}."
 
 

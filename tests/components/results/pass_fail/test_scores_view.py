@@ -328,7 +328,7 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
     by_criteria = replace(whole, order={})
     title, lead = panels.scores_headline(by_criteria)
     assert says(title, f"{100 * criteria.overall.changed.value:.0f}", "criteria.")
-    assert "repeated" not in lead and "scale points" in lead
+    assert "repeat" not in lead and "score − label" in lead
     unknown = replace(criteria, overall=replace(criteria.overall, changed=Estimate(None)))
     title, _ = panels.scores_headline(replace(by_criteria, criteria={rater: unknown}))
     assert title == panels.label_agreement_headline(whole)[0] and "ρ" in title
