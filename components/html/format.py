@@ -99,6 +99,12 @@ def spaced_ci(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str
     return f" {interval(estimate, decimals, scale=scale)}".rstrip()
 
 
+def on_scale(estimate: Estimate) -> str:
+    """Words on the scale of a mean score, such as " on the scale 1 to 5"; "" if it is unknown, and
+    for other estimates."""
+    return f" on the scale {scale}" if (scale := estimate.unit.partition(", ")[2]) else ""
+
+
 def sample_size_text(estimate: Estimate) -> str:
     """Format the size of a sample, such as "40 items, n 80"; n is left out if it counts the items,
     as in a mean over items."""

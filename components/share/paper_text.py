@@ -13,12 +13,13 @@ from components.html.format import NARROW_SPACE, count
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
 from components.results.overview import tab as overview_tab
-from components.results.pass_fail.computed import has_pass_fail_verdicts
+from components.results.pass_fail.computed import has_pass_fail_verdicts, load_pass_fail
 from components.results.pass_fail.scores.computed import has_only_single_answers
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import EMPTY_CELL, PaperTable, chosen_filters_text
 from metrics.estimation.row_selection import reply_noun, select_picks
+from metrics.labels.true_pass_rate import is_by_labels
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
 from studies.spec.study import Study
@@ -192,7 +193,7 @@ def _single_answers_paragraph(
     """Methods paragraph on a study whose judges pass, fail or score single answers."""
     rows = filtered.measured_judge_rows
     noun = reply_noun(rows)
-    missing = f"; the other {plural(noun)} are not counted in any rate"
+    missing = f"; the other {plural(noun)} are not counted in any measure of verdicts"
     start = (
         f"{_count_and_names_text(judges, 'judge')} judged, with "
         f"{_count_and_names_text(prompts, 'prompt')}, single answers to "
@@ -208,6 +209,8 @@ def _single_answers_paragraph(
             f"{start} Arrangements (orders of options and criteria) are compared on the same "
             "answers."
         )
+    if all(is_by_labels(one.true_pass_rate) for one in load_pass_fail(filtered).results.values()):
+        return f"{start} Every answer has a pass/fail label; the labels give the true pass rate."
     return (
         f"{start} The true pass rate uses labels where they exist. Elsewhere it is estimated by "
         "the method of Rogan and Gladen, with the confidence limits of Lang and Reiczigel. This "

@@ -110,7 +110,7 @@ def _iterate_view_sections(
             yield _panel_section(panel, panel.render(filtered, controls), figures)
         made = panel.report(filtered) if panel.report else None
         if isinstance(made, Markup):
-            made = ReportPanel(panel.title, panel.subtitle, made)
+            made = ReportPanel(panel.title, panel.full_subtitle(filtered), made)
         if made is not None:
             content = made.content
             body = content if isinstance(content, Markup) else figures.add_figure(content)

@@ -80,12 +80,20 @@ declare_measures(
     "agreement", "rater",
     ("true_pass_rate", "True pass rate", "answers that are good: labels where there are some, "
      "elsewhere passes corrected for the judge's errors", "Rogan–Gladen with Lang–Reiczigel "
-     "limits; refused if J is below .2, or its lower limit at most .06.",
+     "limits; refused if J is below .2, or its lower limit at most .06. Exact, without interval, "
+     "if all answers have labels; models are ranked with the interval of other items.",
      f"{_RATES}.true_pass_rate point_ranking.*.*.models.*.true_pass_rate"),
     ("power_tuned_pass_rate", "True pass rate, power-tuned", "answers that are good, estimated "
      "from all verdicts and the labels (PPI++)", "Interval: clustered by items.",
      f"{_RATES}.power_tuned_pass_rate"),
     needs=(LABELS,),
+)  # fmt: skip
+declare_measures(
+    "agreement", "rater",
+    ("pass_fail.excess", "Excess of the pass rate", "observed pass rate minus true pass rate",
+     "Interval: if all answers have labels, Student's t of verdict − label over items; else from "
+     "the limits of the true pass rate.", f"{_RATES}.excess"),
+    unit="difference of shares", style="points", neutral=0.0, needs=(LABELS,),
 )  # fmt: skip
 declare_measures(
     "agreement", "rater",
@@ -124,7 +132,8 @@ declare_measures(
     ("intransitive_triples", "Circular triples", "triples of answers to one item whose "
      "comparisons form a circle", "Triples with an undecided pair are left out. "
      f"{SHARE_INTERVAL}", "score_contradictions.*.triples.share"),
-    ("score_share", "Share of a score", "verdicts with this score in this arrangement",
+    ("score_share", "Share of a score", "verdicts (of a rubric: levels of its criteria) with this "
+     "score in this arrangement",
      SHARE_INTERVAL, "score_distribution.*.*.arrangements.*.shares.*"),
     ("several_scores", "Answers with several scores", "answers whose repeats in one "
      "arrangement got more than one score", SHARE_INTERVAL, "point_repeats.*.*.several"),

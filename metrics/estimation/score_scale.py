@@ -76,12 +76,13 @@ class ScoreScale:
 
     @property
     def unit(self) -> str:
-        """Unit of a mean score, such as "score/10"; "score" if the scale is unknown."""
-        return f"score/{self.high:g}" if math.isfinite(self.high) else "score"
+        """Unit of a mean score, such as "score, 1 to 10"; "score" if the scale is unknown."""
+        known = math.isfinite(self.high)
+        return f"score, {self.low:g} to {self.high:g}" if known else "score"
 
-    def mean_score(self, values: Floats, items: Ints, unit: str = "score") -> Estimate:
+    def mean_score(self, values: Floats, items: Ints) -> Estimate:
         """Estimate the mean of scores, clustered by item."""
-        return self._estimate_mean(values, items, (self.low, self.high), self.ends, unit)
+        return self._estimate_mean(values, items, (self.low, self.high), self.ends, self.unit)
 
     def mean_distance(self, values: Floats, items: Ints) -> Estimate:
         """Estimate the mean of distances |score − score|, or of other values from 0 to the span,

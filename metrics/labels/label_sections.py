@@ -1,15 +1,14 @@
 """Sections of the summary that compare verdicts on single answers with their labels."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.labels import labelled_rows, pass_fail
+from metrics.labels import labelled_rows, pass_fail, true_pass_rate
 from metrics.labels.scores.score_agreement import score_agreement
-from metrics.labels.true_pass_rate import prediction_powered_rate, true_pass_rate
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_mask
 
@@ -49,6 +48,16 @@ class PassFailResult:
         that one correction for all of them can reverse their ranking."""
         return self.errors_p is not None and self.errors_p < MAX_ERRORS_P
 
+    @property
+    def excess(self) -> Estimate:
+        """Observed pass rate minus true pass rate. If every answer has a label, each verdict is
+        compared with its label; else the interval is that of the true pass rate."""
+        true, observed = self.true_pass_rate, self.rates.observed_pass_rate.value
+        if observed is None or true_pass_rate.is_by_labels(true):
+            return self.rates.excess
+        ends = [None if x is None else observed - x for x in (true.value, true.high, true.low)]
+        return Estimate(*ends, true.n, true.items, "difference of shares", note=true.note)
+
 
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
     """Compute the pass/fail measures of each judge and prompt: (judge, prompt) -> result."""
@@ -65,9 +74,10 @@ def _build_pass_fail_result(
     errors_p = (
         pass_fail.equal_errors_p_value(list(contestants.values())) if len(contestants) > 1 else None
     )
-    return PassFailResult(
-        rates, true_pass_rate(rows, rates), prediction_powered_rate(rows), errors_p
-    )
+    true = true_pass_rate.true_pass_rate(rows, rates)
+    if true_pass_rate.is_by_labels(true):  # exact for these answers; for others, see the base rate
+        true = replace(true, low=None, high=None, method=true_pass_rate.BY_LABELS)
+    return PassFailResult(rates, true, true_pass_rate.prediction_powered_rate(rows), errors_p)
 
 
 def pass_fail_rows_by_contestant(
@@ -112,7 +122,7 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}
         values |= {name: getattr(found.rates, name) for name in RATE_NAMES}
-        values["true_pass_rate"] = found.true_pass_rate
+        values |= {"true_pass_rate": found.true_pass_rate, "excess": found.excess}
         if found.power_tuned.value is not None:
             values["power_tuned_pass_rate"] = found.power_tuned
         values["confusion"] = asdict(found.rates.confusion)
@@ -171,9 +181,8 @@ def pass_fail_sentence(result: PassFailResult) -> str:
     if not errors:
         passed = _format_percent_interval(observed)
         return f"The judge passes {passed} of the answers; no verdict has a label."
-    corrected = (
-        f"true pass rate {_format_percent_interval(true)}, " if true.value is not None else ""
-    )
+    name, known = true_pass_rate.true_rate_name(true), true.value is not None
+    corrected = f"{name} {_format_percent_interval(true)}, " if known else ""
     return f"{errors}; {corrected}observed {_format_percent(observed.value)}."
 
 

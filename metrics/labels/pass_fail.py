@@ -67,6 +67,8 @@ class PassFailRates:
     """Share of good answers among the labelled answers."""
     observed_pass_rate: Estimate
     """Share of passes among all verdicts, labelled or not."""
+    excess: Estimate
+    """Share of passes minus share of good answers, paired, among verdicts on labelled answers."""
     unusable: int
 
 
@@ -130,6 +132,9 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
             good, known.item, note=_missing_data_note(known, good | bad)
         ),
         observed_pass_rate=intervals.rare_proportion(usable.verdict == PASS, usable.item),
+        excess=intervals.mean_estimate(
+            passed.astype(np.float64) - good, known.item, "difference of shares", (-1.0, 1.0)
+        ),
         unusable=int((rows.verdict == UNKNOWN).sum()),
     )
 
@@ -182,16 +187,10 @@ def youden_index(sensitivity: Estimate, specificity: Estimate, items: int) -> Es
     value = sensitivity.value + specificity.value - 1
     low = _limit_distance([(1.0, sensitivity), (1.0, specificity)], lower=True)
     high = _limit_distance([(1.0, sensitivity), (1.0, specificity)], lower=False)
-    return Estimate(
-        value,
-        None if low is None else max(-1.0, value - low),
-        None if high is None else min(1.0, value + high),
-        sensitivity.n + specificity.n,
-        items,
-        "share",
-        0.95,
-        MOVER_METHOD,
-    )
+    low = None if low is None else max(-1.0, value - low)
+    high = None if high is None else min(1.0, value + high)
+    n = sensitivity.n + specificity.n
+    return Estimate(value, low, high, n, items, "share", 0.95, MOVER_METHOD)
 
 
 def _limit_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
@@ -217,17 +216,9 @@ def combine_independent(
     limit)²; likewise for the upper limit."""
     value = sum(weight * (one.value or 0.0) for weight, one in parts)
     low, high = (_limit_distance(parts, lower=side) for side in (True, False))
-    return Estimate(
-        value,
-        None if low is None else value - low,
-        None if high is None else value + high,
-        sum(one.n for _, one in parts),
-        items,
-        unit,
-        0.95,
-        method,
-        note,
-    )
+    low, high = None if low is None else value - low, None if high is None else value + high
+    n = sum(one.n for _, one in parts)
+    return Estimate(value, low, high, n, items, unit, 0.95, method, note)
 
 
 def equal_errors_p_value(contestants: Sequence[PassFailRows]) -> float | None:

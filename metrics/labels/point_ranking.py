@@ -7,7 +7,7 @@ the intervals of all differences allow, adjusted together (Bonferroni).
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from metrics.labels import label_sections, option_order
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
 from metrics.labels.point_table import answer_verdicts, table_scale
 from metrics.labels.true_pass_rate import (
+    BY_LABELS,
     corrected_pass_rate,
     is_by_labels,
     pooled_pass_rate,
@@ -28,7 +29,7 @@ from metrics.labels.true_pass_rate import (
 from studies.domain import Estimate, Rater
 from studies.frames.point_columns import pass_fail_mask
 
-Basis = Literal["true pass rate", "observed pass rate", "mean score"]
+Basis = Literal["pass rate by the labels", "true pass rate", "observed pass rate", "mean score"]
 OWN_LABELS_NOTE: Final = "corrected with this model's own labels, as the judge errs differently"
 SHARED_NOTE: Final = "corrected with the labels of all models"
 MOVER_METHOD: Final = "difference of two estimates, from their limits"
@@ -63,7 +64,7 @@ class PointRanking:
     @property
     def is_by_labels(self) -> bool:
         """Whether the models are ranked by the labels alone, as all answers have one."""
-        return all(one.true_rate is not None and is_by_labels(one.true_rate) for one in self.models)
+        return self.basis == BY_LABELS
 
 
 def model_rankings_by_rater(frame: pd.DataFrame) -> dict[Rater, PointRanking]:
@@ -112,8 +113,11 @@ def _rank_models_by_pass_rate(
     if all(one.value is not None for one in true.values()):
         gaps = {pair: _gap_of_rates(true[pair[0]], true[pair[1]]) for pair in _pairs_of_names(true)}
         models = _rank_models(true, observed, gaps, true)
-        return PointRanking("true pass rate", models, overall.may_reverse_ranking)
-    models = _rank_models(observed, observed, _score_gaps(table, list(observed)), true)
+        basis: Basis = BY_LABELS if all(map(is_by_labels, true.values())) else "true pass rate"
+        return PointRanking(basis, models, overall.may_reverse_ranking)
+    gaps = _score_gaps(table, list(observed))
+    gaps = {pair: replace(gap, unit="share") for pair, gap in gaps.items()}
+    models = _rank_models(observed, observed, gaps, true)
     return PointRanking("observed pass rate", models, overall.may_reverse_ranking)
 
 
@@ -151,10 +155,7 @@ def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason:
 def _append_note_if_known(estimate: Estimate, note: str) -> Estimate:
     if estimate.value is None:
         return estimate
-    return Estimate(
-        estimate.value, estimate.low, estimate.high, estimate.n, estimate.items, estimate.unit,
-        estimate.level, estimate.method, join_notes(estimate.note, note),
-    )  # fmt: skip
+    return replace(estimate, note=join_notes(estimate.note, note))
 
 
 # ------------------------------------------------------------------ differences and ranks
@@ -239,8 +240,7 @@ def _gap_between(gaps: Gaps, first: str, second: str) -> Estimate:
     low = None if found.high is None else -found.high
     high = None if found.low is None else -found.low
     value = None if found.value is None else -found.value
-    return Estimate(value, low, high, found.n, found.items, found.unit, found.level, found.method,
-                    found.note)  # fmt: skip
+    return replace(found, value=value, low=low, high=high)
 
 
 def _rank_range(gaps: Gaps, model: str, models: Sequence[str]) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ MIN_COMPLETE: Final = 0.5
 """Share of the labelled answers that must have verdicts in all arrangements; otherwise the rules
 that combine arrangements are not computed."""
 SINGLE: Final = "single"
+ADVICE_FIELDS: Final = ("rule", "calls", "fitted", "gain")
 Kind = Literal["pass", "score"]
 MISSING: Final[Mapping[str, str]] = {
     "arrangements": "the options and criteria were listed in one order only",
@@ -67,11 +68,13 @@ class PointRule:
 @dataclass(frozen=True, slots=True)
 class PointAdvice:
     """Recommended rule: the one with the fewest calls among those with a significant gain on items
-    that were not used to choose it."""
+    that were not used to choose it. `fitted` is its pass threshold, or the constant that it adds to
+    scores, fitted on all labels; None for other rules."""
 
     rule: str
     calls: float
     gain: Estimate
+    fitted: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,7 @@ def _compare_rules_with_one_call(verdicts: _RaterVerdicts) -> PointRemedies:
         losses["expected-arrangements"] = (calls, _losses_of_column(verdicts, answers, "expected"))
     moved = _losses_with_held_out_threshold(verdicts, answers, item, probable)
     if moved is not None:
-        losses["threshold" if verdicts.kind == "pass" else "shift"] = (calls, moved)
+        losses["threshold" if verdicts.kind == "pass" else "shift"] = (calls, moved[0])
     repeats = _repeat_losses(verdicts)
     tests = len(losses) - 1 + (repeats is not None)
     rules = [
@@ -199,6 +202,8 @@ def _compare_rules_with_one_call(verdicts: _RaterVerdicts) -> PointRemedies:
     missing = {id: MISSING[id] for id in asked if id not in known}
     span = verdicts.scale.span or 1.0
     advice = _recommend_rule(losses, item, rules, span)
+    if advice is not None and moved is not None and advice.rule in ("threshold", "shift"):
+        advice = replace(advice, fitted=moved[1])
     useful = advice is None or _verdicts_follow_labels(
         verdicts.kind, answers, losses[advice.rule][1], item, span
     )
@@ -280,9 +285,10 @@ def _repeat_losses(verdicts: _RaterVerdicts) -> tuple[float, Floats, Floats, Int
 
 def _losses_with_held_out_threshold(
     verdicts: _RaterVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
-) -> Floats | None:
+) -> tuple[Floats, float] | None:
     """Return the loss of each answer with a pass threshold (for scores: a constant added to all
-    scores) that was fitted on other items; mean over several random halves of the items.
+    scores) that was fitted on other items, mean over several random halves of the items; and the
+    threshold or constant fitted on all items.
 
     The pass probability is the share of passes or, with `probable`, comes from the probabilities of
     the options. None with fewer than four items or, for pass/fail, fewer than MIN_VALUES different
@@ -295,9 +301,10 @@ def _losses_with_held_out_threshold(
     label = answers["label"].to_numpy(np.float64)
     if verdicts.kind == "score":
         score = answers["score"].to_numpy(np.float64)
-        return _mean_held_out_loss(
+        held_out = _mean_held_out_loss(
             halves, lambda fit: np.abs(score + np.median((label - score)[fit]) - label)
         )
+        return held_out, float(np.median(label - score))
     value = answers["expected" if probable else "score"].to_numpy(np.float64)
     if len(np.unique(value.round(6))) < MIN_VALUES:
         return None
@@ -306,11 +313,11 @@ def _losses_with_held_out_threshold(
     wrong = (value[:, None] >= cuts) != (label >= 0.5)[:, None]
     nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equally good cuts, that near ½
 
-    def losses_with_threshold_fitted_on(half: np.ndarray) -> Floats:
-        errors = wrong[half].sum(axis=0)[nearest]
-        return np.asarray(wrong[:, nearest[int(errors.argmin())]], np.float64)
+    def best_cut(errors: np.ndarray) -> int:
+        return int(nearest[int(errors.sum(axis=0)[nearest].argmin())])
 
-    return _mean_held_out_loss(halves, losses_with_threshold_fitted_on)
+    held_out = _mean_held_out_loss(halves, lambda fit: wrong[:, best_cut(wrong[fit])])
+    return held_out, float(cuts[best_cut(wrong)])
 
 
 def _mean_held_out_loss(halves: np.ndarray, loss: Any) -> Floats:
@@ -386,7 +393,7 @@ def single_answer_rules_section(frame: pd.DataFrame) -> dict[str, Any]:
         nested.setdefault(judge, {})[prompt] = {
             "rules": {one.id: _point_rule_as_json(one, name) for one in found.rules},
             "missing": dict(found.missing),
-            "recommendation": {"rule": advice.rule, "calls": advice.calls, "gain": advice.gain}
+            "recommendation": {name: getattr(advice, name) for name in ADVICE_FIELDS}
             if advice
             else {"rule": None},
         }

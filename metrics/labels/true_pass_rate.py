@@ -11,6 +11,7 @@ answers are a random sample.
 """
 
 import math
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -46,6 +47,7 @@ judges with a true J of 0.1 would be corrected; with this limit at most 10 % are
 (docs/coverage.md)."""
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
+BY_LABELS: Final = "pass rate by the labels"
 CLIPPED_NOTE: Final = "the corrected value lies outside 0 to 1 and is set to the limit"
 NO_VERDICTS_NOTE: Final = "no verdicts"
 
@@ -82,6 +84,11 @@ def is_by_labels(rate: Estimate) -> bool:
     """Whether a true pass rate is the share of good answers by the labels alone, without any
     correction."""
     return rate.value is not None and rate.method not in (CORRECTED_METHOD, POOLED_METHOD)
+
+
+def true_rate_name(rate: Estimate) -> str:
+    """Name of a true pass rate in a sentence, by its source: labels alone, or also a correction."""
+    return BY_LABELS if is_by_labels(rate) else "true pass rate"
 
 
 def why_not_correctable(rates: PassFailRates) -> str:
@@ -121,17 +128,9 @@ def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Est
     )
     value = (observed + specificity - 1) / (sensitivity + specificity - 1)
     low, high = _lang_reiczigel_limits((observed, n), (sensitivity, n_good), (specificity, n_bad))
-    found = Estimate(
-        value,
-        min(low, value),
-        max(high, value),
-        len(unlabelled.verdict),
-        len(np.unique(unlabelled.item)),
-        "share",
-        0.95,
-        CORRECTED_METHOD,
-    )
-    return clip_share(found)
+    n, items = len(unlabelled.verdict), len(np.unique(unlabelled.item))
+    low, high = min(low, value), max(high, value)
+    return clip_share(Estimate(value, low, high, n, items, "share", 0.95, CORRECTED_METHOD))
 
 
 def _share_and_effective_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
@@ -176,10 +175,8 @@ def clip_share(estimate: Estimate) -> Estimate:
         for one in (estimate.value, estimate.low, estimate.high)
     )
     note = CLIPPED_NOTE if value != estimate.value else ""
-    return Estimate(
-        value, low, high, estimate.n, estimate.items, estimate.unit, estimate.level,
-        estimate.method, join_notes(estimate.note, note),
-    )  # fmt: skip
+    note = join_notes(estimate.note, note)
+    return replace(estimate, value=value, low=low, high=high, note=note)
 
 
 def prediction_powered_rate(rows: PassFailRows) -> Estimate:

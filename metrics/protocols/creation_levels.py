@@ -184,7 +184,7 @@ def _mean_score_over_items(
     item, items = row_selection.group_codes(rows, ["item"])
     each = np.asarray(np.bincount(item, score[scored]) / np.bincount(item), np.float64)
     unit = row_selection.item_codes(rows)[row_selection.first_row_per_group(item, items)]
-    return scale.mean_score(each, unit, scale.unit)
+    return scale.mean_score(each, unit)
 
 
 @dataclass(frozen=True, slots=True)

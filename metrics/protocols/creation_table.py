@@ -88,13 +88,12 @@ def _creation_rows(
     rate = creation_levels.creation_win_rates(compared, baseline)
     vfs = creation_levels.visual_factuality(scored, baseline)
     names = {*counts, *row_selection.contestants(scored)} - {baseline}
+    none = unknown_estimate(NO_SCORES_NOTE, creation_levels.TEN_POINTS.unit)
     rows = [
         CreationRow(
             model=name,
-            vfs=vfs.get(name, unknown_estimate(NO_SCORES_NOTE, "score/10")),
-            baseline_vfs=vfs.get(
-                f"{baseline} (vs {name})", unknown_estimate(NO_SCORES_NOTE, "score/10")
-            ),
+            vfs=vfs.get(name, none),
+            baseline_vfs=vfs.get(f"{baseline} (vs {name})", none),
             reward=reward.get(name, unknown_estimate("no verdicts", "reward")),
             win_rate=rate.get(name, unknown_estimate("no verdicts", "share")),
             counts={level: counts.get(name, {}).get(level, 0) for level in creation_levels.LEVELS},

@@ -80,7 +80,7 @@ POINT_RULE_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "majority (pass/fail) or mean (scores) of repeated calls in one order",
     ),
     "threshold": (
-        "Pass threshold moved",
+        "Pass threshold over all calls, moved",
         "the mean probability of a pass over all calls on an answer (without probabilities, the "
         "share of its verdicts that pass) from which it passes is chosen on half of the labels; "
         "agreement is measured on the other half",
@@ -94,10 +94,13 @@ POINT_RULE_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
 """Rule for verdicts on single answers -> its title and explanation."""
 
 
-def advised_rule_text(rule: str, calls: float) -> str:
-    """Return the title of a rule for single answers, and the number of calls that it needs for an
-    answer (`calls`), in words for the middle of a sentence."""
+def advised_rule_text(rule: str, calls: float, fitted: float | None = None) -> str:
+    """Return the title of a rule for single answers, its threshold or constant (`fitted`), and the
+    number of calls that it needs for an answer, in words for the middle of a sentence."""
     title, _ = POINT_RULE_TEXTS[rule]
+    if fitted is not None:
+        to = f"to {100 * fitted:.3g} %" if rule == "threshold" else f"by {fitted:+.2f}"
+        title = f"{title} {to.replace('-', '−')}"
     text = f"on average {calls:.2f} calls" if calls % 1 else f"{calls:,.0f} call{'s'[calls == 1 :]}"
     return f"{title[0].lower()}{title[1:]}, {text} an answer"
 

@@ -189,6 +189,7 @@ def estimate_hover_text(
     the name of the row; sample size; `note`, else the estimate's own; the path `key` of the number
     in the JSON output; and, with `opens`, what a click does."""
     first = f"{style.text(estimate.value)}{style.unit} {style.interval(estimate)}".strip()
+    first += format.on_scale(estimate)
     path, click = f"JSON: {key}" if key else "", format.CLICK_HINT if opens else ""
     lines = (first, who, format.sample_size_text(estimate), note or estimate.note, path, click)
     return "\n".join(filter(None, lines))

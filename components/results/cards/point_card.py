@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, on_scale, share, spaced_ci
 from components.results.cards.sentence_rules import CARD_FACTS, NO_REPLY_RULES, UNUSABLE_RULES
 from components.results.view.unreadable_share import FORMAT_ADVICE, MANY_UNUSABLE, unreadable_share
 from metrics.catalogue.record import Style
@@ -113,8 +113,9 @@ class PointCard:
             return pass_fail_sentence(self.pass_fail_result)
         mean = self.scores.mean if self.scores else Estimate(None)
         start = f"The mean score of this judge is **{number(mean.value, 2)}**{spaced_ci(mean, 2)}"
+        start += on_scale(mean)
         if self.label_agreement is None:
-            return f"{start}; no score has a label."
+            return f"{start}; no answer has a score as label."
         bias = self.label_agreement.bias
         return (
             f"{start}; the mean distance of its scores to the labels is "
@@ -156,10 +157,9 @@ class PointCard:
         if unreadable_share(self.rows) >= MANY_UNUSABLE:
             return FORMAT_ADVICE
         if self._label_count == 0:
-            return (
-                "Label some answers, or let people judge them on the Vote tab, to measure the "
-                "judge's errors."
-            )
+            what = "Label" if self.pass_fail_result else "Give scores as labels to"
+            people = "let people judge them on the Vote tab, to measure the judge's errors."
+            return f"{what} some answers, or {people}"
         if self.pass_fail_result is not None and why_not_correctable(self.pass_fail_result.rates):
             return (
                 "This judge was not shown to separate good answers from bad ones: label more "
@@ -167,12 +167,13 @@ class PointCard:
             )
         remedies = next(iter(compare_single_answer_rules_with_one_call(self.rows).values()), None)
         if remedies is not None and (advice := remedies.advice) is not None:
-            return f"Use {advised_rule_text(advice.rule, advice.calls)}: see the view Remedies."
+            rule = advised_rule_text(advice.rule, advice.calls, advice.fitted)
+            return f"Use {rule}: see the view Remedies."
         if self._label_count < FEW_LABELS:
             labels = count(self._label_count, "label")
             return f"Label more answers: with {labels}, intervals are wide."
         if self.pass_fail_result and is_by_labels(self.pass_fail_result.true_pass_rate):
-            return "Every answer has a label: report the labels' pass rate, not the observed one."
+            return "Every answer has a pass/fail label: report the labels' rate, not the observed."
         if self.pass_fail_result is not None:
             return (
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
@@ -214,6 +215,7 @@ class PointCard:
             ]  # fmt: skip
         elif self.scores is not None:
             used = f"effective number of scores {number(self.scores.effective_values, 1)}"
+            used = f"mean{on_scale(self.scores.mean)}; {used}"
             found.append(("Mean score", used, self.scores.mean, SCORE))
             if self.scores.expected is not None:
                 found += [

@@ -37,7 +37,7 @@ def missing_labels_text(filtered: FilteredStudy) -> str:
     )
     if shown:
         return "No usable verdict of the judge shown is on an answer with a label."
-    return "No answer that passes the filters has a label." if whole else NO_LABELS
+    return "No answer that passes the filters has a label for its verdicts." if whole else NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, format_pass_shares
 from metrics.labels.labelled_rows import confusion_cell_mask
 from metrics.labels.option_order import OptionOrder
+from metrics.labels.true_pass_rate import true_rate_name
 from studies.domain import Estimate
 from studies.frames.point_columns import EXPECTED_COLUMN
 
@@ -72,8 +73,8 @@ MAX_QUESTION: Final = 160
 
 def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     """Headline: the shares of good and of bad answers that the judge passes. Sentence below it:
-    the true pass rate (estimated from the labels) and the observed one. Without labels, only
-    the observed one is known. Without pass/fail verdicts, a message."""
+    the true pass rate (from the labels, or estimated with them) and the observed one. Without
+    labels, only the observed one is known. Without pass/fail verdicts, a message."""
     found = results.shown_result
     if found is None or results.shown_rater is None:
         return "No pass/fail verdict passes the filters.", "Remove a filter to see verdicts."
@@ -89,15 +90,16 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
     if true.value is None:
         return title, f"The observed pass rate is {observed}. {as_sentence(true.note)}"
     rate = f"{share(true.value, 0)}{spaced_ci(true, 0, scale=100)}"
-    gap = (rates.observed_pass_rate.value or 0.0) - true.value
-    lead = f"The true pass rate is **{rate}**, the observed one {observed}"
+    gap = found.excess
+    lead = f"The {true_rate_name(true)} is **{rate}**, the observed one {observed}"
     if not is_pass_rate_wrong(results):
-        value, bounded = rates.observed_pass_rate.value or 0.0, None not in (true.low, true.high)
-        outside = bounded and not (true.low or 0.0) <= value <= (true.high or 0.0)
         adjusted = f", adjusted for {count(results.tests)} judges and prompts"
-        return title, f"{lead}: no significant difference{adjusted if outside else ''}."
-    high = "high" if gap > 0 else "low"
-    return title, f"{lead}: the judge's pass rate is {points(number(100 * abs(gap)))} too {high}."
+        return title, f"{lead}: no significant difference{adjusted if gap.excludes_zero else ''}."
+    sign = 1 if (gap.value or 0.0) > 0 else -1
+    ends = sorted(sign * (end or 0.0) for end in (gap.low, gap.high))
+    bounds = spaced_ci(Estimate(None, *ends), 0, scale=100)
+    size = f"{points(number(100 * sign * (gap.value or 0.0)))}{bounds}"
+    return title, f"{lead}: the judge's pass rate is {size} too {'high' if sign > 0 else 'low'}."
 
 
 def pass_fail_order_headline(results: PassFailResults) -> tuple[str, str] | None:
@@ -129,15 +131,10 @@ def pass_fail_order_headline(results: PassFailResults) -> tuple[str, str] | None
 
 
 def is_pass_rate_wrong(results: PassFailResults) -> bool:
-    """Whether the observed pass rate lies outside the interval of the true pass rate, adjusted for
-    the number of judges and prompts; False if one of the two rates is unknown."""
-    if results.shown_result is None:
-        return False
-    observed = results.shown_result.rates.observed_pass_rate.value
-    true = simultaneous_interval(results.shown_result.true_pass_rate, results.tests)
-    if observed is None or true.low is None or true.high is None:
-        return False
-    return not true.low <= observed <= true.high
+    """Whether observed and true pass rate differ significantly, adjusted for the number of judges
+    and prompts; False if one of the two rates is unknown."""
+    found = results.shown_result
+    return bool(found and simultaneous_interval(found.excess, results.tests).excludes_zero)
 
 
 def pass_fail_kpis(results: PassFailResults) -> Markup:
@@ -153,7 +150,7 @@ def pass_fail_kpis(results: PassFailResults) -> Markup:
     kappa = f"κ {number(rates.kappa.value, 2)}{spaced_ci(rates.kappa, 2)}"
     changed = results.order.get(results.shown_rater or ("", ""))
     kpis = [
-        share_kpi("True pass rate", found.true_pass_rate),
+        share_kpi(true_rate_name(found.true_pass_rate).capitalize(), found.true_pass_rate),
         share_kpi("Observed pass rate", rates.observed_pass_rate),
         share_kpi("Agreement with labels", rates.agreement, beside=f"{kappa}{always}"),
         *([share_kpi(RECORDS["option_order.changed"].name, changed.changed)]
@@ -202,18 +199,22 @@ def option_order_panel(results: PassFailResults) -> Markup | None:
     found = results.order.get(results.shown_rater or ("", ""))
     if found is None:
         return None
-    return wrap(_pass_fail_order_table(results), html.paragraphs(_option_order_sentences(found)))
+    texts = option_order_sentences(found)
+    if len(found.shift) > 2:  # also letters were varied: the table pools them
+        texts += [
+            f"Pass rate (0 to 1) with the options in the order {name.replace(' ', ', ')} minus "
+            f"pass rate in the other orders: {decimal(shift, 3)}."
+            for name, shift in found.shift.items()
+        ]
+    return wrap(_pass_fail_order_table(results), html.paragraphs(texts))
 
 
-def share_or_not_measured_text(share: Estimate) -> str:
-    return percent(share) if share.value is not None else "not measured"
-
-
-def _option_order_sentences(found: OptionOrder) -> list[str]:
+def option_order_sentences(found: OptionOrder, noun: str = "verdict") -> list[str]:
+    """Sentences on the effect of the order of the options; `noun`: "verdict" or "score"."""
     texts = [
-        f"Answers with another verdict in another order of the options: {percent(found.changed)}.",
-        f"Share of verdicts that change when repeated in the same order: "
-        f"{share_or_not_measured_text(found.noise_floor)}.",
+        f"Answers with another {noun} in another order of the options: {percent(found.changed)}.",
+        f"Share of {noun}s that change when repeated in the same order: "
+        f"{percent(found.noise_floor) if found.noise_floor.value is not None else 'not measured'}.",
         f"Share of verdicts for the option listed first: {percent(found.first_place)}; expected "
         f"without an order effect: {share(found.expected_first.value)}.",
     ]
@@ -222,12 +223,6 @@ def _option_order_sentences(found: OptionOrder) -> list[str]:
             f"Share of verdicts for the option with the letter A: {percent(found.letter.share)}; "
             f"expected without a preference for A: {share(found.letter.expected.value)}."
         )
-    if len(found.shift) > 2:  # also letters were varied: the table pools them
-        texts += [
-            f"Pass rate (0 to 1) with the options in the order {name.replace(' ', ', ')} minus "
-            f"pass rate in the other orders: {decimal(shift, 3)}."
-            for name, shift in found.shift.items()
-        ]
     return texts
 
 

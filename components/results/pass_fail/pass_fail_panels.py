@@ -13,11 +13,6 @@ from components.results.view.unusable_replies import load_unusable_shares
 from metrics.labels.label_sections import pass_fail_sentence
 
 AREAS_TITLE: Final = "Verdicts of the judge against the labels"
-PARTS_TITLE: Final = "By model and category"
-PARTS_SUBTITLE: Final = (
-    f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies"
-)
-RATES_TITLE: Final = "How often is the judge right?"
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
@@ -38,18 +33,14 @@ def render_confusion_areas(filtered: FilteredStudy) -> result_view.Content:
         none = empty_state(*panels.pass_fail_headline(results))
         return result_view.Content({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(results.shown_result.rates.confusion.total, "verdict")
-    subtitle = f"{labelled} on labelled answers; {panels.confusion_box_sizes_text(results)}"
-    heading = panel_heading(AREAS_TITLE, subtitle)
+    who, sizes = " · ".join(results.shown_rater or ()), panels.confusion_box_sizes_text(results)
+    heading = panel_heading(AREAS_TITLE, f"{who}; {labelled} on labelled answers; {sizes}")
     return result_view.Content({"areas": panels.confusion_areas(results)}, heading)
 
 
-def render_rates(filtered: FilteredStudy) -> result_view.Content:
+def render_rates(filtered: FilteredStudy) -> Markup:
     results = load_pass_fail(filtered)
-    if results.shown_result is None:
-        return result_view.Content({"rates": EMPTY}, panel_heading(RATES_TITLE))
-    who = " · ".join(results.shown_rater or ())
-    heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
-    return result_view.Content({"rates": rate_tables.rates_table(results)}, heading)
+    return rate_tables.rates_table(results) if results.shown_result else EMPTY
 
 
 def render_judges(filtered: FilteredStudy) -> Markup | None:
@@ -67,7 +58,8 @@ def report_rates(filtered: FilteredStudy) -> result_view.ReportPanel | None:
         (" · ".join(rater), f"{pass_fail_sentence(one)} {panels.format_rates_for_report(one)}")
         for rater, one in found.results.items()
     ]
-    subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
+    subtitle = f"{' · '.join(found.shown_rater or ())}; verdicts compared with the labels; "
+    subtitle += f"95{NARROW_SPACE}% CI by item"
     body = rate_tables.rates_table(found) + panels.html.report(sections)
     return result_view.ReportPanel("Pass or fail", subtitle, body)
 
@@ -80,8 +72,7 @@ def render_rates_by_group(filtered: FilteredStudy) -> Markup | None:
 
 def render_option_order_effect(filtered: FilteredStudy) -> Markup | None:
     """Render the effect of the order of the options; None if there was one order."""
-    results = load_pass_fail(filtered)
-    return None if results.shown_result is None else panels.option_order_panel(results)
+    return panels.option_order_panel(load_pass_fail(filtered))
 
 
 AREAS: Final = result_view.Panel(
@@ -98,7 +89,9 @@ RATES: Final = result_view.Panel(
     "rates",
     render_rates,
     (result_view.Body("rates", "eh-pass-rates", clickable=True),),
-    RATES_TITLE,
+    "How often is the judge right?",
+    f"95{NARROW_SPACE}% CI by item",
+    about=load_pass_fail,
     how="Sensitivity: passes among answers labelled good. Specificity: fails among answers "
     "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
     "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
@@ -136,6 +129,7 @@ ORDER: Final = result_view.Panel(
     "% of answers passed when “pass” is listed first and, for the same answers, when “fail” is; "
     f"95{NARROW_SPACE}% CI by item; those of the shifts of models and categories are adjusted for "
     "their number",
+    about=load_pass_fail,
     needs="both orders of the options: set `options: rotations` in the study file",
     table=rate_tables.pass_fail_order_paper_table,
     json_keys=(
@@ -151,6 +145,7 @@ WRONG: Final = result_view.Panel(
     "Wrong verdicts",
     "answers whose label contradicts the verdict; if probabilities are stored, the verdicts to "
     "which the judge gave the highest probability come first",
+    about=load_pass_fail,
     controls=(result_view.Control("errors", "Errors", panels.ERRORS, elem_id="eh-pass-errors"),),
     scale=13,
     json_keys=("pass_fail.*.*.confusion.*",),
@@ -159,8 +154,9 @@ PARTS_PANEL: Final = result_view.Panel(
     "pass_parts",
     render_rates_by_group,
     (result_view.Body("pass_parts", "eh-pass-parts", clickable=True),),
-    PARTS_TITLE,
-    PARTS_SUBTITLE,
+    "By model and category",
+    f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies",
+    about=load_pass_fail,
     report=render_rates_by_group,
     json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
@@ -176,6 +172,7 @@ VIEW: Final = result_view.View(
     json_keys=(
         "pass_fail.*.*.true_pass_rate",
         "pass_fail.*.*.observed_pass_rate",
+        "pass_fail.*.*.excess",
         "pass_fail.*.*.agreement",
         "pass_fail.*.*.unusable",
     ),

@@ -19,6 +19,7 @@ from components.results.view.paper_table import PaperTable, describe_items_and_f
 from components.results.view.unusable_replies import unusable_column
 from metrics.catalogue.records import RECORDS
 from metrics.labels.label_sections import REVERSAL_NOTE
+from metrics.labels.true_pass_rate import is_by_labels
 from studies.domain import Estimate, Rater
 
 SENSITIVITY: Final = measure_column("pass_fail.sensitivity", "rates.sensitivity", "Sensitivity")
@@ -93,7 +94,8 @@ def as_sentence(text: str) -> str:
 def rates_table(results: PassFailResults) -> Markup:
     """HTML tables for the judge and prompt shown: sensitivity, specificity, precision and
     Youden's J with intervals; then the share of good labels by the probability of a pass that
-    the judge gave. A warning follows if its errors differ between models. A notice instead,
+    the judge gave. A warning follows if its pass rate is corrected and its errors differ between
+    models. A notice instead,
     without labels."""
     found = results.shown_result
     if found is None or not found.rates.confusion.total:
@@ -115,7 +117,8 @@ def rates_table(results: PassFailResults) -> Markup:
     table = _estimates_with_plots_table("Rate", head, rows, "Rates of the judge")
     made = wrap(table, _reliability_table(results))
     warning = notice_html("warn", as_sentence(REVERSAL_NOTE))
-    return made + warning if found.may_reverse_ranking else made
+    corrects = found.may_reverse_ranking and not is_by_labels(found.true_pass_rate)
+    return made + warning if corrects else made
 
 
 def _reliability_table(results: PassFailResults) -> Markup:

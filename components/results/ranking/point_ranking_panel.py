@@ -4,7 +4,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import cache_in_filtered_study
-from components.html.format import NARROW_SPACE, count, number, share, spaced_ci
+from components.html.format import NARROW_SPACE, count, number, on_scale, share, spaced_ci
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import empty_state, notice_html, wrap
 from components.html.tables import value_table as tables
@@ -29,9 +29,10 @@ UNCORRECTED: Final = (
     "this ranking may be wrong. Label more answers of each model."
 )
 HOW_POINTS: Final = (
-    "Pass/fail: models are ranked by the true pass rate if it can be estimated for all, else by "
-    "the observed one. The judge's error rates are estimated from the labels of all models "
-    "together. If they differ between models (p < .05), each model is corrected with the error "
+    "Pass/fail: models are ranked by their labels if every answer has one; else by the true pass "
+    "rate if it can be estimated for all, or by the observed one. The judge's error rates are "
+    "estimated from the labels of all models together. If they differ between models (p < .05), "
+    "each model is corrected with the error "
     "rates on its own labels, because a common correction could reverse the ranking. Scores: "
     "models are ranked by the mean score over all arrangements. Differences of mean scores and of "
     "observed rates are paired by item. Differences of true rates treat the two rates as "
@@ -76,8 +77,8 @@ def single_answer_ranking_headline(filtered: FilteredStudy) -> tuple[str, str]:
     values = ", ".join(
         f"{one.name} {_format_ranked_value(ranking, one)}" for one in (first, second)
     )
-    by = "by the labels" if ranking.is_by_labels else f"by {rater[0]} ({rater[1]})"
-    lead = f"{ranking.basis.capitalize()} {by}: {values}."
+    by = "" if ranking.is_by_labels else f" by {rater[0]} ({rater[1]})"
+    lead = f"{ranking.basis.capitalize()}{on_scale(first.value)}{by}: {values}."
     if first.ranks[1] < second.ranks[0]:
         return f"{first.name} is significantly ahead of {second.name}.", lead
     if second.lead is not None and (second.lead.low or 0.0) > 0:
@@ -94,7 +95,8 @@ def _format_ranked_value(ranking: PointRanking, model: RankedModel) -> str:
 
 
 def _value_ranked_by(ranking: PointRanking, model: RankedModel) -> Estimate:
-    return model.true_rate if ranking.basis == "true pass rate" and model.true_rate else model.value
+    by_observed = ranking.basis in ("observed pass rate", "mean score")
+    return model.value if by_observed or model.true_rate is None else model.true_rate
 
 
 def single_answer_ranking_html(filtered: FilteredStudy) -> Markup | None:
@@ -126,10 +128,12 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking, unusable: Estimate
     values = [_value_ranked_by(ranking, one) for one in ranking.models]
     if passes:
         axis = fit_share_axis(values, bounds=(0, 1))
-        heads = ["True pass rate, %", "Observed pass rate, %", "Behind the first, points"]
+        true = ranking.basis if ranking.is_by_labels else "true pass rate"
+        heads = [f"{true.capitalize()}, %", "Observed pass rate, %", "Behind the first, points"]
     else:
         axis = fit_axis(values, tick_steps_from(0.1), lambda tick: number(tick, 1))
-        heads = ["Mean score", "Behind the first on the same items, scale points"]
+        behind = "Behind the first on the same items, scale points"
+        heads = [f"Mean score{on_scale(values[0])}", behind]
     rows = []
     for one, used in zip(ranking.models, values, strict=True):
         select = {"judge": rater[0], "prompt": rater[1], "contestant": one.name}
@@ -145,7 +149,7 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking, unusable: Estimate
             ]
         )
     name = " · ".join(rater)
-    title = fill('<h3 class="eh-under">{}</h3>', name)
+    title = fill('<h3 class="eh-under">{}: ranked by {}</h3>', name, ranking.basis)
     table = tables.value_table(["Model", "Rank", *heads, axis], rows, label=f"Models by {name}")
     text = f"{share(unusable.value, 0)} of the replies have no usable verdict and are left out."
     note = EMPTY

@@ -98,7 +98,7 @@ def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
         f"{now}. Gain over one call of rules chosen in this way, on items not used to choose them: "
         f"{amount}."
     )
-    return f"Use for {judge}: {advised_rule_text(advice.rule, advice.calls)}.", lead
+    return f"Use for {judge}: {advised_rule_text(advice.rule, advice.calls, advice.fitted)}.", lead
 
 
 def single_answer_rules_html(filtered: FilteredStudy) -> Markup | None:
@@ -162,8 +162,9 @@ def _rules_by_agreement_table(rater: Rater, found: PointRemedies) -> Markup:
     rows = []
     for one in found.rules:
         title, note = POINT_RULE_TEXTS[one.id]
-        advised = found.advice is not None and found.advice.rule == one.id
-        rows.append(ValueRow(title, one, note=f"{note}; recommended" if advised else note))
+        if (advice := found.advice) is not None and advice.rule == one.id:
+            note += f"; recommended: {advised_rule_text(one.id, one.calls, advice.fitted)}"
+        rows.append(ValueRow(title, one, note=note))
     return page_table("Rule", columns, rows, f"Remedies of {' · '.join(rater)}")
 
 
@@ -190,8 +191,8 @@ def _true_pass_rate_sentence(filtered: FilteredStudy, rater: Rater) -> Markup:
         text = f"{rate}. {as_sentence(true.note)}"
     elif is_by_labels(true):
         text = (
-            f"Every answer has a label: observed pass rate {share(observed.value, 0)}, pass rate "
-            f"by the labels {share(true.value, 0)}{spaced_ci(true, 0, scale=100)}."
+            f"Every answer has a pass/fail label: observed pass rate {share(observed.value, 0)}, "
+            f"pass rate by the labels {share(true.value, 0)}{spaced_ci(true, 0, scale=100)}."
         )
     else:
         text = (

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from components.charts.figure_parts import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import EMPTY, Markup
-from components.html.pieces import LegendMark
+from components.html.pieces import LegendMark, panel_heading
 from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import PaperTable
 
@@ -135,6 +135,8 @@ class Panel:
     applies: Callable[[FilteredStudy], bool] | None = None
     """Function: whether the panel fits the kind of study; else it is hidden. None: it always
     does."""
+    about: Callable[[FilteredStudy], Any] | None = None
+    """Function that loads the results shown: the subtitle begins with their judge and prompt."""
     needs: str = ""
     """Text that names the data which would fill the panel; while `renderer` returns None, it is
     listed under "Not in this study" or "Not with these filters"."""
@@ -166,6 +168,11 @@ class Panel:
         _, *names = inspect.signature(self.renderer).parameters
         return tuple(names)
 
+    def full_subtitle(self, filtered: FilteredStudy) -> str:
+        """The judge and prompt that the panel shows, if it has `about`, and the subtitle."""
+        rater = self.about(filtered).shown_rater if self.about else None
+        return "; ".join(filter(None, (" · ".join(rater or ()), self.subtitle)))
+
     def fits(self, filtered: FilteredStudy) -> bool:
         """Whether the panel fits the kind of study."""
         return self.applies is None or self.applies(filtered)
@@ -183,8 +190,9 @@ class Panel:
             (body,) = self.bodies
             drawn = Content({body.name: drawn})
         made = {self.visibility_output: True, **drawn.bodies}
-        if drawn.heading is not None:
-            made[self.heading_output] = drawn.heading
+        if drawn.heading is not None or self.about:
+            usual = panel_heading(self.title, self.full_subtitle(filtered), self.keys)
+            made[self.heading_output] = drawn.heading or usual
         return made
 
 

@@ -16,7 +16,7 @@ MAX_GROUPS: Final = 100
 """Maximum number of groups of items that the jackknife leaves out in turn, to limit its time."""
 GROUPED_METHOD: Final = "jackknife over groups of items, Student's t"
 NO_SPREAD_NOTE: Final = "all scores or all labels are equal"
-NO_LABEL_NOTE: Final = "no score has a label"
+NO_LABEL_NOTE: Final = "no answer has a score as label"
 
 
 @dataclass(frozen=True, slots=True)

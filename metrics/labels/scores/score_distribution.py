@@ -70,6 +70,11 @@ class ScoreDistribution:
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
     """Criterion of a rubric -> its expected level, where probabilities of the levels were read."""
 
+    @property
+    def counted(self) -> str:
+        """Name of what the shares count: verdicts or, of a rubric, the levels of its criteria."""
+        return "levels" if any(one.criteria for one in self.arrangements) else "verdicts"
+
 
 @dataclass(frozen=True, slots=True)
 class PointRepeats:

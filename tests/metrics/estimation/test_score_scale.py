@@ -34,7 +34,7 @@ def test_a_scale_grows_to_contain_what_was_seen():
     unknown = UNKNOWN_SCALE.extended_to(np.array([2.0, 7.0]))
     assert (unknown.span, unknown.low, unknown.high) == (5, -math.inf, math.inf)
     assert unknown.extended_to(np.array([3.0, 4.0])).span == 5
-    assert (ONE_TO_TEN.unit, UNKNOWN_SCALE.unit) == ("score/10", "score")
+    assert (ONE_TO_TEN.unit, UNKNOWN_SCALE.unit) == ("score, 1 to 10", "score")
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_named_options_are_their_ranks_apart():
 
 def test_means_distances_and_differences_end_at_the_limits_of_the_scale():
     values, items = np.array([1.0, 10.0, 1.0, 10.0]), np.arange(4)
-    mean = ONE_TO_TEN.mean_score(values, items, "score/10")
-    assert (mean.value, mean.low, mean.high, mean.unit) == (5.5, 1, 10, "score/10")
+    mean = ONE_TO_TEN.mean_score(values, items)
+    assert (mean.value, mean.low, mean.high, mean.unit) == (5.5, 1, 10, "score, 1 to 10")
     distance = ONE_TO_TEN.mean_distance(np.array([0.0, 9.0]), items[:2])
     assert (distance.low, distance.high) == (0, 9)
     difference = ONE_TO_TEN.mean_difference(np.array([-9.0, 9.0]), items[:2])

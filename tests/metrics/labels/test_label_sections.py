@@ -51,8 +51,19 @@ def test_a_two_column_table_gives_the_confusion_and_the_corrected_rate(
         assert cell[name]["value"] == pytest.approx(value)
     corrected = (0.83 + 0.61 - 1) / 0.58
     assert cell["true_pass_rate"]["value"] == pytest.approx((100 + 100 * corrected) / 300)
+    assert cell["excess"]["value"] == pytest.approx((119 - 100 * corrected) / 300)
     assert "position" in found and found["position"] == {}
     assert "ratings" not in found and "scores" not in found
+
+
+def test_if_all_answers_have_labels_only_the_excess_has_an_interval(tmp_path, capsys) -> None:
+    """14 false passes and 4 false fails of 200: .05, and the difference of verdict and label has
+    the variance .09 − .0025, so the limits are .05 ± 1.972 · √(.0875 / 199)."""
+    rows = [("pass", "pass", 96), ("fail", "pass", 4), ("pass", "fail", 14), ("fail", "fail", 86)]
+    cell = measure(write_table(tmp_path / "c.csv", rows), capsys)["pass_fail"]["judge"]["recorded"]
+    true, low = cell["true_pass_rate"], cell["excess"]["low"]
+    assert (true["value"], true["low"]) == (0.5, None) and low == pytest.approx(0.0086, abs=2e-4)
+    assert says(cell["sentence"], "by the labels", "50") and "[" not in cell["sentence"]
 
 
 def test_the_tables_open_with_the_sentence(

@@ -52,6 +52,7 @@ def test_a_hand_worked_table():
     assert found.precision.value == pytest.approx(90 / 102)
     assert found.agreement.value == pytest.approx(118 / 140)
     assert found.youden.value == pytest.approx(0.6)
+    assert found.excess.value == pytest.approx((12 - 10) / 140)
     assert found.base_rate.value == pytest.approx(100 / 140)
     assert found.observed_pass_rate.value == pytest.approx(102 / 140)
     # expected agreement: (102·100 + 38·40) / 140² = .59796; (.842857 − .59796) / .40204 = .60914

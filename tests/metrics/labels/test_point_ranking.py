@@ -11,6 +11,7 @@ import pytest
 from metrics.estimation.row_selection import select_rows
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows
 from metrics.labels.point_ranking import (
+    BY_LABELS,
     OWN_LABELS_NOTE,
     SHARED_NOTE,
     PointRanking,
@@ -132,7 +133,7 @@ def test_a_model_whose_answers_all_have_labels_is_not_called_corrected() -> None
     frame = judged_unequally(0.65)
     labelled = frame["item"].astype(str).isin([f"q{k}" for k in range(400)])
     whole = ranking_of(select_rows(frame, labelled.to_numpy()))
-    assert whole.may_reverse_ranking and whole.is_by_labels
+    assert whole.may_reverse_ranking and whole.basis == BY_LABELS
     assert not any(OWN_LABELS_NOTE in one.true_rate.note for one in whole.models)
     smooth_only = labelled | (frame["first"] == "smooth")
     found = ranking_of(select_rows(frame, smooth_only.to_numpy()))
@@ -171,7 +172,7 @@ def test_a_model_whose_answers_are_all_labelled_is_ranked_by_its_labels() -> Non
             labels[f"q{k}", who] = "pass" if k < good else "fail"
             rows.append((f"q{k}", who, float(k < good and not (who == "x" and k < 2))))
     found = ranking_of(frame_of(rows, labels, PASS_LABELS))
-    assert found.basis == "true pass rate"
+    assert found.basis == BY_LABELS
     assert {one.name: (one.true_rate.value, one.value.value) for one in found.models} == {
         "x": (0.75, pytest.approx(7 / 12)), "y": (0.25, 0.25),
     }  # fmt: skip

@@ -158,6 +158,7 @@ def test_a_shift_is_measured_on_labels_that_did_not_choose_it() -> None:
     assert found.rules[0].value.value == pytest.approx(1.0)
     assert rule(found, "shift").value.value == pytest.approx(0.0)
     assert found.advice is not None and (found.advice.rule, found.advice.calls) == ("shift", 1)
+    assert found.advice.fitted == -1, "the constant that is added"
 
 
 def test_repeats_are_combined_on_the_answers_that_have_them() -> None:
@@ -208,6 +209,7 @@ def test_a_moved_threshold_recovers_a_severe_judge() -> None:
     moved = rule(found, "threshold").value
     assert covers(moved, 0.977), "a normal distribution exceeds two deviations with 2.3 %"
     assert found.advice is not None and found.advice.rule == "threshold"
+    assert 0.27 < found.advice.fitted < 0.33
 
 
 @pytest.mark.extra
@@ -277,7 +279,7 @@ def test_the_section_has_rules_missing_ones_and_the_advice() -> None:
     assert section["rules"]["single"].keys() == {"calls", "mae"}
     assert section["rules"]["shift"].keys() == {"calls", "mae", "gain", "adjusted"}
     assert section["rules"]["shift"]["gain"].value == pytest.approx(1.0)
-    assert section["recommendation"]["rule"] == "shift"
+    assert (section["recommendation"]["rule"], section["recommendation"]["fitted"]) == ("shift", -1)
     assert set(section["missing"]) == {
         "arrangements",
         "expected",

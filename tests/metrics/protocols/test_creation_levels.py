@@ -97,12 +97,12 @@ def test_several_scores_of_a_scorer_are_not_averaged_together():
 def test_a_rating_has_the_unit_and_bounds_of_its_scale():
     five = [rated(f"q{k}", score, labels=list("12345")) for k, score in enumerate((5, 5, 5, 4))]
     got = p.single_answer_ratings(build(five))["m"]
-    assert (got.unit, got.high) == ("score/5", 5)
+    assert (got.unit, got.high) == ("score, 1 to 5", 5)
     unknown = [rated(f"q{k}", score) for k, score in enumerate((0.9, 0.2, 1.0, 0.5))]
     assert p.single_answer_ratings(build(unknown))["m"].unit == "score"
     ten = [rated(f"q{k}", score, "mt-bench-single") for k, score in enumerate((9, 10, 10))]
     got = p.single_answer_ratings(build(ten))["m"]
-    assert (got.unit, got.high) == ("score/10", 10)
+    assert (got.unit, got.high) == ("score, 1 to 10", 10)
 
 
 def test_ratings_of_several_judges_say_that_they_are_pooled():

@@ -12,6 +12,7 @@ from components.html.format import (
     decimal,
     interval,
     number,
+    on_scale,
     percent,
     share,
     slot_name,
@@ -32,7 +33,7 @@ from components.html.scales import ColourScale
 from components.html.tables.forest_cells import fit_axis, fit_share_axis, tick_steps_from
 from components.html.tables.typed_columns import TypedColumn, ValueRow, page_table
 from components.html.tables.value_table import SCORE
-from components.results.pass_fail.panels import html, share_or_not_measured_text
+from components.results.pass_fail.panels import html, option_order_sentences
 from components.results.pass_fail.scores.computed import ScoreResults
 from components.results.pass_fail.scores.score_tables import SHIFT
 from metrics.catalogue.records import RECORDS
@@ -40,9 +41,7 @@ from metrics.labels.option_order import OptionOrder
 from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Estimate, Rater
 
-SHARE_SCALE: Final = ColourScale(
-    "Share of verdicts", "b", 0, 1, ("no colour: 0 % of verdicts", "full colour: 100 %")
-)
+SHARE_SCALE: Final = ColourScale("Share", "b", 0, 1, ("no colour: 0 %", "full colour: 100 %"))
 MAX_ROWS: Final = 30
 """Maximum number of arrangements that the heatmap shows; it states how many are left out."""
 _DIFFERENT: Final = "of answers get another score in another order of the"
@@ -70,7 +69,8 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
     who = short_rater_names(list(results.distributions))[rater]
     by = f", by {who}" if len(results.distributions) > 1 else ""
     title = f"The mean score of {who} is {number(found.mean.value, 2)}."
-    texts = [f"Mean score {number(found.mean.value, 2)}{spaced_ci(found.mean, 2)}"]
+    mean = f"{number(found.mean.value, 2)}{spaced_ci(found.mean, 2)}{on_scale(found.mean)}"
+    texts = [f"Mean score {mean}"]
     criteria = results.criteria.get(rater)
     for what, effect, is_shown in (
         ("options", order, bool(order and order.is_shown)),
@@ -83,7 +83,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
         if noise is None and not is_shown:
             texts.append("no order was repeated, so part may be noise")
         elif noise is not None and is_shown:
-            texts.append(f"{share(noise, 0)} of scores change when repeated in the same order")
+            texts.append(f"{share(noise, 0)} of scores change on a repeat")
         elif noise is not None:
             title = f"No effect of the order of the {what} on the scores of {who} is shown."
             changed = share(effect.changed.value, 0)
@@ -94,7 +94,7 @@ def scores_headline(results: ScoreResults) -> tuple[str, str]:
             return about_labels
     if agreement is not None and agreement.bias.value is not None:
         bias = number(agreement.bias.value, 2, signed=True)
-        texts.append(f"the mean of score − label is {bias} scale points")
+        texts.append(f"mean score − label: {bias}")
     return title, f"{'; '.join(texts)}."
 
 
@@ -122,8 +122,8 @@ def scores_kpis(results: ScoreResults) -> Markup:
     agreement = results.agreement.get(rater)
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
-            note=f"{interval(found.mean, 2)}, effective number of scores "
-            f"{number(found.effective_values, 1)}".removeprefix(", ")),
+            note=f"{interval(found.mean, 2)}{on_scale(found.mean)}, effective number of scores "
+            f"{number(found.effective_values, 1)}".lstrip(", ")),
         *([_expected_score_kpi(found.expected)] if found.expected else []),
         *([share_kpi(RECORDS["option_order.changed"].name, order.changed)]
           if order else []),
@@ -142,14 +142,15 @@ def scores_kpis(results: ScoreResults) -> Markup:
 
 def _expected_score_kpi(expected: ExpectedScores) -> Kpi:
     spread = f"standard deviation within a reply {number(expected.spread.value, 2)}"
-    note = f"{interval(expected.mean, 2)}, {spread}".removeprefix(", ")
+    note = f"{interval(expected.mean, 2)}{on_scale(expected.mean)}, {spread}".lstrip(", ")
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
 
 
 def score_by_arrangement_matrix(results: ScoreResults) -> Markup:
     """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
-    cells with the share of verdicts. Without an order effect, all rows are alike. At most MAX_ROWS
-    rows; a notice if there are too many different scores, empty without scores."""
+    cells with the share of verdicts (of a rubric: of the levels of all criteria). Without an order
+    effect, all rows are alike. At most MAX_ROWS rows; a notice if there are too many different
+    scores, empty without scores."""
     found, rater = results.distribution, results.shown_rater
     if found is None or rater is None:
         return EMPTY
@@ -164,15 +165,19 @@ def score_by_arrangement_matrix(results: ScoreResults) -> Markup:
     }
     select = {at: {"judge": rater[0], "prompt": rater[1]} for at in cells}
     more = {
-        (one.name, f"{value:g}"): [f"mean score in this arrangement: {decimal(one.mean, 2)}"]
+        (one.name, f"{value:g}"): [
+            f"mean score of {count(one.mean.n, 'verdict')} in this arrangement"
+            f"{on_scale(one.mean)}: {decimal(one.mean, 2, n=False)}"
+        ]
         for one in shown
         for value in found.values
     }
     left = len(found.arrangements) - len(shown)
     note = f"{count(left, 'arrangement')} not shown" if left > 0 else ""
     names, keys = [one.name for one in shown], ("arrangement", "score")
+    scale = replace(SHARE_SCALE, name=f"Share of {found.counted}")
     return matrix_html(
-        names, columns, cells, SHARE_SCALE, keys=keys, select=select, more=more, label_width=220,
+        names, columns, cells, scale, keys=keys, select=select, more=more, label_width=220,
         aside=note,
     )  # fmt: skip
 
@@ -211,24 +216,11 @@ def order_effects_html(results: ScoreResults) -> Markup:
         )
         parts.append(html.paragraphs([text]))
     if order is not None:
-        texts = [
-            f"Answers with another score in another order of the options: "
-            f"{percent(order.changed)}.",
-            f"Share of scores that change when repeated in the same order: "
-            f"{share_or_not_measured_text(order.noise_floor)}.",
-            f"Share of verdicts for the option listed first: {percent(order.first_place)}; "
-            f"expected without an order effect: {share(order.expected_first.value)}.",
-        ]
+        texts = option_order_sentences(order, "score")
         if order.place_entropy is not None:
             texts.append(
                 f"Entropy of the chosen positions: {number(order.place_entropy, 2)} (1: all "
                 "positions chosen equally often, 0: always the same position)."
-            )
-        if order.letter is not None:
-            texts.append(
-                "Share of verdicts for the option with the letter A: "
-                f"{percent(order.letter.share)}; expected without a preference for A: "
-                f"{share(order.letter.expected.value)}."
             )
         parts += [
             html.paragraphs(texts),
@@ -298,7 +290,8 @@ def _criterion_place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Mark
 
 def score_report_sentence(rater: Rater, results: ScoreResults) -> str:
     """Text on one judge's scores, for the report."""
-    parts = [f"mean score {decimal(results.distributions[rater].mean, 2)}"]
+    mean = results.distributions[rater].mean
+    parts = [f"mean score{on_scale(mean)}: {decimal(mean, 2)}"]
     if order := results.order.get(rater):
         parts.append(f"{percent(order.changed)} {_DIFFERENT} options")
     if criteria := results.criteria.get(rater):
@@ -309,5 +302,5 @@ def score_report_sentence(rater: Rater, results: ScoreResults) -> str:
             f"{decimal(found.bias, 2)}, {RECORDS['scores.spearman'].name} "
             f"{decimal(found.spearman, 2)}"
         )
-    parts.append(f"{count(results.unusable.get(rater, 0))} unusable replies")
+    parts.append(count(results.unusable.get(rater, 0), "unusable reply"))
     return f"{'; '.join(parts)}."

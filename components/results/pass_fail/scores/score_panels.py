@@ -13,7 +13,6 @@ from components.results.view.result_view import Body, Content, Panel, ReportPane
 from components.results.view.unusable_replies import load_unusable_shares
 
 MATRIX_TITLE: Final = "Scores by arrangement"
-LABELS_TITLE: Final = "Agreement of scores with labels"
 
 
 def headline(filtered: FilteredStudy) -> tuple[str, str]:
@@ -45,9 +44,9 @@ def render_matrix(filtered: FilteredStudy) -> Content:
     if results.distribution is None:
         none = empty_state(*panels.scores_headline(results))
         return Content({"score_matrix": none}, panel_heading(MATRIX_TITLE))
-    who = " · ".join(results.shown_rater or ())
+    who, counted = " · ".join(results.shown_rater or ()), results.distribution.counted
     arranged = count(len(results.distribution.arrangements), "arrangement")
-    subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
+    subtitle = f"{who}; {arranged}; % of {counted}, 95{NARROW_SPACE}% CI"
     made = panels.score_by_arrangement_matrix(results) + panels.expected_levels_table(results)
     return Content({"score_matrix": made}, panel_heading(MATRIX_TITLE, subtitle))
 
@@ -96,21 +95,12 @@ def report_scores_by_arrangement(filtered: FilteredStudy) -> ReportPanel | None:
         for rater in results.distributions
     ]
     subtitle = (
-        f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "
-        "by item"
+        f"{' · '.join(results.shown_rater or ())}; % of {results.distribution.counted} with each "
+        f"score, by order of options and criteria; 95{NARROW_SPACE}% CI by item"
     )
     levels = panels.expected_levels_table(results)
     content = panels.score_by_arrangement_matrix(results) + levels + html.report(sections)
     return ReportPanel(MATRIX_TITLE, subtitle, content)
-
-
-def report_agreement_with_labels(filtered: FilteredStudy) -> ReportPanel | None:
-    made = render_agreement_with_labels(filtered)
-    return ReportPanel(LABELS_TITLE, "", made) if made else None
-
-
-def report_contradictions(filtered: FilteredStudy) -> Markup | None:
-    return render_contradictions(filtered) if load_scores(filtered).distribution else None
 
 
 MATRIX: Final = Panel(
@@ -130,6 +120,7 @@ ORDER: Final = Panel(
     render_order_effects,
     (Body("score_order", "eh-score-order"),),
     "Do scores change?",
+    about=load_scores,
     how="Arrangements (orders of options and of criteria) are compared on the same answer. The "
     "expected share of a position assumes no order effect: it is computed from each answer's "
     "verdicts, pooled over all orders. A rubric's score is the mean of the scores "
@@ -143,10 +134,11 @@ LABELS: Final = Panel(
     "score_labels",
     render_agreement_with_labels,
     (Body("score_labels", "eh-score-agreement"),),
-    LABELS_TITLE,
+    "Agreement of scores with labels",
     "the judge's scores compared with labels from the data or from people",
+    about=load_scores,
     needs=score_tables.NO_LABELS,
-    report=report_agreement_with_labels,
+    report=render_agreement_with_labels,
     table=score_tables.score_agreement_paper_table,
     json_keys=("scores.*.*.mae", "scores.*.*.bias", "scores.*.*.within_one"),
 )
@@ -156,6 +148,7 @@ BY_MODEL: Final = Panel(
     (Body("score_bias_by_model", "eh-score-bias-by-model"),),
     "Scores minus labels by model",
     "a judge favours a model whose value is higher than those of the others",
+    about=load_scores,
     json_keys=("scores.*.*.by_contestant.*.bias",),
 )
 AGAINST: Final = Panel(
@@ -165,7 +158,7 @@ AGAINST: Final = Panel(
     "Scores against comparisons",
     "of the pairs with different scores and no tie, % in which the judge's comparison prefers the "
     "answer that it scored lower",
-    report=report_contradictions,
+    report=lambda one: render_contradictions(one) if load_scores(one).distribution else None,
     json_keys=("score_contradictions.*.*",),
 )
 JUDGES: Final = Panel(

@@ -33,7 +33,7 @@ from studies.domain import Estimate, Rater
 
 SHIFT: Final = NumberStyle(2, signed=True)
 NO_LABELS: Final = (
-    "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
+    "No answer has a score as label. Add such labels, or let people score answers in the Vote tab."
 )
 NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 CIRCULAR_TIP: Final = (

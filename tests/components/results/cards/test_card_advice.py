@@ -203,6 +203,8 @@ def test_a_label_counts_once_however_often_its_answer_is_judged():
     assert card._label_count == 20
     assert says(card._advice_sentence, "Label more", "20 labels")
     assert PointCard(frame_of(rows))._label_count == 0
+    told = " ".join(PointCard(frame_of(rows)).sentences)
+    assert says(told, "1 to 4", "no answer has", "score as label") and says(told, "Give scores")
 
 
 def test_a_judge_that_scores_too_high_is_corrected_and_one_that_is_right_is_not():

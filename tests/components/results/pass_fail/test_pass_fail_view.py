@@ -77,10 +77,10 @@ def store(module_store: Store) -> Store:
 
 
 def test_a_filter_on_the_judge_leaves_the_claim_on_its_pass_rate_as_it_is(store: Store) -> None:
-    """True pass rate 50 % [40, 60], observed 60.0 %: outside this interval, inside that for three
-    judges."""
+    """Of 100 answers, 5 bad ones pass: the excess of .05 excludes 0 for one judge, with a t of
+    2.28, but not for three, where t would have to exceed 2.43."""
     lines = [
-        f"q{k},text {k},{judge},{'pass' if k < (60 if judge == 'a' else 50) else 'fail'},"
+        f"q{k},text {k},{judge},{'pass' if k < (55 if judge == 'a' else 50) else 'fail'},"
         f"{'pass' if k < 50 else 'fail'}"
         for judge in "abc"
         for k in range(100)
@@ -99,7 +99,7 @@ def test_the_sentence_comes_first(store: Store) -> None:
     title, lead = pass_fail_tab.headline(FilteredStudy(store, "checks"))
     assert title == "The judge passes 97 % of good answers and 39 % of bad ones."
     assert re.search(r"true pass rate is \*\*59.% \[\d+, \d+\]\*\*, the observed one 73.%", lead)
-    assert "points too high" in lead
+    assert says(lead, "14 points [", "too high")
     assert max(len(text.split()) for text in (title, lead)) <= 25
 
 
@@ -342,7 +342,7 @@ def test_filters_that_leave_no_verdict_leave_no_number(store: Store) -> None:
     for text in (panels.pass_fail_headline(results)[0], render_confusion_areas(nothing).bodies):
         assert says(str(text), "No pass/fail verdict") and not re.search(r"\d", str(text))
     assert panels.pass_fail_kpis(results) == "" and not panels.is_pass_rate_wrong(results)
-    assert pass_fail_tab.render_rates(nothing).bodies == {"rates": ""}
+    assert pass_fail_tab.render_rates(nothing) == ""
     assert pass_fail_tab.report_rates(nothing) is panels.wrong_verdicts_html(nothing, "") is None
     assert pass_fail_order_headline(results) is option_order_panel(results) is None
     assert pass_rates_paper_table(nothing) is None
@@ -381,14 +381,14 @@ def test_letters_and_orders_of_options_have_a_sentence_each(store: Store) -> Non
         "options: rotations", "options: crossed"))  # fmt: skip
     results = load_pass_fail(FilteredStudy(store, "lettered"))
     found = results.order[results.shown_rater]
-    texts = panels._option_order_sentences(found)
+    texts = panels.option_order_sentences(found)
+    shifts = text_of(option_order_panel(results)).split("Pass rate (0")[1:]
     letter, expected = found.letter.share.value, found.letter.expected.value
     assert says(texts[3], "letter A", f"{100 * letter:.1f}", f"{100 * expected:.1f}")
-    assert len(found.shift) == 4 and len(texts) == 4 + 4
-    for told, (name, shift) in zip(texts[4:], found.shift.items(), strict=True):
+    assert len(found.shift) == len(texts) == 4
+    for told, (name, shift) in zip(shifts, found.shift.items(), strict=True):
         assert name.replace(" ", ", ") in told and f"{shift.value:.3f}".lstrip("-0") in told
-    two = replace(found, shift=dict([*found.shift.items()][:2]), letter=None)
-    assert panels._option_order_sentences(two) == texts[:3]
+    assert panels.option_order_sentences(replace(found, letter=None)) == texts[:3]
 
 
 def test_a_group_without_a_difference_has_a_dash_and_no_button(store: Store) -> None:

@@ -192,6 +192,18 @@ def test_scores_minus_labels_are_shown_by_model(store: Store) -> None:
     assert scores_tab.render_bias_by_model(alone) is None
 
 
+def test_panels_name_judge_prompt_and_scale_and_count_the_levels_of_a_rubric(store: Store) -> None:
+    """A verdict of the rubric has three levels, which the shares count."""
+    filtered = FilteredStudy(store, "rubrics")
+    for panel in (scores_tab.ORDER, scores_tab.LABELS):
+        assert says(panel.render(filtered, {})[panel.heading_output], "sim · rubric")
+    told = scores_tab.report_scores_by_arrangement(filtered)
+    one = load_scores(filtered).distribution.arrangements[0].mean
+    assert says(told.subtitle, "sim · rubric", "% of levels") and "Share of levels" in told.content
+    assert says(told.content, f"n {3 * one.n}", f"{one.n} verdicts", "1 to 3", f"{one.value:.2f}")
+    assert load_scores(FilteredStudy(store, "mixed")).distribution.counted == "verdicts"
+
+
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
     for name in ("rubrics", "mixed"):
         filtered = FilteredStudy(store, name)
@@ -297,7 +309,7 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
     even = {"first_place": order.expected_first}
     noisy = replace(order, noise_floor=Estimate(0.25, 0.0, 0.26, n=8), changed=Estimate(0.5, 0.3))
     title, lead = panels.scores_headline(replace(whole, order={rater: noisy}))
-    assert says(title, "50", "options.") and says(lead, "; 25", "when repeated")
+    assert says(title, "50", "options.") and says(lead, "; 25", "on a repeat")
     noise = replace(noisy, noise_floor=Estimate(0.25, 0.1, 0.4), **even)
     title, lead = panels.scores_headline(replace(whole, order={rater: noise}))
     assert says(title, "No effect", "options") and "%" not in title
@@ -316,7 +328,7 @@ def test_the_headline_is_on_options_then_criteria_then_labels(store: Store) -> N
     by_criteria = replace(whole, order={})
     title, lead = panels.scores_headline(by_criteria)
     assert says(title, f"{100 * criteria.overall.changed.value:.0f}", "criteria.")
-    assert "repeated" not in lead and "scale points" in lead
+    assert "repeat" not in lead and "score − label" in lead
     unknown = replace(criteria, overall=replace(criteria.overall, changed=Estimate(None)))
     title, _ = panels.scores_headline(replace(by_criteria, criteria={rater: unknown}))
     assert title == panels.label_agreement_headline(whole)[0] and "ρ" in title

@@ -12,9 +12,10 @@ from components.results.remedies.computed import RemedyResults
 from components.results.remedies.improve_panel import _mistake_rows
 from components.results.remedies.panels import _unpriced_judges_notes
 from components.results.remedies.point_remedies_panel import _rules_by_agreement_table
-from metrics.labels.point_rules import PointRemedies, PointRule
+from metrics.labels.point_rules import PointAdvice, PointRemedies, PointRule
 from metrics.labels.true_pass_rate import CORRECTED_METHOD
 from metrics.remedies.budget_plan import BudgetPlan
+from metrics.remedies.rule_names import advised_rule_text
 from metrics.summary.alignment.learn_mistakes import JudgeMistakes
 from studies.domain import Estimate
 from tests.page_words import says, text_of
@@ -78,11 +79,13 @@ def test_the_advised_rule_is_marked_and_one_call_is_the_baseline() -> None:
         html = _rules_by_agreement_table(("j", "p"), found)
         return [text_of(row) for row in html.split("<tr")[2:]]
 
-    one, repeats, arrangements = rows("pass", SimpleNamespace(rule="repeats"))
+    one, repeats, arrangements = rows("pass", PointAdvice("repeats", 3, ALL))
     assert "baseline" in one and "75" in one and "baseline" not in repeats + arrangements
     assert ["recommended" in row for row in (one, repeats, arrangements)] == [False, True, False]
     assert "+25.0 [12.5, 37.5]" in repeats and "[−12.5, 12.5]" in arrangements
     assert not any("recommended" in row for row in rows("pass", None))
+    told = advised_rule_text("threshold", 1.99, 0.995), advised_rule_text("shift", 2, -0.5)
+    assert says(told[0], "all calls", "99.5 %", "1.99 calls") and says(told[1], "by −0.50")
     scores = rows("scores", None)
     assert "0.75" in scores[0] and "+0.25" in scores[1]
 
