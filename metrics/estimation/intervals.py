@@ -44,6 +44,7 @@ ONE_ITEM_NOTE: Final = "one item: no interval"
 NO_COMMON_NOTE: Final = "no rows in common"
 NO_SPREAD_NOTE: Final = "no interval: all items have the same value, and its scale is unknown"
 ITEMS_AGREE_NOTE: Final = "all items agree exactly: no interval can be computed"
+NO_FAILURE_NOTE: Final = "upper limit at least that of no failure, by the number of items"
 FEW_EVENTS: Final = 3
 FEW_DEVIATIONS: Final = 12
 """Number of rows that differ from the most frequent value, below which the interval of a mean is
@@ -201,6 +202,19 @@ def proportions(
         )
         for g in range(groups)
     ]
+
+
+def proportions_of_failures(failures: Floats, counts: Floats, *cells: Any) -> list[Estimate]:
+    """Estimate shares of failures, with the arguments of `proportions` up to its unit; the
+    intervals reach at least as far as that of no failure on the same items.
+
+    Without a failure the sample size is the number of items, since the calls on an item may all
+    fail together and such items may exist unseen. A few failures on other items do not exclude
+    that, so one failure more must not make the upper limit lower."""
+    seen = proportions(failures, counts, *cells, NO_FAILURE_NOTE)
+    none = proportions(0 * counts, counts, *cells)
+    highs = [max(a.high or 0.0, b.high or 0.0) or None for a, b in zip(seen, none, strict=True)]
+    return [replace(one, high=high) for one, high in zip(seen, highs, strict=True)]
 
 
 def _share_estimate(

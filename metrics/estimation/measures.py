@@ -32,6 +32,7 @@ from metrics.estimation.intervals import (
     jackknife_estimate,
     join_notes,
     proportions,
+    proportions_of_failures,
     safe_divide,
     student_t_quantile,
     unknown_estimate,
@@ -195,6 +196,7 @@ def jackknife_estimate_of_measure(sums: Floats, statistic: Statistic, measure: M
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.value_range, effect=effect)
 
 
+SHARES: Final = ("share", "failures")
 TEXT_FACT: Final = "text_fact"
 """Attribute of a tally made by `reply_fact_tally`: the column of the frame that it counts."""
 
@@ -204,15 +206,16 @@ class Measure:
     """A named statistic of item totals, such as consistency.
 
     `tally` counts the measure in a frame. `kind` selects the interval: "share" Wilson at the
-    effective n, "mean" the t interval clustered by item, "other" the function `interval`.
-    `value_range`: smallest and largest possible value; `empty`: note of an estimate without data;
-    with `notes_one_order`, estimates of cells judged in one order only get a note.
+    effective n, "failures" the same by `proportions_of_failures`, "mean" the t interval clustered
+    by item, "other" the function `interval`. `value_range`: smallest and largest possible value;
+    `empty`: note of an estimate without data; with `notes_one_order`, estimates of cells judged in
+    one order only get a note.
     """
 
     name: str
     unit: str
     tally: Callable[[GroupedFrame], MeasureTally]
-    kind: Literal["share", "mean", "other"] = "share"
+    kind: Literal["share", "failures", "mean", "other"] = "share"
     value_range: tuple[float, float] = (-math.inf, math.inf)
     empty: str = "no verdicts"
     notes_one_order: bool = False
@@ -271,8 +274,9 @@ class Measure:
     ) -> list[Estimate]:
         """Return the estimate of each of `count` cells. `sums` has the totals of each item in each
         cell, sorted by cell; `cell_codes` is the number of the cell of each row of `sums`."""
-        if self.kind == "share":
-            shares = proportions(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
+        if self.kind in SHARES:
+            estimate = proportions if self.kind == "share" else proportions_of_failures
+            shares = estimate(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
             return _mean_estimates_by_cell(sums, cell_codes, count, self)

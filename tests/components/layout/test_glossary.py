@@ -14,6 +14,7 @@ from components.layout.glossary import GLOSSARY, UNMARKED, glossary, mark_terms,
 from components.layout.theme import head_html
 from components.layout.widgets import ClickableHTML
 from metrics.catalogue import records
+from metrics.catalogue.record import CHANCE
 
 
 def marked(html: str) -> list[str]:
@@ -58,6 +59,8 @@ def test_the_definition_of_a_measure_is_that_of_its_record():
         found
     )
     assert len(found) >= 9
+    (chance,) = (term.definition for term in glossary() if term.key == "chance")
+    assert chance.endswith(CHANCE.removeprefix("Chance: ")), "one definition"
     assert len(re.findall("^- ", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)) <= 62
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from metrics.catalogue.answer_records import UNUSABLE
 from metrics.estimation.intervals import (
     draw_bootstrap_item_weights,
     equal_items_half_width,
@@ -22,6 +23,7 @@ from metrics.estimation.intervals import (
     pooled_judges_note,
     proportion,
     proportions,
+    proportions_of_failures,
     rare_proportion,
     safe_divide,
     share_and_effective_sample_size,
@@ -307,6 +309,21 @@ def test_a_rare_share_has_the_limits_of_a_poisson_count():
     assert rare_proportion([0] * 5, range(5)) == proportion([0] * 5, range(5))
     assert rare_proportion([], []).value is None
     assert rare_proportion([1, 0], ["q", "q"]).low is None
+
+
+def test_one_failure_more_does_not_lower_the_upper_limit():
+    """64 items with 12 calls each. No failure: z²/(n + z²) at n = 64·(z/t)², t(68.7 df)."""
+    n = 64 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 63 / (1 - 1 / 12))) ** 2
+    none = stats.norm.ppf(0.975) ** 2 / (n + stats.norm.ppf(0.975) ** 2)
+    highs = []
+    for failed in range(64):
+        sums = np.repeat([1.0, 0.0], [failed, 64 - failed])
+        parts = (sums, np.full(64, 12.0), np.zeros(64, np.int64), 1)
+        (one,), (plain,) = proportions_of_failures(*parts), proportions(*parts)
+        assert (one.value, one.low) == (plain.value, plain.low) and one.high >= plain.high
+        highs.append(one.high)
+    assert highs[0] == highs[2] == pytest.approx(none) and highs == sorted(highs)
+    assert UNUSABLE.measure.kind == "failures" and proportions(*parts)[0].high == highs[-1]
 
 
 def test_notes_are_joined_and_several_judges_are_named():

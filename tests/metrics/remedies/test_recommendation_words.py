@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,7 @@ from metrics.remedies.recommendation import (
     small_gain_detection_text,
 )
 from metrics.remedies.remedy_study import RemedyStudy, build_remedy_study
+from metrics.remedies.rule_names import NEEDS_REFERENCE
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -48,13 +50,18 @@ def test_a_gain_is_written_with_its_interval_and_as_that_of_the_choice() -> None
     advice = drawn_study(200, 0.5, 0.95).advice(0)
     assert advice.chosen is not None
     assert says(advice.sentence, "add up", "in this way", gain_text(advice.chosen.gain))
+    study = drawn_study(200, 0.5, 0.95)
+    prompts = frozenset({study.raters[0][1]})
+    needing = replace(study, grid=replace(study.grid, with_reference=prompts)).advice(0)
+    assert needing.sentence.replace(NEEDS_REFERENCE, "", 1) == advice.sentence != needing.sentence
 
 
 def test_nothing_shown_is_not_written_as_nothing_helps() -> None:
     study = drawn_study(40, 0.3, 0.5)
     advice = study.advice(0)
     assert advice.chosen is None and advice.coin
-    assert says(advice.sentence, "shown to help", "chance", "2 points", "found in")
+    assert says(advice.sentence, "shown to help", "2 rules compared", "(both orders 2)", "chance")
+    assert says(advice.sentence, "chance", "2 points", "found in")
     # Without ties, adding up two orders earns exactly as much as one call: nothing can be found.
     assert small_gain_detection_text(drawn_study(40, 0.0, 0.7).estimate_rules_of_rater(0)) == ""
 
