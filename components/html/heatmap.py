@@ -285,10 +285,8 @@ def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
             "aria-label": ". ".join(card),
         }
     )
-    box, value = (
-        attributes({"class": " ".join(classes) or None}),
-        options.scale.text(estimate.value),
-    )
+    box = attributes({"class": " ".join(classes) or None})
+    value = options.scale.text(estimate.value)
     made = fill("<button{}><b>{}</b><small>{}</small>{}</button>", button, value, below, third)
     return fill("<td{}>{}</td>", box, made)
 

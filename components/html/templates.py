@@ -61,9 +61,8 @@ def grey_intervals(text: Markup) -> Markup:
 
 def with_chance(text: str, style: str | None = None) -> Markup:
     """HTML of a text; if it names the value by chance, with the definition of chance on hover."""
-    made, tip = bold_and_code_html(text), {"data-tip": CHANCE, "tabindex": "0"}
-    named = tip if "chance" in text else {}
-    return fill("<span{}>{}</span>", attributes({"style": style, **named}), made)
+    tip = {"data-tip": CHANCE, "tabindex": "0"} if "chance" in text else {}
+    return fill("<span{}>{}</span>", attributes({"style": style, **tip}), bold_and_code_html(text))
 
 
 class Macros(Protocol):

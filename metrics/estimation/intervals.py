@@ -196,12 +196,9 @@ def proportions(
     Wilson intervals at the effective n (as `proportion` does for one group)."""
     p, n, items, effective = share_and_effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
-    return [
-        _share_estimate(
-            float(p[g]), float(low[g]), float(high[g]), int(n[g]), int(items[g]), unit, note
-        )
-        for g in range(groups)
-    ]
+    columns = (p, low, high, n.astype(np.int64), items.astype(np.int64))
+    rows = zip(*(one.tolist() for one in columns), strict=True)
+    return [_share_estimate(*row, unit, note) for row in rows]
 
 
 def proportions_of_failures(failures: Floats, counts: Floats, *cells: Any) -> list[Estimate]:
@@ -225,9 +222,8 @@ def _share_estimate(
     if n == 0:
         return unknown_estimate(note or "no verdicts", unit)
     if items < 2:
-        return Estimate(
-            p, None, None, n, items, unit, 0.95, WILSON_METHOD, join_notes(note, ONE_ITEM_NOTE)
-        )
+        note = join_notes(note, ONE_ITEM_NOTE)
+        return Estimate(p, None, None, n, items, unit, 0.95, WILSON_METHOD, note)
     note = join_notes(note, FEW_ITEMS_NOTE if items < FEW_ITEMS_BELOW else "")
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
 

@@ -280,21 +280,17 @@ class Measure:
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
             return _mean_estimates_by_cell(sums, cell_codes, count, self)
-        if (
-            self.batch_interval
-            and (found := self.batch_interval(sums, cell_codes, count, self)) is not None
-        ):
+        batch = self.batch_interval
+        if batch and (found := batch(sums, cell_codes, count, self)) is not None:
             return found
         edges = np.searchsorted(cell_codes, np.arange(count + 1))
         return [self._estimate_cell(sums[start:end], statistic) for start, end in pairwise(edges)]
 
     def _estimate_cell(self, sums: Floats, statistic: Statistic) -> Estimate:
         sums = sums[sums[:, -1] > 0]
-        return (
-            self.interval(sums, statistic, self)
-            if len(sums)
-            else unknown_estimate(self.empty, self.unit)
-        )
+        if len(sums):
+            return self.interval(sums, statistic, self)
+        return unknown_estimate(self.empty, self.unit)
 
 
 def note_missing_order_if_no_data(estimate: Estimate) -> Estimate:
@@ -373,12 +369,8 @@ def _build_mean_estimate(
     for one item, without value if n is 0."""
     if n == 0:
         return unknown_estimate(measure.empty, measure.unit)
+    facts = (n, items, measure.unit, 0.95, CLUSTER_T_METHOD)
     if items < 2:
-        return Estimate(
-            centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T_METHOD, ONE_ITEM_NOTE
-        )
-    low, high = (
-        max(centre - half_width, measure.value_range[0]),
-        min(centre + half_width, measure.value_range[1]),
-    )
-    return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T_METHOD)
+        return Estimate(centre, None, None, *facts, ONE_ITEM_NOTE)
+    least, most = measure.value_range
+    return Estimate(centre, max(centre - half_width, least), min(centre + half_width, most), *facts)

@@ -80,11 +80,8 @@ def recommend(
     chosen = next((one for one in prices if helped and interval_is_above_zero(one.gain)), None)
     coin = _interval_covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = (
-        _advice_text(chosen, grid.raters)
-        if chosen
-        else _no_advice_text(rater_text((judge, prompt), grid.raters), coin, table)
-    )
+    who = rater_text((judge, prompt), grid.raters)
+    sentence = _advice_text(chosen, grid.raters) if chosen else _no_advice_text(who, coin, table)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
@@ -104,18 +101,15 @@ def _interval_covers(estimate: Estimate, value: float) -> bool:
 
 
 def _advice_text(chosen: PriceGain, raters: Sequence[Rater]) -> str:
-    return (
-        f"{rule_instruction(chosen.rule, raters)}. Rules chosen in this way gain "
-        f"{gain_text(chosen.gain)} on items not used to choose them."
-    )
+    rule, gain = rule_instruction(chosen.rule, raters), gain_text(chosen.gain)
+    return f"{rule}. Rules chosen in this way gain {gain} on items not used to choose them."
 
 
 def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
-    reason = no_room_for_gain_text(table) or (
-        "the agreement of one call is not significantly different from chance"
-        if coin
-        else "no difference to one call is significantly above zero"
-    )
+    reason = "no difference to one call is significantly above zero"
+    if coin:
+        reason = "the agreement of one call is not significantly different from chance"
+    reason = no_room_for_gain_text(table) or reason
     tail = f"{compared_rules_clause(table)}: {reason}.{small_gain_detection_text(table)}"
     return f"No remedy was shown to help {judge}{tail}"
 

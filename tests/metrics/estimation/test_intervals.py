@@ -313,17 +313,13 @@ def test_a_rare_share_has_the_limits_of_a_poisson_count():
 
 def test_one_failure_more_does_not_lower_the_upper_limit():
     """64 items with 12 calls each. No failure: z²/(n + z²) at n = 64·(z/t)², t(68.7 df)."""
-    n = 64 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 63 / (1 - 1 / 12))) ** 2
-    none = stats.norm.ppf(0.975) ** 2 / (n + stats.norm.ppf(0.975) ** 2)
-    highs = []
-    for failed in range(64):
-        sums = np.repeat([1.0, 0.0], [failed, 64 - failed])
-        parts = (sums, np.full(64, 12.0), np.zeros(64, np.int64), 1)
-        (one,), (plain,) = proportions_of_failures(*parts), proportions(*parts)
-        assert (one.value, one.low) == (plain.value, plain.low) and one.high >= plain.high
-        highs.append(one.high)
-    assert highs[0] == highs[2] == pytest.approx(none) and highs == sorted(highs)
-    assert UNUSABLE.measure.kind == "failures" and proportions(*parts)[0].high == highs[-1]
+    z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, 63 / (1 - 1 / 12))
+    cells = np.full(64, 12.0), np.zeros(64, np.int64), 1
+    shares = [np.repeat([1.0, 0.0], [failed, 64 - failed]) for failed in range(64)]
+    highs = [proportions_of_failures(one, *cells, "share")[0].high for one in shares]
+    assert highs[0] == highs[2] == pytest.approx(z**2 / (64 * (z / t) ** 2 + z**2))
+    assert highs == sorted(highs) and highs[-1] == proportions(shares[-1], *cells)[0].high
+    assert UNUSABLE.measure.kind == "failures"
 
 
 def test_notes_are_joined_and_several_judges_are_named():

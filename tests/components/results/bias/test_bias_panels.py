@@ -445,10 +445,8 @@ def test_flips_of_a_judge_that_takes_a_label_are_not_laid_to_the_order_or_to_noi
         card = ReportCard(UnsavedRaters(UnsavedStudy("s", judgements=frame)), "name")
         told = card_sentences(card.facts, card.text_by_key)[0]
         assert told.rule == "by label" and says(told.text, "the label “A” (100")
-    other = build(
-        [{**row, "labels": row["labels"][::-1]} for row in once if row["judge"] == "name"]
-    )
-    (row,) = flip_leans(bias_from_frame(other))
+    other = [{**row, "labels": row["labels"][::-1]} for row in once if row["judge"] == "name"]
+    (row,) = flip_leans(bias_from_frame(build(other)))
     assert row.label == "B" and says(row.label_text, "“B” (100", "100]"), "1 − the share of A"
 
 

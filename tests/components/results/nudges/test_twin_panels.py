@@ -153,8 +153,7 @@ def test_one_judge_with_one_prompt_has_one_interval_in_row_and_sentence(
 ) -> None:
     """The error rate is spent on one test, so the sentence is not widened; with two it is."""
     found = {"j": weights(Estimate(0.14, -0.4, 0.68, 100, 50))}
-    longer = "longer_of_equally_right_sentence"
-    monkeypatch.setattr(twin_panels, longer, lambda _: "The longer one wins 75 %.")
+    monkeypatch.setattr(twin_panels, "longer_of_equally_right_sentence", lambda _: "Wins 75 %.")
     for tests, same in ((1, True), (2, False)):
         bias = SimpleNamespace(order_test_count=tests, bonferroni_factor=tests / 0.79)
         monkeypatch.setattr(twin_panels, "load_bias", lambda _, bias=bias: bias)
@@ -162,7 +161,7 @@ def test_one_judge_with_one_prompt_has_one_interval_in_row_and_sentence(
         made = twin_panels.render_style_weights(filtered)
         drawn = str(made.bodies["style"]) if made else ""
         assert (drawn.count("[−0.40, 0.68]") == 2) is same and "95\u202f% CI" in drawn
-        assert says(drawn, "ratings equal, not", "one wins 75 %.")
+        assert says(drawn, "ratings equal, not", "Wins 75 %.")
 
 
 def test_an_unknown_weight_has_no_sentence() -> None:
