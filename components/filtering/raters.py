@@ -13,7 +13,7 @@ from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.remedies import remedy_study
 from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
-from metrics.summary.remedy_section import RemedyInputs
+from metrics.summary.remedy_section import RemedyInputs, study_of_inputs
 from metrics.summary.study_inputs import read_remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
 from studies.frames.frame import has_known_answers
@@ -148,7 +148,7 @@ def _remedy_study_and_inputs(
 ) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     inputs = _read_remedy_judges_and_prices(FilteredStudy(filtered.store, filtered.name))
     frame = filtered.filter.apply(filtered.whole_frame_by_person)
-    return remedy_study.build_remedy_study(frame, inputs.judges, inputs.source), inputs
+    return study_of_inputs(frame, inputs), inputs
 
 
 def load_remedies_of_all_raters(

@@ -227,12 +227,12 @@ def truncate(text: str, max_chars: int) -> str:
 
 
 def unproven_lean_text(lean: Estimate | None) -> str:
-    """Text on a preference for one position that is not significant, such as " (3.1 points toward
-    first [−0.4, 6.6])", to be added to a statement. Empty without an interval.
+    """Text on a preference for one position that is not significant, to be added to a statement:
+    its size over all pairs, with the interval of this size. Empty without an interval.
 
     `lean`: preference from −1 (first position) to 1 (second), with its interval. This interval is
-    not adjusted for several tests, and is not that of the sign test, which decides on significance.
-    If it excludes 0 all the same, the text says so."""
+    not adjusted for several tests, and is not that of the sign test, which decides on significance:
+    the text says so, and names the test if the interval excludes 0 all the same."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     sign = 1 if lean.value >= 0 else -1
@@ -240,11 +240,8 @@ def unproven_lean_text(lean: Estimate | None) -> str:
     low, high = sorted(100 * sign * end for end in (lean.low, lean.high))
     size = f"{points(number(100 * sign * lean.value, 1))} toward {toward}"
     bounds = interval(Estimate(None, low, high))
-    if low > 0:
-        return (
-            f" in the sign test by item, adjusted for several tests ({size}; unadjusted {bounds})"
-        )
-    return f" ({size} {bounds})"
+    test = " in the sign test by item, adjusted for several tests" if low > 0 else ""
+    return f"{test} (over all pairs {size}; interval of this size, not adjusted: {bounds})"
 
 
 _NUMBER_WORDS: Final = (

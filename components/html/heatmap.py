@@ -32,6 +32,7 @@ from components.html.matrix_heads import (
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.tables.table import Matrix
+from components.html.templates import with_chance
 from studies.domain import Estimate
 
 __all__ = [
@@ -284,10 +285,8 @@ def _cell_html(row: str, column: str, options: _MatrixOptions) -> Markup:
             "aria-label": ". ".join(card),
         }
     )
-    box, value = (
-        attributes({"class": " ".join(classes) or None}),
-        options.scale.text(estimate.value),
-    )
+    box = attributes({"class": " ".join(classes) or None})
+    value = options.scale.text(estimate.value)
     made = fill("<button{}><b>{}</b><small>{}</small>{}</button>", button, value, below, third)
     return fill("<td{}>{}</td>", box, made)
 
@@ -327,7 +326,7 @@ def _hover_lines(row: str, column: str, estimate: Estimate, options: _MatrixOpti
 def _matrix_legend_html(scale: ColourScale, hatched: bool, aside: str, least: int) -> Markup:
     """HTML below the matrix: the colour scale, the text `aside`, and, if a cell is hatched, the
     reason; `least` is the number of verdicts that a cell needs."""
-    few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else EMPTY
+    few = Markup('<span class="eh-grow"></span>') + with_chance(aside) if aside else EMPTY
     if hatched:
         few += Markup('<span class="eh-grow"></span>') if not aside else EMPTY
         few += fill(
@@ -341,10 +340,7 @@ def _matrix_legend_html(scale: ColourScale, hatched: bool, aside: str, least: in
 def _marked_scale_html(scale: ColourScale, after: Markup) -> Markup:
     """HTML of a colour scale fitted to the study: its marks, such as chance and the lowest cell;
     then `after`, the rest of the legend."""
-    marks = join(
-        fill('<span style="left:{}%">{}</span>', f"{100 * at:.0f}", text)
-        for at, text in scale.marks
-    )
+    marks = join(with_chance(text, f"left:{100 * at:.0f}%") for at, text in scale.marks)
     return fill(
         '<div class="eh-scale marked"><div class="eh-marks"><i class="{}"></i>{}</div>'
         "<span>Stronger colour: lower. Scaled to this study.</span>{}</div>",

@@ -26,6 +26,7 @@ from components.html.markup import (
     link,
     measure_attribute,
 )
+from metrics.catalogue.record import CHANCE
 from studies.domain import Estimate
 
 TEMPLATE_FOLDER: Final = Path(__file__).resolve().parents[1]
@@ -58,6 +59,12 @@ def grey_intervals(text: Markup) -> Markup:
     return join([*pieces, text[end:]])
 
 
+def with_chance(text: str, style: str | None = None) -> Markup:
+    """HTML of a text; if it names the value by chance, with the definition of chance on hover."""
+    tip = {"data-tip": CHANCE, "tabindex": "0"} if "chance" in text else {}
+    return fill("<span{}>{}</span>", attributes({"style": style, **tip}), bold_and_code_html(text))
+
+
 class Macros(Protocol):
     """The macros of a template, as attributes."""
 
@@ -83,6 +90,7 @@ ENVIRONMENT.filters |= {
     "percent_bounds": percent_bounds,
     "json": json.dumps,
     "rich": bold_and_code_html,
+    "with_chance": with_chance,
     "grey_intervals": grey_intervals,
     "html_id": html_id,
     "shorten": formats.truncate,

@@ -163,10 +163,11 @@ UNUSABLE: Final = declare_agreement(
     key="unusable",
     name="Unusable replies",
     definition="calls without a verdict: unreadable, empty, refused, truncated or failed",
-    how=f"Repeats for the noise floor count too. {SHARE_INTERVAL}",
+    how=f"Repeats for the noise floor count too. {SHARE_INTERVAL} It reaches at least as far as "
+    "without any unusable reply, where items count, not calls: those on an item may fail together.",
     paths=("counts.by_status",),
     better="low",
-    measure=Measure("unusable", "share", _tally_unusable_replies),
+    measure=Measure("unusable", "share", _tally_unusable_replies, "failures"),
     outlets=frozenset({"card", "library", "gate"}),
     selection={"status": "failures"},
     counts_verdicts=True,

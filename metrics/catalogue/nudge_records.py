@@ -22,9 +22,9 @@ LONGER: Final = declare(
     name="Share of verdicts for the longer answer",
     short="Longer",
     question="nudges",
-    definition="verdicts for the longer answer, ties left out",
-    how="Length in characters. Answers of equal length, and comparisons without a verdict in "
-    "all planned orders, are left out. `longer_of_equal`: the same, where both answers are "
+    definition="verdicts for the longer answer, ties and answers of equal length left out",
+    how="Length in characters. Comparisons without a verdict in all planned orders are left "
+    "out too. `longer_of_equal`: the same, where both answers are "
     f"known to be equally good. {SHARE_INTERVAL}",
     paths=("length.longer", "length.longer_of_equal"),
     neutral=0.5,

@@ -26,6 +26,7 @@ Outlet = Literal["matrix", "card", "library", "paper", "gate"]
 Neutral = float | Callable[[int, float], float] | None
 """Value of a measure for random choices (no effect): a number, a function of the number of options
 and the share of ties, or None if there is no such value."""
+CHANCE: Final = "Chance: random choices, each position equally often, as many ties as measured."
 
 
 @dataclass(frozen=True, slots=True)

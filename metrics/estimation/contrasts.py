@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from metrics.estimation import intervals
-from metrics.estimation.measures import CellKey, GroupedFrame, Measure, sum_by_cell_item
+from metrics.estimation.measures import SHARES, CellKey, GroupedFrame, Measure, sum_by_cell_item
 from metrics.estimation.multiple_comparisons import max_t_quantile, t_quantile_from_normal
 from metrics.estimation.rare_events import TANGO_METHOD, Z95, tango_bounds
 from studies.domain import Estimate
@@ -230,7 +230,7 @@ def _raw_difference(paired: PairedTotals) -> Estimate:
         paired.measure.unit,
         effect=_change_if_one_side_reversed(paired),
     )
-    return _widen_to_score_interval(paired, raw) if paired.measure.kind == "share" else raw
+    return _widen_to_score_interval(paired, raw) if paired.measure.kind in SHARES else raw
 
 
 def _change_if_one_side_reversed(paired: PairedTotals) -> float:
@@ -329,7 +329,7 @@ def _build_contrast(paired: PairedTotals, raw: Estimate, critical: float) -> Con
 def largest_possible_difference(measure: PairedMeasure) -> float:
     """Largest possible difference of a measure between two cells: 1 for shares, else the width of
     its range."""
-    return 1.0 if measure.kind == "share" else measure.value_range[1] - measure.value_range[0]
+    return 1.0 if measure.kind in SHARES else measure.value_range[1] - measure.value_range[0]
 
 
 def _left_and_right_values(paired: PairedTotals) -> tuple[float | None, float | None]:

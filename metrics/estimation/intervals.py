@@ -44,6 +44,7 @@ ONE_ITEM_NOTE: Final = "one item: no interval"
 NO_COMMON_NOTE: Final = "no rows in common"
 NO_SPREAD_NOTE: Final = "no interval: all items have the same value, and its scale is unknown"
 ITEMS_AGREE_NOTE: Final = "all items agree exactly: no interval can be computed"
+NO_FAILURE_NOTE: Final = "upper limit at least that of no failure, by the number of items"
 FEW_EVENTS: Final = 3
 FEW_DEVIATIONS: Final = 12
 """Number of rows that differ from the most frequent value, below which the interval of a mean is
@@ -195,12 +196,22 @@ def proportions(
     Wilson intervals at the effective n (as `proportion` does for one group)."""
     p, n, items, effective = share_and_effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
-    return [
-        _share_estimate(
-            float(p[g]), float(low[g]), float(high[g]), int(n[g]), int(items[g]), unit, note
-        )
-        for g in range(groups)
-    ]
+    columns = (p, low, high, n.astype(np.int64), items.astype(np.int64))
+    rows = zip(*(one.tolist() for one in columns), strict=True)
+    return [_share_estimate(*row, unit, note) for row in rows]
+
+
+def proportions_of_failures(failures: Floats, counts: Floats, *cells: Any) -> list[Estimate]:
+    """Estimate shares of failures, with the arguments of `proportions` up to its unit; the
+    intervals reach at least as far as that of no failure on the same items.
+
+    Without a failure the sample size is the number of items, since the calls on an item may all
+    fail together and such items may exist unseen. A few failures on other items do not exclude
+    that, so one failure more must not make the upper limit lower."""
+    seen = proportions(failures, counts, *cells, NO_FAILURE_NOTE)
+    none = proportions(0 * counts, counts, *cells)
+    highs = [max(a.high or 0.0, b.high or 0.0) or None for a, b in zip(seen, none, strict=True)]
+    return [replace(one, high=high) for one, high in zip(seen, highs, strict=True)]
 
 
 def _share_estimate(
@@ -211,9 +222,8 @@ def _share_estimate(
     if n == 0:
         return unknown_estimate(note or "no verdicts", unit)
     if items < 2:
-        return Estimate(
-            p, None, None, n, items, unit, 0.95, WILSON_METHOD, join_notes(note, ONE_ITEM_NOTE)
-        )
+        note = join_notes(note, ONE_ITEM_NOTE)
+        return Estimate(p, None, None, n, items, unit, 0.95, WILSON_METHOD, note)
     note = join_notes(note, FEW_ITEMS_NOTE if items < FEW_ITEMS_BELOW else "")
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
 

@@ -32,6 +32,7 @@ from metrics.estimation.intervals import (
     jackknife_estimate,
     join_notes,
     proportions,
+    proportions_of_failures,
     safe_divide,
     student_t_quantile,
     unknown_estimate,
@@ -195,6 +196,7 @@ def jackknife_estimate_of_measure(sums: Floats, statistic: Statistic, measure: M
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.value_range, effect=effect)
 
 
+SHARES: Final = ("share", "failures")
 TEXT_FACT: Final = "text_fact"
 """Attribute of a tally made by `reply_fact_tally`: the column of the frame that it counts."""
 
@@ -204,15 +206,16 @@ class Measure:
     """A named statistic of item totals, such as consistency.
 
     `tally` counts the measure in a frame. `kind` selects the interval: "share" Wilson at the
-    effective n, "mean" the t interval clustered by item, "other" the function `interval`.
-    `value_range`: smallest and largest possible value; `empty`: note of an estimate without data;
-    with `notes_one_order`, estimates of cells judged in one order only get a note.
+    effective n, "failures" the same by `proportions_of_failures`, "mean" the t interval clustered
+    by item, "other" the function `interval`. `value_range`: smallest and largest possible value;
+    `empty`: note of an estimate without data; with `notes_one_order`, estimates of cells judged in
+    one order only get a note.
     """
 
     name: str
     unit: str
     tally: Callable[[GroupedFrame], MeasureTally]
-    kind: Literal["share", "mean", "other"] = "share"
+    kind: Literal["share", "failures", "mean", "other"] = "share"
     value_range: tuple[float, float] = (-math.inf, math.inf)
     empty: str = "no verdicts"
     notes_one_order: bool = False
@@ -271,26 +274,23 @@ class Measure:
     ) -> list[Estimate]:
         """Return the estimate of each of `count` cells. `sums` has the totals of each item in each
         cell, sorted by cell; `cell_codes` is the number of the cell of each row of `sums`."""
-        if self.kind == "share":
-            shares = proportions(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
+        if self.kind in SHARES:
+            estimate = proportions if self.kind == "share" else proportions_of_failures
+            shares = estimate(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
             return _mean_estimates_by_cell(sums, cell_codes, count, self)
-        if (
-            self.batch_interval
-            and (found := self.batch_interval(sums, cell_codes, count, self)) is not None
-        ):
+        batch = self.batch_interval
+        if batch and (found := batch(sums, cell_codes, count, self)) is not None:
             return found
         edges = np.searchsorted(cell_codes, np.arange(count + 1))
         return [self._estimate_cell(sums[start:end], statistic) for start, end in pairwise(edges)]
 
     def _estimate_cell(self, sums: Floats, statistic: Statistic) -> Estimate:
         sums = sums[sums[:, -1] > 0]
-        return (
-            self.interval(sums, statistic, self)
-            if len(sums)
-            else unknown_estimate(self.empty, self.unit)
-        )
+        if len(sums):
+            return self.interval(sums, statistic, self)
+        return unknown_estimate(self.empty, self.unit)
 
 
 def note_missing_order_if_no_data(estimate: Estimate) -> Estimate:
@@ -369,12 +369,8 @@ def _build_mean_estimate(
     for one item, without value if n is 0."""
     if n == 0:
         return unknown_estimate(measure.empty, measure.unit)
+    facts = (n, items, measure.unit, 0.95, CLUSTER_T_METHOD)
     if items < 2:
-        return Estimate(
-            centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T_METHOD, ONE_ITEM_NOTE
-        )
-    low, high = (
-        max(centre - half_width, measure.value_range[0]),
-        min(centre + half_width, measure.value_range[1]),
-    )
-    return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T_METHOD)
+        return Estimate(centre, None, None, *facts, ONE_ITEM_NOTE)
+    least, most = measure.value_range
+    return Estimate(centre, max(centre - half_width, least), min(centre + half_width, most), *facts)

@@ -47,7 +47,7 @@ class OrderGrid:
     without graded replies or repeats. `known_winner` is +1 if the contestant whose name sorts first
     has the better answer, −1 if the other has it, 0 if unknown. `row` is the row number in the
     frame of one row of each comparison, `calls` [rater, order, comparison] that of each call behind
-    `verdicts` (−1: none).
+    `verdicts` (−1: none). `with_reference` has the prompts that show the judge a reference answer.
     """
 
     raters: tuple[Rater, ...]
@@ -64,6 +64,7 @@ class OrderGrid:
     votes: tuple[Floats, Floats] | None
     """Shares of people's votes for the contestant whose name sorts first, and for the other, by
     comparison; None if people did not vote."""
+    with_reference: frozenset[str] = frozenset()
 
     @property
     def size(self) -> int:

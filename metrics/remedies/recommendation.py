@@ -6,6 +6,7 @@ chosen on half of the items, and its gain in credit over one call is measured on
 mean over several random halves, with both halves exchanged, is the *held-out* gain.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,7 +17,7 @@ from scipy import stats
 from metrics.estimation import intervals
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
-from metrics.remedies.rule_names import rater_text, rule_instruction, rule_texts
+from metrics.remedies.rule_names import rater_text, rule_instruction, rule_kind, rule_texts
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import RuleEstimate, credit_totals_by_item
 from studies.domain import Estimate, Rater
@@ -73,20 +74,20 @@ def recommend(
     zero. `more_rules` are rules outside `table` that can be recommended too.
     """
     baseline = table[0]
-    candidates = [one.rule for one in table if one.complete and not one.rule.votes]
+    candidates = [one.rule for one in _recommendable(table)]
     prices = held_out_gains(grid, [*candidates, *more_rules], rng)
-    helped = any(
-        interval_is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
-    )
+    helped = any(interval_is_above_zero(one.adjusted) for one in _recommendable(table))
     chosen = next((one for one in prices if helped and interval_is_above_zero(one.gain)), None)
     coin = _interval_covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = (
-        _advice_text(chosen, grid.raters)
-        if chosen
-        else _no_advice_text(rater_text((judge, prompt), grid.raters), coin, table)
-    )
+    who = rater_text((judge, prompt), grid.raters)
+    sentence = _advice_text(chosen, grid.raters) if chosen else _no_advice_text(who, coin, table)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
+
+
+def _recommendable(table: Sequence[RuleEstimate]) -> list[RuleEstimate]:
+    """Select the rules of a table that ask no people and have replies on all comparisons."""
+    return [one for one in table if one.complete and not one.rule.votes]
 
 
 def interval_is_above_zero(estimate: Estimate | None) -> bool:
@@ -100,19 +101,26 @@ def _interval_covers(estimate: Estimate, value: float) -> bool:
 
 
 def _advice_text(chosen: PriceGain, raters: Sequence[Rater]) -> str:
-    return (
-        f"{rule_instruction(chosen.rule, raters)}. Rules chosen in this way gain "
-        f"{gain_text(chosen.gain)} on items not used to choose them."
-    )
+    rule, gain = rule_instruction(chosen.rule, raters), gain_text(chosen.gain)
+    return f"{rule}. Rules chosen in this way gain {gain} on items not used to choose them."
 
 
 def _no_advice_text(judge: str, coin: bool, table: Sequence[RuleEstimate]) -> str:
-    reason = no_room_for_gain_text(table) or (
-        "the agreement of one call is not significantly different from chance"
-        if coin
-        else "no difference to one call is significantly above zero"
-    )
-    return f"No remedy was shown to help {judge}: {reason}.{small_gain_detection_text(table)}"
+    reason = "no difference to one call is significantly above zero"
+    if coin:
+        reason = "the agreement of one call is not significantly different from chance"
+    reason = no_room_for_gain_text(table) or reason
+    tail = f"{compared_rules_clause(table)}: {reason}.{small_gain_detection_text(table)}"
+    return f"No remedy was shown to help {judge}{tail}"
+
+
+def compared_rules_clause(table: Sequence[RuleEstimate]) -> str:
+    """Return a clause that counts the rules of `table` that were compared with one call, its first
+    line, by kind: ", of the 9 rules compared (both orders 5, other prompts 4)". Rules that ask
+    people or lack replies are left out; empty if there are no others."""
+    rules = [one.rule for one in _recommendable(table[1:])]
+    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(map(rule_kind, rules)).items())
+    return f", of the {len(rules)} rules compared ({kinds})" if rules else ""
 
 
 def no_room_for_gain_text(table: Sequence[RuleEstimate]) -> str:
@@ -142,11 +150,11 @@ def small_gain_detection_text(table: Sequence[RuleEstimate]) -> str:
     one call, and not be significantly worse than it."""
     if no_room_for_gain_text(table):
         return ""
-    lines = [one for one in table if one.complete and one.changed and not one.rule.votes]
     found = [
         (one.difference.value or 0.0, rate, rule_texts(one.rule).title.lower())
-        for one in lines
-        if one.difference
+        for one in _recommendable(table[1:])
+        if one.changed
+        and one.difference
         and one.adjusted
         and not (one.adjusted.high is not None and one.adjusted.high < 0)
         and (rate := detection_rate(one.difference, one.adjusted, SMALL_GAIN)) is not None

@@ -14,6 +14,7 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Rater
 from studies.spec.combine_rules import parse_remedy
 
+NEEDS_REFERENCE: Final = " (the prompt needs reference answers)"
 NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -138,6 +139,14 @@ def rule_texts_of_id(rule_id: str, judges: Sequence[str]) -> RuleTexts:
     return _jury_texts(rule_id, judges)
 
 
+def rule_kind(rule: Rule) -> str:
+    """Return the kind of a remedy in the plural, such as "juries"; "both orders" for those that ask
+    one judge with the same prompt in both."""
+    named = {"prompt": "other prompts", "calibrated": "calibration", "repeats": "repeats"}
+    kind = re.split(r"\W", rule.id)[0]
+    return "juries" if len(rule.members) > 1 else named.get(kind, "both orders")
+
+
 def rule_id_and_judges(key: str, judge: str) -> tuple[str, Sequence[str]]:
     """Return the id of a rule and its judges, from its key in the summary: the id and, for a jury
     (several judges that decide together), the judges. `judge` is the judge of a rule that is not a
@@ -148,9 +157,10 @@ def rule_id_and_judges(key: str, judge: str) -> tuple[str, Sequence[str]]:
 
 def rule_instruction(rule: Rule, raters: Sequence[Rater]) -> str:
     """Return the rule as an instruction: "Ask gpt-4 in both orders and …". It names its prompt if
-    the `raters` of the study have several, because a rule is measured with one prompt only."""
+    the `raters` of the study have several, because a rule is measured with one prompt only, and
+    says if the prompt needs reference answers."""
     judge, prompt = rule.members[0]
-    text = rule_texts(rule).imperative.format(judge=judge)
+    text = rule_texts(rule).imperative.format(judge=judge) + NEEDS_REFERENCE * rule.needs_reference
     if rule.id.startswith("prompt:") or not has_several_prompts(raters):
         return text
     return f"With the prompt {prompt}, {text[0].lower()}{text[1:]}"
@@ -159,10 +169,10 @@ def rule_instruction(rule: Rule, raters: Sequence[Rater]) -> str:
 def judges_text(rule: Rule, raters: Sequence[Rater]) -> str:
     """Return the names of a rule's judges, joined for a sentence. Their prompt is added if the
     study has several prompts (`raters` are its judges and prompts) and the rule's title does not
-    name it."""
-    named = rule.id.startswith("prompt:")
+    name it; then, if so, that the prompt needs reference answers."""
     judges = join_names([judge for judge, _ in rule.members])
-    return judges if named else rater_text((judges, rule.members[0][1]), raters)
+    named = [] if rule.id.startswith("prompt:") else raters
+    return rater_text((judges, rule.members[0][1]), named) + NEEDS_REFERENCE * rule.needs_reference
 
 
 def has_several_prompts(raters: Sequence[Rater]) -> bool:

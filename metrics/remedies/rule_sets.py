@@ -31,7 +31,8 @@ curve uses further margins."""
 @dataclass(frozen=True, eq=False)
 class Rule:
     """A remedy with its decisions on every comparison of a grid. `calls` is the number of judge
-    calls per comparison, by rater; `votes` is the number of human votes per comparison."""
+    calls per comparison, by rater; `votes` is the number of human votes per comparison;
+    `needs_reference` is true if its prompt shows the judge a reference answer."""
 
     id: str
     members: tuple[Rater, ...]
@@ -41,6 +42,7 @@ class Rule:
     note: str = ""
     picked: bool = False
     """Whether the judges were selected by their agreement on these same comparisons."""
+    needs_reference: bool = False
 
     @property
     def calls_per_comparison(self) -> float:
@@ -60,24 +62,19 @@ def rules_of_rater(grid: OrderGrid, rater: int) -> list[Rule]:
 
 def one_call_rule(grid: OrderGrid, rater: int) -> Rule:
     """Build the rule without a remedy: the verdict of one call of a judge with a prompt decides."""
-    return _rule_of_one_judge(
-        grid, rater, SINGLE, decision_rules.decide_by_one_call(grid.verdicts[rater]), 1
-    )
+    decisions = decision_rules.decide_by_one_call(grid.verdicts[rater])
+    return _rule_of_one_judge(grid, rater, SINGLE, decisions, 1)
 
 
 def _verdict_rules(grid: OrderGrid, rater: int) -> list[Rule]:
     """List the rules over the plain verdicts of one rater: one call, both orders added up, both
     orders must agree and, if people voted, both orders with a share sent to people."""
     verdicts = grid.verdicts[rater]
-    rules = [
-        one_call_rule(grid, rater),
-        _rule_of_one_judge(
-            grid, rater, "pool", decision_rules.decide_by_sum_of_orders(verdicts), 2
-        ),
-        _rule_of_one_judge(
-            grid, rater, "agree", decision_rules.decide_if_both_orders_agree(verdicts), 2
-        ),
-    ]
+    pool = decision_rules.decide_by_sum_of_orders(verdicts)
+    agree = decision_rules.decide_if_both_orders_agree(verdicts)
+    both = (("pool", pool), ("agree", agree))
+    rules = [one_call_rule(grid, rater)]
+    rules += [_rule_of_one_judge(grid, rater, name, decisions, 2) for name, decisions in both]
     if grid.votes is not None:
         rules += [_rule_sending_share_to_people(grid, rater, share) for share in PEOPLE_SHARES]
     return rules
@@ -87,18 +84,10 @@ def _rule_sending_share_to_people(grid: OrderGrid, rater: int, share: float) -> 
     """Build the rule that decides by both orders, except for a `share` of the comparisons, which
     one human vote decides; comparisons whose two verdicts differ are sent to people first."""
     assert grid.votes is not None
-    decisions = decision_rules.decide_with_share_sent_to_people(
-        grid.verdicts[rater], grid.votes, share
-    )
-    name = grid.raters[rater]
-    return Rule(
-        f"ask-people({share:g})",
-        (name,),
-        decisions,
-        {name: 2.0},
-        votes=share,
-        note="the vote is part of the majority" if grid.source != "known answers" else "",
-    )
+    name, verdicts = grid.raters[rater], grid.verdicts[rater]
+    decisions = decision_rules.decide_with_share_sent_to_people(verdicts, grid.votes, share)
+    note = "the vote is part of the majority" if grid.source != "known answers" else ""
+    return Rule(f"ask-people({share:g})", (name,), decisions, {name: 2.0}, share, note)
 
 
 def _graded_rules(grid: OrderGrid, rater: int) -> list[Rule]:
@@ -139,7 +128,8 @@ def _rule_of_one_judge(
     grid: OrderGrid, rater: int, rule_id: str, decisions: Decisions, calls: float, note: str = ""
 ) -> Rule:
     name = grid.raters[rater]
-    return Rule(rule_id, (name,), decisions, {name: float(calls)}, note=note)
+    needs = name[1] in grid.with_reference
+    return Rule(rule_id, (name,), decisions, {name: float(calls)}, 0.0, note, False, needs)
 
 
 def prompt_rules(grid: OrderGrid, rater: int) -> list[Rule]:
@@ -169,7 +159,8 @@ def jury_rules(grid: OrderGrid, raters: Sequence[int], picked: bool = False) -> 
         "opposite" if len(raters) == 2 else "jury": (decision_rules.decide_by_jury(verdicts), 1.0),
         "jury-both": (decision_rules.decide_by_full_jury(verdicts), 2.0),
     }
+    needs = any(prompt in grid.with_reference for _, prompt in members)
     return [
-        Rule(id, members, decisions, dict.fromkeys(members, calls), picked=picked)
+        Rule(id, members, decisions, dict.fromkeys(members, calls), 0.0, "", picked, needs)
         for id, (decisions, calls) in found.items()
     ]

@@ -4,7 +4,7 @@ A rule decides a comparison from one or more stored verdicts. A jury is several 
 together."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,8 @@ class RemedyInputs:
 
     `judges` lists the judges in their order, `source` is the source of the better answers (by
     design, or people). `juries` lists juries to compute besides the default ones. `prices` has
-    dollars and `tokens` has tokens per call, by judge and prompt.
+    dollars and `tokens` has tokens per call, by judge and prompt. `with_reference` has the prompts
+    that show a reference answer.
     """
 
     judges: tuple[str, ...] = ()
@@ -41,6 +42,13 @@ class RemedyInputs:
     juries: tuple[tuple[str, ...], ...] = ()
     prices: Mapping[Rater, float] = field(default_factory=dict)
     tokens: Mapping[Rater, float] = field(default_factory=dict)
+    with_reference: frozenset[str] = frozenset()
+
+
+def study_of_inputs(frame: pd.DataFrame, inputs: RemedyInputs) -> RemedyStudy:
+    """Build the remedies of a frame with the facts of `inputs`."""
+    study = build_remedy_study(frame, inputs.judges, inputs.source)
+    return replace(study, grid=replace(study.grid, with_reference=inputs.with_reference))
 
 
 def remedy_section(
@@ -51,7 +59,7 @@ def remedy_section(
     they can be computed, further parts. Empty if no comparison with a known better answer has all
     the verdicts it needs. ValueError for a jury with an unknown judge or fewer than two judges.
     `study` has the remedies of the frame, if already computed."""
-    study = study or build_remedy_study(frame, inputs.judges, inputs.source)
+    study = study or study_of_inputs(frame, inputs)
     _check_juries(inputs.juries, study)
     rotated = rotation_rule_tables(frame, np.random.default_rng(SEED))
     if not study.grid.size and not rotated:
@@ -164,10 +172,8 @@ def _juries_section(study: RemedyStudy, inputs: RemedyInputs) -> Json:
     found: Json = {}
     for prompt in dict.fromkeys(name for _, name in study.raters):
         panel = study.raters_with_prompt(prompt)
-        for raters, picked in [
-            *_default_juries(study, panel),
-            *_named_juries(study, panel, inputs),
-        ]:
+        named = _named_juries(study, panel, inputs)
+        for raters, picked in [*_default_juries(study, panel), *named]:
             name = " + ".join(study.raters[rater][0] for rater in raters)
             key = name if name not in found else f"{name} ({prompt})"
             found[key] = _jury_as_json(study, raters, picked, inputs)
@@ -217,9 +223,7 @@ def _jury_as_json(
     table = study.estimate_rules_of_jury(raters)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
     found |= {one.rule.id: _rule_estimate_as_json(one, inputs) for one in table[1:]}
-    if (
-        not picked
-    ):  # a jury chosen by its agreement would be certified with the labels that chose it
+    if not picked:  # else it would be certified with the labels that chose it
         found["certified"] = certify_share_of_raters(study.grid, raters)
     return {**found, "effective_votes": effective_votes(study.grid, raters)}
 

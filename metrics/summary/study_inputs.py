@@ -19,7 +19,8 @@ def read_remedy_inputs(
     store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()
 ) -> RemedyInputs:
     """Read from the store the facts that the remedies of a study need besides its frame: judges,
-    source of the better answers, and mean dollars and tokens per call. `juries`: juries (several
+    source of the better answers, mean dollars and tokens per call, and the prompts that show a
+    reference answer. `juries`: juries (several
     judges that decide together) to compute besides the default ones."""
     judges = tuple(judge.name for judge in store.study(name).judges)
     return RemedyInputs(
@@ -28,6 +29,7 @@ def read_remedy_inputs(
         tuple(juries),
         {**_dollars_per_call(store, name), **judge_spending.mean_call_dollars(store, name)},
         judge_spending.mean_call_tokens(store, name),
+        store.prompts_with_reference(name),
     )
 
 

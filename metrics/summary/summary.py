@@ -23,7 +23,7 @@ from metrics.remedies import remedy_study
 from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections, tie_model_table
-from metrics.summary.remedy_section import RemedyInputs, remedy_section
+from metrics.summary.remedy_section import RemedyInputs, remedy_section, study_of_inputs
 from metrics.twins import style_control, twin_effects
 from metrics.win_rates import counting_rules, win_rates
 from metrics.win_rates.first_place import ranking_stability_section
@@ -83,7 +83,7 @@ def summarise_frame(
     """
     rng = rng or np.random.default_rng(SEED)
     inputs = remedies or RemedyInputs()
-    study = remedy_study.build_remedy_study(frame, inputs.judges, inputs.source)
+    study = study_of_inputs(frame, inputs)
     frame = remedy_study.add_call_credits(frame, study)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
     if checks:

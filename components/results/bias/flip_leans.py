@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from components.filtering.filters import ALL_CHOICE
-from components.html.format import MIN_COLOURED_ITEMS
+from components.html.format import MIN_COLOURED_ITEMS, share, spaced_ci
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
 from metrics.estimation.multiple_comparisons import holm_adjust, simultaneous_interval
@@ -72,7 +72,9 @@ class FlipLean:
     """Smallest adjusted p-value possible with this number of items: if all flips go one way."""
     label: str = ""
     """The label that gets at least three quarters of the verdicts, if its share differs from ½
-    significantly, and by more than the share of the first position; "" for none."""
+    significantly, and by more than the share of the first position; "" for none. `label_text` adds
+    its share: “B” (81 % [77, 84])."""
+    label_text: str = ""
 
     @property
     def direction(self) -> str:
@@ -141,21 +143,27 @@ def differs_from_half(share: Estimate) -> bool:
     return (share.low or 0.0) > 0.5 or (1.0 if share.high is None else share.high) < 0.5
 
 
-def _favoured_label(bias: Bias, row: CellKey) -> str:
-    """The label (such as "A") that gets at least three quarters of the verdicts; "" for none,
-    and for more than two options. Its share must be significantly different from ½, with the
-    interval widened for all judges and prompts, and further from ½ than the share of the first
-    position. Report cards use the same rule."""
+def _favoured_label(bias: Bias, row: CellKey) -> tuple[str, str]:
+    """The label (such as "A") that gets at least three quarters of the verdicts, and a text with
+    its share (the mean over both ways to label the answers); two empty texts for none, and for more
+    than two options. The share must be significantly different from ½, with the interval widened
+    for all judges and prompts, and further from ½ than the share of the first position. Report
+    cards use the same rule."""
     if bias.max_options != 2:
-        return ""
+        return "", ""
     slot, label = bias.by_rater("slot")[row], bias.by_rater("label")[row]
     if slot.value is None or label.value is None:
-        return ""
+        return "", ""
     pull = abs(label.value - 0.5)
     sure = differs_from_half(simultaneous_interval(label, bias.bonferroni_factor))
     if pull < LABEL_PULL or pull <= abs(slot.value - 0.5) or not sure:
-        return ""
-    return bias.labels(row)[0 if label.value > 0.5 else -1]
+        return "", ""
+    name = bias.labels(row)[0 if label.value > 0.5 else -1]
+    ends = sorted(abs((label.value < 0.5) - (end or 0.0)) for end in (label.low, label.high))
+    return (
+        name,
+        f"“{name}” ({share(0.5 + pull, 0)}{spaced_ci(Estimate(None, *ends), 0, scale=100)})",
+    )
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -170,9 +178,8 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
         _adjusted_row_p_values(bias, test) for test in (_sign_test_p, _worst_p, _smallest_p)
     )
     entropy, noise = bias.by_rater("entropy"), bias.by_rater("noise_floor")
-    effect, same, lean = bias.by_rater("order_effect"), bias.by_rater("consistency"), {}
-    if bias.max_options == 2:
-        lean = bias.by_rater("fairness")
+    effect, same = bias.by_rater("order_effect"), bias.by_rater("consistency")
+    lean = bias.by_rater("fairness") if bias.max_options == 2 else {}
     return [
         FlipLean(
             bias.names[row[0], row[1]],
@@ -192,7 +199,7 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             worst.get(row, 1.0) if table.incomplete_pairs else None,
             same.get(row),
             least.get(row, 1.0),
-            _favoured_label(bias, row),
+            *_favoured_label(bias, row),
         )
         for row, table in tables.items()
     ]

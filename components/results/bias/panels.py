@@ -40,7 +40,6 @@ LABELS_NOT_CROSSED: Final = (
 BIAS: Final = macros("results/bias/bias.html")
 MIN_PULL: Final = 0.1
 """Smallest distance of a share of verdicts from ½ that is called a preference."""
-_REPEATED: Final = "of comparisons repeated in the same order; "
 
 
 def chosen_slot_histogram(bias: Bias) -> Figure | None:
@@ -111,7 +110,7 @@ def position_bias_kpis_html(
 def _measure_kpi(bias: Bias, record: MeasureRecord, beside: str = "") -> Kpi:
     """Key figure of a measure, under the name of its record; `beside`: text on the level to compare
     it with, such as "chance 50 %"."""
-    before = _REPEATED if record.key == records.NOISE_FLOOR.key else ""
+    before = "of comparisons repeated in the same order; " * (record is records.NOISE_FLOOR)
     return share_kpi(record.name, bias.overall(record.key), before=before, beside=beside)
 
 

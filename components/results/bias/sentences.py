@@ -222,11 +222,12 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
 
 def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     """Sentence on the rows (judges with their prompts) that flip most pairs because most verdicts
-    are for one label; "" if there are none."""
+    are for one label, with the shares of these labels; "" if there are none."""
     found = [row for row in rows if row.label and row.flips_most_pairs]
     who = _names_or_count(found, len(rows), noun)
-    label = f"the label “{found[0].label}”" if len(found) == 1 else "one label each"
-    return f"Most verdicts of {who} are for {label}." if found else ""
+    each = "the label" if len(found) == 1 else "one label each:"
+    labels = join_names([row.label_text for row in found])
+    return f"Most verdicts of {who} are for {each} {labels}." if found else ""
 
 
 def _noise_sentence(rows: Sequence[FlipLean], noun: str) -> str:

@@ -36,6 +36,7 @@ from components.results.view.result_view import (
     fold,
 )
 from metrics.catalogue.position_records import CONSISTENCY
+from metrics.catalogue.record import CHANCE
 from metrics.estimation.row_selection import select_picks
 from metrics.position.order_tests import PERMUTATION_ROUNDS
 from studies.frames.point_columns import pass_fail_mask
@@ -46,7 +47,7 @@ DEFAULT_MEASURE: Final = CONSISTENCY.name
 
 HOW_MATRIX: Final = (
     "\n\n".join(f"{name}: {record.how}" for name, record in MEASURES.items())
-    + "\n\nUnusable replies are left out and lower n.\n\n"
+    + f"\n\n{CHANCE}\n\nUnusable replies are left out and lower n.\n\n"
     + option_tests.EVENNESS_RULE
 )
 HOW_SLOTS: Final = (

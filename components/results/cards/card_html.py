@@ -28,6 +28,7 @@ from components.results.cards.point_card import PointCard
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.catalogue import records
+from metrics.catalogue.record import CHANCE
 from metrics.estimation.row_selection import reply_noun, usable_status_mask
 from metrics.protocols.printed_accuracies import PRINTED_BY, accuracies_as_in_papers
 
@@ -263,11 +264,8 @@ def _cost_html(card: ReportCard) -> Any:
 
 
 def _how_computed_text(card: ReportCard) -> str:
-    read, repeats = (
-        int(card.facts["read"] or 0),
-        len(card.rows) - len(card.rows_without_noise_repeats),
-    )
-    single = count(len(card.rows_without_noise_repeats))
+    read, once = int(card.facts["read"] or 0), len(card.rows_without_noise_repeats)
+    repeats, single = len(card.rows) - once, count(once)
     others = f": {count(repeats, 'repeat')} in the same order and {single} others, of which"
     parts = f"{others} {count(read)}" if repeats else f", {count(read)}"
     people, votes = card.voter_agreement, ""
@@ -280,8 +278,6 @@ def _how_computed_text(card: ReportCard) -> str:
     return (
         f"{count(len(card.rows), reply_noun(card.rows))}{parts} with a verdict. "
         f"Intervals: 95{NARROW_SPACE}%, items as clusters: all orders and pairs of an item stay "
-        f"together. {votes}A judge that chooses at random: random verdicts that choose each "
-        "position equally often, with as many ties as this judge.\n\nFixed rules choose the "
-        "sentences of this card from its numbers. Hover over a sentence to see its rule and "
-        "threshold."
+        f"together. {votes}{CHANCE}\n\nFixed rules choose the sentences of this card from its "
+        "numbers. Hover over a sentence to see its rule and threshold."
     )

@@ -89,21 +89,23 @@ def show_measures(card: ReportCard) -> Markup:
     known = [row for row in rows if (row.drawn or row.estimate).value is not None]
     missing = [row for row in rows if row not in known]
     template = macros("results/cards/card.html")
-    return template.measures(card.judge, card.prompt, known, missing)
+    judges, prompts = (len({name[k] for name in card.raters.names.values()}) for k in (0, 1))
+    others = " or ".join(["other judges"] * (judges > 1) + ["other prompts"] * (prompts > 1))
+    return template.measures(card.judge, card.prompt, others, known, missing)
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:
     """All measures that apply to the judge, in the order of the table, including those without a
     value; unusable replies come last."""
-    rows = [
-        _card_measure(card, one)
-        for one in records.records_listed_by("card", card.max_options)
-        if (one.key != answer_records.ACCURACY.key or card.raters.known_answer_source == "design")
-        and (one.key != nudge_records.OWN_FAMILY.key or card.own_family_win_rates[2])
-        and (
-            one.key != twin_records.TWIN_PREFERENCE.key or card.largest_twin_effect_beyond_floor[1]
-        )
-    ]
+    applies = {
+        answer_records.ACCURACY.key: card.raters.known_answer_source == "design",
+        answer_records.OTHER_JUDGES.key: len(card.raters.names) > 1,
+        answer_records.TIES_AGREEMENT.key: card.raters.has_people,
+        nudge_records.OWN_FAMILY.key: card.own_family_win_rates[2],
+        twin_records.TWIN_PREFERENCE.key: card.largest_twin_effect_beyond_floor[1],
+    }
+    listed = records.records_listed_by("card", card.max_options)
+    rows = [_card_measure(card, one) for one in listed if applies.get(one.key, True)]
 
     def table_order(row: CardMeasure) -> tuple[bool, int]:
         last = row.record.key == answer_records.UNUSABLE.key

@@ -179,7 +179,7 @@ class PointCard:
                 "Report the true pass rate, which is corrected for the judge's errors, instead of "
                 "the observed one."
             )
-        return "No remedy was shown to bring the scores closer to the labels."
+        return "No remedy compared in the view Remedies was shown to bring scores closer to labels."
 
     @property
     def _label_count(self) -> int:

@@ -27,7 +27,6 @@ from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
-from studies.frames.frame import SEP
 
 SEE_REMEDIES: Final = "The view Remedies compares remedies by the known better answers."
 COMPARE_LATER: Final = " To compare this with other remedies, the better answers must be known."
@@ -93,16 +92,15 @@ class ReportCard(CardMeasures):
         readable = row_selection.select_readable_without_noise(self.rows)
         read = readable if self.scores_only else row_selection.select_picks(self.rows)
         calls = self.raters.call_agreement if self.scores_only else {}
-        failed = row_selection.count_failed_calls(self.rows_without_noise_repeats)
+        planned = self.rows_without_noise_repeats
+        failed = row_selection.count_failed_calls(planned)
         return {
-            "replies": len(self.rows_without_noise_repeats) - failed,
+            "replies": len(planned) - failed,
             "failed": failed,
             "read": len(read),
             "scored": len(read) if self.scores_only else 0,
             "items": read["item"].nunique(),
-            "orders": int(self.rows_without_noise_repeats["orders"].max())
-            if len(self.rows_without_noise_repeats)
-            else 0,
+            "orders": int(planned["orders"].max()) if len(planned) else 0,
             "sets": None if self.scores_only else measures["consistency"].n,
             "flips": flips,
             "noise": noise,
@@ -174,8 +172,6 @@ class ReportCard(CardMeasures):
     @property
     def text_by_key(self) -> dict[str, str]:
         """Key of SENTENCE_WORDS -> text that is inserted for {key} into the card's sentences."""
-        names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
-        label = self.slot_label_effects["label"].value
         kind = PAIR_WORDS if self.compares_pairs else OPTION_WORDS
         known = self.has_known_answers
         return {
@@ -187,7 +183,7 @@ class ReportCard(CardMeasures):
             "lean": unproven_lean_text(self.measures["fairness"]) if self.compares_pairs else "",
             "more_often": self._preferred_position_clause(),
             "toward": self.preferred_position,
-            "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
+            "label": self._lean.label_text if self._lean else "",
             "order_effect": self._difference_text(self.order_effect),
             "memory": self._difference_text(self.repeat_dependence),
             "beside_person": self._difference_from_person_text(),

@@ -31,6 +31,7 @@ _MEMORY: Final = "changes between repeats further apart minus changes between co
 _LABEL: Final = "share of verdicts for the preferred label minus"
 _PERSON: Final = "verdicts equal to another voter's, judge minus replaced person"
 _RIGHT: Final = "accuracy where the better answer is known"
+_LEAN_TEST: Final = "p-value of the test for a preferred position"
 _ADJUSTED: Final = " of CI, adjusted for all judges and prompts"
 _LOW, _HIGH = f", lower end{_ADJUSTED}", f", upper end{_ADJUSTED}"
 _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
@@ -38,7 +39,7 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "read": "replies with a verdict",
         "scored": "replies with scores from which no answer is picked",
         "orders": "orders",
-        "remedies": "remedies compared with known better answers",
+        "remedies": "number of remedies compared with known better answers",
     },
     lambda value: count(int(value), "call"): {"failed": "failed calls"},
     lambda value: count(int(value), "item"): {"items": "items with a verdict"},
@@ -55,9 +56,9 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "unusable": "unusable replies",
         "unreadable": "replies without a readable verdict",
         "known": _RIGHT,
-        "agreement": "agreement of one call with people or known answers; undecided counts half",
+        "agreement": "agreement of one call with people or known answers (undecided counts half)",
         "chance_right": "accuracy of a judge that ties as often and otherwise chooses at random",
-        "people": "agreement with the majority of people; undecided counts half",
+        "people": "agreement with the majority of people (undecided counts half)",
         "longer": "share of verdicts for the longer answer",
         "longer_low": "share of verdicts for the longer answer, lower end of CI",
         "others": "share of equal verdicts, over all pairs of this judge's verdict and another "
@@ -77,9 +78,9 @@ _WORDS: Final[dict[Callable[[float], str], dict[str, str]]] = {
         "remedy_low": "gain by the recommended remedy, lower end of CI",
     },
     lambda value: number(value, 2): {
-        "lean_p": "p-value of the test for a preferred position",
-        "lean_read": "p-value of this test without pairs that lack a verdict in one of the orders",
-        "lean_least": "p-value of this test if all flips went one way",
+        "lean_p": _LEAN_TEST,
+        "lean_read": f"{_LEAN_TEST} without pairs that lack a verdict in one of the orders",
+        "lean_least": f"{_LEAN_TEST} if all flips went one way",
         "kappa_high": "agreement beyond chance (κ) between the judge's verdicts in different orders"
         + _HIGH,
     },
@@ -177,7 +178,7 @@ RULE_GROUPS: Final = {
             Verdicts in every order exist for only {sets}, too few for a conclusion.
         by label: flips ≥ 0.5, label_pull ≥ 0.25, label_low > 0, label_lead > 0
             This judge flips **{flips}** of comparisons{repeat}; most verdicts are for the label
-            “{label}”.
+            {label}.
         memory: flips ≥ 0.1, memory_low > 0, lean_p ≥ 0.05
             This judge flips **{flips}** of comparisons{repeat}. Repeats further apart differ more
             often than consecutive ones, by {memory}: repeats depend on each other, so they cannot
@@ -249,7 +250,7 @@ RULE_GROUPS: Final = {
         right: known_low > 0
             This judge is {known_split} of comparisons with a known better answer.
         longer: longer_low ≥ 0.6
-            This judge picks the longer answer in **{longer}** of verdicts other than ties.
+            This judge picks the longer answer in **{longer}** of decisions on unequal lengths.
         others: others known
             This judge agrees with the other judges and prompts in **{others}** of verdicts.
         nothing:
@@ -318,8 +319,8 @@ SENTENCE_WORDS: Final = (
 )  # fmt: skip
 """Keys of the texts that a sentence may insert besides values of CARD_FACTS. "repeat": changes on a
 repeat; "cache": warning of repeats that hardly ever differ; "more_often": clause on the preferred
-position; "toward", "label": name of the preferred position, and of the preferred label; "lean": net
-flip rate, such as "(12.0 points toward first [3.1, 20.4])"; "known_split": shares of right, wrong
+position; "toward": name of the preferred position; "label": preferred label and its share of the
+verdicts; "lean": net flip rate with its interval; "known_split": shares of right, wrong
 and tied verdicts; "lead": accuracy above chance; "remedy": advice of the view Remedies. Differences
 with intervals: "order_effect" (disagreement between orders minus changes on a repeat), "memory"
 (repeats further apart minus consecutive ones), "beside_person" (judge minus replaced person, with

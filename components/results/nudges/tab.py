@@ -6,7 +6,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup
-from components.html.pieces import LegendMark, panel_heading
+from components.html.pieces import LegendMark, finding_html, panel_heading
 from components.results.nudges import injection_effect, length_panel, twin_panels
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
 from metrics.win_rates.length_effects import length_preference
@@ -181,7 +181,7 @@ STYLE: Final = Panel(
     needs="answers with stored texts that differ in style on five items or more, whose models "
     "overlap in it",
     in_report=lambda _: True,
-    json_keys=("style.*.coefficients.*", "style.*.minus_people.*"),
+    json_keys=("style.*.coefficients.*", "style.*.minus_people.*", "length.longer_of_equal"),
 )
 ALL_FAMILIES: Final = Panel(
     "all_twins",
@@ -204,6 +204,7 @@ VIEW: Final = View(
     ),
     headline,
     kpis=lambda _: EMPTY,
+    report=lambda one: finding_html(*headline(one)) if do_answer_lengths_differ(one) else EMPTY,
     json_keys=(
         "twins.*.*.*.adjusted",
         "length.longer",

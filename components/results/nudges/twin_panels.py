@@ -13,6 +13,7 @@ from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, 
 from components.html.tables.value_table import value_table
 from components.html.templates import macros
 from components.results.bias.computed import load_bias
+from components.results.nudges.length_panel import longer_of_equally_right_sentence
 from components.results.nudges.twin_pairs import load_twin_examples
 from components.results.view.result_view import Content
 from metrics.estimation.multiple_comparisons import simultaneous_interval
@@ -238,6 +239,8 @@ def render_style_weights(filtered: FilteredStudy) -> Content | None:
     bias = load_bias(filtered)
     tests = bias.bonferroni_factor if bias.order_test_count > 1 else 1
     sentences = [_length_weight_text(judge, part, several, tests) for judge, part in found.items()]
+    if any(sentences) and (longer := longer_of_equally_right_sentence(filtered)):
+        sentences.append(f"This weight holds models' ratings equal, not correctness. {longer}")
     unknown = set(STYLE_FEATURES) - {name for _, name, _, _ in rows}
     without: dict[tuple[str, str], list[str]] = {}
     for judge, part in found.items():
@@ -284,11 +287,9 @@ def _length_weight_text(
             more = "more" if minus.value > 0 else "less"
             size = number(abs(minus.value), 2)
             return f"{who} weighs length {size} {more} than people do{gap}."
-        told = f"shown{whose}{gap}"
-        return f"No difference to people in the weight of length is {told}."
+        return f"No difference to people in the weight of length is shown{whose}{gap}."
     if own.value is None or own.low is None or own.high is None:
         return ""
     if own.low <= 0 <= own.high:
-        equal = "between equally strong models"
-        return f"No weight of length is shown {equal}{whose}{ends}."
+        return f"No weight of length is shown between equally strong models{whose}{ends}."
     return f"{who} weighs length {number(own.value, 2, signed=True)}{ends}."

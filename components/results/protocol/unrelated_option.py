@@ -12,10 +12,11 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html import scales
 from components.html.format import number
 from components.html.heatmap import colour_scale_html
-from components.html.markup import EMPTY, Markup, fill
+from components.html.markup import EMPTY, Markup
 from components.html.pieces import empty_state, no_significant_difference_badge, paragraph, wrap
 from components.html.static_matrix import StaticCell, static_matrix
 from components.html.tables import value_table as tables
+from components.html.templates import with_chance
 from components.results.protocol import grade_panel
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
@@ -103,7 +104,7 @@ def _compare_with_other_study(
     title = f"{other.name}: unrelated {other.unrelated}, N = {', '.join(map(str, sizes))}"
     ranked = grade_panel.rank_judges(theirs)
     drawn = static_matrix(ranked, columns, still, scale, title=title, small=False)
-    chance = fill("<span>{}</span>", grade_panel.chance_note("Grade", sizes))
+    chance = with_chance(grade_panel.chance_note("Grade", sizes))
     differences = _paired_differences_html(filtered, cells, theirs, other)
     return wrap(drawn, colour_scale_html(scale, chance)) + differences
 

@@ -83,7 +83,8 @@ def remedy_headline(results: RemedyResults) -> tuple[str, str]:
         _better_judge_sentence(results),
         once,
     )
-    title = f"No remedy was shown to help the judge {results.rater_text}."
+    compared = recommendation.compared_rules_clause(results.rule_estimates)
+    title = f"No remedy was shown to help the judge {results.rater_text}{compared}."
     if recommendation.is_room_for_gain_small(results.rule_estimates):
         title = f"More calls of the judge {results.rater_text} have hardly anything to gain."
     return title, " ".join(filter(None, parts))
@@ -198,13 +199,9 @@ def recommendation_panel(results: RemedyResults) -> Markup:
     remedy = parse_remedy(used)
     id, judges = (remedy.id, remedy.judges) if remedy else (used, ())
     words = rule_names.rule_texts_of_id(id, judges)
-    found = (advice.chosen, results.next_better_costlier_rule)
-    raters = results.study.raters
-    offers = [
-        RuleOffer(one.rule, one.gain, rule_names.judges_text(one.rule, raters))
-        for one in found
-        if one is not None
-    ]
+    found = filter(None, (advice.chosen, results.next_better_costlier_rule))
+    who = [(one, rule_names.judges_text(one.rule, results.study.raters)) for one in found]
+    offers = [RuleOffer(one.rule, one.gain, judges) for one, judges in who]
     owned = results.filtered.store.owns(results.filtered.name)
     single = results.rule_estimates[0].agreement
     return html.recommendation(offers, single, owned, used, words.title)

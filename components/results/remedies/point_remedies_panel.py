@@ -83,8 +83,9 @@ def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
     if advice is None:
         if len(remedies.rules) == 1:
             return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
+        rules = "; ".join(POINT_RULE_TEXTS[one.id][0].lower() for one in remedies.rules[1:])
         return (
-            f"No remedy was shown to help the judge {judge}.",
+            f"No remedy was shown to help the judge {judge}, of those compared ({rules}).",
             f"{now}; {NO_SIGNAL if remedies.no_signal else NO_GAIN}.",
         )
     gain = advice.gain

@@ -119,7 +119,7 @@ ANSWER_LENGTH: Final = Measure(
     "length_excess", "difference of shares", _answer_length_tally, "other", (-1.0, 1.0),
     empty="no answers of different length",
 )  # fmt: skip
-UNUSABLE: Final = Measure("unusable", "share", _unusable_reply_tally, empty="no calls")
+UNUSABLE: Final = Measure("unusable", "share", _unusable_reply_tally, "failures", empty="no calls")
 
 
 def _label_distance_measure(frame: pd.DataFrame) -> Measure:

@@ -42,8 +42,17 @@ class PromptQueries(StoreFile):
     def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
         """Return the options that a prompt declares, from the lowest to the highest; empty if it
         declares none or the store does not have its text."""
-        text = self.planned_prompt_yaml(study, prompt) or self.yaml_of_only_version(study, prompt)
-        return scale_in_prompt_yaml(text) if text else ()
+        return scale_in_prompt_yaml(self._used_yaml(study, prompt))
+
+    def prompts_with_reference(self, study: str) -> frozenset[str]:
+        """Return the names of the prompts of a study's calls that show a reference answer."""
+        rows = self.read(f"SELECT DISTINCT prompt FROM plan WHERE study={STUDY_ID}", (study,))
+        names = [name for (name,) in rows]
+        return frozenset(one for one in names if "$reference" in self._used_yaml(study, one))
+
+    def _used_yaml(self, study: str, prompt: str) -> str:
+        planned = self.planned_prompt_yaml(study, prompt)
+        return planned or self.yaml_of_only_version(study, prompt) or ""
 
 
 def scale_in_prompt_yaml(text: str) -> tuple[str, ...]:

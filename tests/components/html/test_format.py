@@ -228,13 +228,14 @@ def test_the_size_of_a_sample_leaves_out_what_it_repeats():
 
 def test_a_lean_is_turned_toward_its_position():
     first = formats.unproven_lean_text(Estimate(-0.031, -0.066, 0.004))
-    assert "3.1 points toward first [−0.4, 6.6]" in first and "adjust" not in first
+    assert says(first, "3.1 points toward first", "of this size,", "not adjusted", "[−0.4, 6.6]")
+    assert "sign test" not in first
     second = formats.unproven_lean_text(Estimate(0.031, -0.004, 0.066))
-    assert "3.1 points toward second [−0.4, 6.6]" in second
+    assert says(second, "3.1 points toward second", "[−0.4, 6.6]")
     even = formats.unproven_lean_text(Estimate(0.0, -0.04, 0.05))
     assert says(even, "0.0 points", "toward neither", "[−4.0, 5.0]")
     sure = formats.unproven_lean_text(Estimate(-0.05, -0.08, -0.02))
-    assert says(sure, "adjust", "5.0 points toward first", "[2.0, 8.0]")
+    assert says(sure, "sign test", "5.0 points toward first", "not adjusted", "[2.0, 8.0]")
     assert "[0.04, 8.00]" in formats.unproven_lean_text(Estimate(-0.05, -0.08, -0.0004))
     for unknown in (None, Estimate(None), Estimate(0.1, None, 0.2), Estimate(0.1, 0.0, None)):
         assert formats.unproven_lean_text(unknown) == ""

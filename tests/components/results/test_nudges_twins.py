@@ -65,6 +65,7 @@ def test_the_preference_for_padding_is_named_in_nudges_and_summary(study: Filter
     words = ("equally right answers", "the longer one wins", "77\u202f%", "[69, 84]")
     assert says(tab.headline(study)[1], *words)
     assert "not significant" not in tab.headline(study)[1]  # [69, 84] excludes an even share
+    assert says(str(tab.VIEW.report(study)), *words), "the report has it too"
     line = str(summary_tab.render_longer_answer_line(study))
     assert says(line, *words) and "Nudges" in line
     # Two questions: different answers of unequal length, and one answer with a change.

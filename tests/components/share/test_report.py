@@ -195,7 +195,7 @@ def test_times_in_milliseconds_are_no_dates(store: Store) -> None:
 def test_a_prompt_that_the_study_file_names_by_its_path_is_in_the_report(
     store: Store, tmp_path: Path
 ) -> None:
-    own = load_prompt("brief-letters").yaml.replace("brief-letters", "my-own")
+    own = load_prompt("brief-reference").yaml.replace("brief-reference", "my-own")
     (tmp_path / "my-own-v1.yaml").write_text(own, encoding="utf-8")
     judge = "{name: ada, model: simulated, seed: 1}"
     run_text(
@@ -206,3 +206,4 @@ def test_a_prompt_that_the_study_file_names_by_its_path_is_in_the_report(
     )
     html = sections(store, "paths")
     assert "my-own, version 1, sha" in html and "was not recorded" not in html
+    assert store.prompts_with_reference("paths") == {"my-own"}

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from metrics.catalogue.answer_records import UNUSABLE
 from metrics.estimation.intervals import (
     draw_bootstrap_item_weights,
     equal_items_half_width,
@@ -22,6 +23,7 @@ from metrics.estimation.intervals import (
     pooled_judges_note,
     proportion,
     proportions,
+    proportions_of_failures,
     rare_proportion,
     safe_divide,
     share_and_effective_sample_size,
@@ -307,6 +309,17 @@ def test_a_rare_share_has_the_limits_of_a_poisson_count():
     assert rare_proportion([0] * 5, range(5)) == proportion([0] * 5, range(5))
     assert rare_proportion([], []).value is None
     assert rare_proportion([1, 0], ["q", "q"]).low is None
+
+
+def test_one_failure_more_does_not_lower_the_upper_limit():
+    """64 items with 12 calls each. No failure: z²/(n + z²) at n = 64·(z/t)², t(68.7 df)."""
+    z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, 63 / (1 - 1 / 12))
+    cells = np.full(64, 12.0), np.zeros(64, np.int64), 1
+    shares = [np.repeat([1.0, 0.0], [failed, 64 - failed]) for failed in range(64)]
+    highs = [proportions_of_failures(one, *cells, "share")[0].high for one in shares]
+    assert highs[0] == highs[2] == pytest.approx(z**2 / (64 * (z / t) ** 2 + z**2))
+    assert highs == sorted(highs) and highs[-1] == proportions(shares[-1], *cells)[0].high
+    assert UNUSABLE.measure.kind == "failures"
 
 
 def test_notes_are_joined_and_several_judges_are_named():

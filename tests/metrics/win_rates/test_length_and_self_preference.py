@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
+from metrics.catalogue.nudge_records import LONGER
 from metrics.position import label_effect
 from metrics.win_rates import length_effects, self_preference
 from metrics.win_rates.win_rates import head_to_head
@@ -77,17 +78,15 @@ def test_probabilities_of_one_order_or_none_say_why():
 
 def test_the_longer_answer_is_counted_where_lengths_differ():
     # q1: x (100) longer, wins twice. q2: y longer, x wins once, tie once. q3: equal, out.
+    assert says(LONGER.definition, "ties and", "equal length", "left out")
     rows = [*pair("q1", 0, 1), *pair("q2", 0, "tie"), *pair("q3", 0, 1)]
-    for row, lengths in zip(
-        rows, [(100, 10), (10, 100)] * 1 + [(10, 90), (90, 10)] + [(5, 5)] * 2, strict=True
-    ):
+    sizes = [(100, 10), (10, 100), (10, 90), (90, 10), (5, 5), (5, 5)]
+    for row, lengths in zip(rows, sizes, strict=True):
         row["length"] = lengths
     got = length_effects.length_preference(build(rows))
     assert (got.value, got.n) == (pytest.approx(2 / 3), 3)
-    assert (
-        length_effects.length_preference(build(pair("q", 0, 0))).note
-        == length_effects.NO_LENGTHS_NOTE
-    )
+    none = length_effects.length_preference(build(pair("q", 0, 0)))
+    assert none.note == length_effects.NO_LENGTHS_NOTE
 
 
 def test_the_longer_of_equally_good_answers_is_counted_apart():

@@ -239,6 +239,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "questions",
         "recorded_judgements",
         "yaml_of_only_version",
+        "prompts_with_reference",  # as the next line
         "scale_of_prompt",  # reads `planned_prompt_yaml` and `yaml_of_only_version`
         "version",
         "folder_of",

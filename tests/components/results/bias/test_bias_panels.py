@@ -82,8 +82,8 @@ def test_prefers_is_said_only_when_the_test_says_so():
     # An interval that excludes 0 beside a test that, adjusted, shows nothing: the sentence says so.
     inside = flip_sentence(lean(lean=Estimate(-0.047, -0.096, 0.002, 40, 40)))
     outside = flip_sentence(lean(lean=Estimate(-0.047, -0.092, -0.002, 40, 40)))
-    assert says(inside, "4.7 points", "[−0.2, 9.6]") and "adjust" not in inside
-    assert says(outside, "test", "adjusted", "4.7 points", "unadjusted [0.2, 9.2]")
+    assert says(inside, "4.7 points", "not adjusted", "[−0.2, 9.6]") and "sign test" not in inside
+    assert says(outside, "test", "adjusted", "4.7 points", "not adjusted", "[0.2, 9.2]")
     assert says(flip_sentence(sure), "toward", "14 flips", "1")
 
 
@@ -187,7 +187,8 @@ def test_a_judge_that_flips_as_often_without_repeats_is_named_beside_the_one_tha
 
 def test_the_rows_that_choose_one_label_are_not_the_only_ones_said_to_flip_most_pairs():
     """All four prompts flip 24 of 40 pairs; some because of a label."""
-    rows = [lean(name=name, flips=24, first=12, second=12, label="1") for name in "abcd"]
+    one = lean(flips=24, first=12, second=12, label="1", label_text="8 %")
+    rows = [replace(one, name=name) for name in "abcd"]
     plain = [replace(row, label="") for row in rows]
 
     def told(labelled: int) -> str:
@@ -195,8 +196,8 @@ def test_the_rows_that_choose_one_label_are_not_the_only_ones_said_to_flip_most_
             [*rows[:labelled], *plain[labelled:]], "prompt"
         )
 
-    assert told(0) == "" and says(told(1), "verdicts of a", "the label “1”.")
-    assert says(told(2), "of a and", "one label each") and says(told(3), "three of the", "prompts")
+    assert told(0) == "" and says(told(1), "verdicts of a", "the label 8 %.")
+    assert says(told(2), "of a and", "label each: 8 %") and says(told(3), "three of the", "8 %.")
     assert "flip" not in told(1) + told(2) + told(3)
 
 
@@ -445,7 +446,11 @@ def test_flips_of_a_judge_that_takes_a_label_are_not_laid_to_the_order_or_to_noi
         _, lead = bias_headline(bias_from_frame(alone))
         assert says(lead, "verdicts of name", "label “A”") and "order changes" not in lead
         card = ReportCard(UnsavedRaters(UnsavedStudy("s", judgements=frame)), "name")
-        assert card_sentences(card.facts, card.text_by_key)[0].rule == "by label"
+        told = card_sentences(card.facts, card.text_by_key)[0]
+        assert told.rule == "by label" and says(told.text, "the label “A” (100")
+    other = [{**row, "labels": row["labels"][::-1]} for row in once if row["judge"] == "name"]
+    (row,) = flip_leans(bias_from_frame(build(other)))
+    assert row.label == "B" and says(row.label_text, "“B” (100", "100]"), "1 − the share of A"
 
 
 def test_the_headline_of_one_judge_says_each_fact_once():

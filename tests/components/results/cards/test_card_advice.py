@@ -22,6 +22,7 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import CardSentence, card_sentences
 from components.results.remedies.point_remedies_panel import _headline_of_rater
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
+from metrics.catalogue.record import CHANCE
 from metrics.catalogue.records import RECORDS
 from metrics.labels.point_rules import compare_single_answer_rules_with_one_call
 from metrics.remedies.remedy_study import build_remedy_study
@@ -55,6 +56,7 @@ def test_card_key_figure_and_legend_have_the_same_chance():
     assert text != "chance 50 %"
     assert text in position_bias_kpis_html(bias).replace("\u202f", " ")
     assert text in bias_matrix_html(bias, "Accuracy").replace("\u202f", " ")
+    assert CHANCE in position_bias_kpis_html(bias) and CHANCE in bias_matrix_html(bias, "Accuracy")
 
 
 def test_a_coin_and_a_judge_with_many_ties_are_told_right_minus_wrong():

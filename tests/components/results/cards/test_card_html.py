@@ -70,9 +70,10 @@ def test_the_random_judge_is_explained_as_its_number_is_computed(store):
     for k in range(6):
         sheet.both(f"q{k}", "j", "xy")
     sheet.save(store)
-    said = text(show_card(Raters(FilteredStudy(store, "even")), "j"))
+    said = text(html := show_card(Raters(FilteredStudy(store, "even")), "j"))
     assert says(said, "chooses at random", "50")
-    assert says(said, "random verdicts", "each position", "equally", "ties", "this judge")
+    assert says(said, "random choices", "each position", "equally", "ties")
+    assert not says(html, "</i>other") and not says(html, "</i>people"), "there are none"
     assert EXPECTED_CONSISTENCY.name not in said and "hance" not in EXPECTED_CONSISTENCY.name
     (row,) = (one for one in card_measures(card(store, "even", "j")) if one.label == "Consistency")
     assert row.chance == 0.5 and says(row.description, "each position equally", "50")
@@ -100,6 +101,8 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
 
 def test_people_stand_beside_the_judge(voted):
     lines = {line.label: line for line in card_measures(card(voted, "voted", "good"))}
+    shown = show_card(Raters(FilteredStudy(voted, "voted")), "good")
+    assert says(shown, "</i>other judges<") and says(shown, "</i>people<")
     # One person agrees with the majority of the others in 12 of 13 cases.
     assert lines[AGREEMENT.name].people.value == pytest.approx(12 / 13)
     assert says(lines[AGREEMENT.name].description, "one person", "majority", "92")

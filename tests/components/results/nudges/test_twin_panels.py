@@ -153,6 +153,7 @@ def test_one_judge_with_one_prompt_has_one_interval_in_row_and_sentence(
 ) -> None:
     """The error rate is spent on one test, so the sentence is not widened; with two it is."""
     found = {"j": weights(Estimate(0.14, -0.4, 0.68, 100, 50))}
+    monkeypatch.setattr(twin_panels, "longer_of_equally_right_sentence", lambda _: "Wins 75 %.")
     for tests, same in ((1, True), (2, False)):
         bias = SimpleNamespace(order_test_count=tests, bonferroni_factor=tests / 0.79)
         monkeypatch.setattr(twin_panels, "load_bias", lambda _, bias=bias: bias)
@@ -160,6 +161,7 @@ def test_one_judge_with_one_prompt_has_one_interval_in_row_and_sentence(
         made = twin_panels.render_style_weights(filtered)
         drawn = str(made.bodies["style"]) if made else ""
         assert (drawn.count("[−0.40, 0.68]") == 2) is same and "95\u202f% CI" in drawn
+        assert says(drawn, "ratings equal, not", "Wins 75 %.")
 
 
 def test_an_unknown_weight_has_no_sentence() -> None:
@@ -183,6 +185,7 @@ def test_a_weight_without_an_interval_and_that_of_people_are_drawn_at_their_plac
     found["j"]["coefficients"]["lists"] = Estimate(None, note="few items")
     shown = SimpleNamespace(store=None, name="", filter=Filter(), memoise=lambda *_: found)
     monkeypatch.setattr(twin_panels, "style_counts_of_study", lambda *_: {})
+    monkeypatch.setattr(twin_panels, "longer_of_equally_right_sentence", lambda _: "")
     five = SimpleNamespace(order_test_count=5, bonferroni_factor=5)
     monkeypatch.setattr(twin_panels, "load_bias", lambda _: five)
     made = twin_panels.render_style_weights(shown)  # type: ignore[arg-type]

@@ -116,7 +116,8 @@ def test_chance_scores_are_those_of_the_tables(measure, options, value):
 
 
 def test_the_highest_grade_stands_beside_chance(scene):
-    assert says(protocol_view.show_kpis(scene), "Highest grade", f"chance {RANDOM_GRADE[3]:.2f}")
+    kpis = text_of(protocol_view.show_kpis(scene))
+    assert says(kpis, "Highest grade", f"chance {RANDOM_GRADE[3]:.2f}")
 
 
 def test_an_unknown_chance_score_is_none():
