@@ -198,18 +198,23 @@ def proportions(
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     columns = (p, low, high, n.astype(np.int64), items.astype(np.int64))
     rows = zip(*(one.tolist() for one in columns), strict=True)
-    return [_share_estimate(*row, unit, note) for row in rows]
+    return [
+        _share_estimate(share, start, end, calls, on, unit, note)
+        for share, start, end, calls, on in rows
+    ]
 
 
-def proportions_of_failures(failures: Floats, counts: Floats, *cells: Any) -> list[Estimate]:
-    """Estimate shares of failures, with the arguments of `proportions` up to its unit; the
-    intervals reach at least as far as that of no failure on the same items.
+def proportions_of_failures(
+    failures: Floats, counts: Floats, group: Ints, groups: int, unit: str = "share"
+) -> list[Estimate]:
+    """Estimate shares of failures as `proportions` does, with intervals that reach at least as far
+    as that of no failure on the same items.
 
     Without a failure the sample size is the number of items, since the calls on an item may all
     fail together and such items may exist unseen. A few failures on other items do not exclude
     that, so one failure more must not make the upper limit lower."""
-    seen = proportions(failures, counts, *cells, NO_FAILURE_NOTE)
-    none = proportions(0 * counts, counts, *cells)
+    seen = proportions(failures, counts, group, groups, unit, NO_FAILURE_NOTE)
+    none = proportions(0 * counts, counts, group, groups, unit)
     highs = [max(a.high or 0.0, b.high or 0.0) or None for a, b in zip(seen, none, strict=True)]
     return [replace(one, high=high) for one, high in zip(seen, highs, strict=True)]
 

@@ -55,8 +55,11 @@ class PassFailResult:
         true, observed = self.true_pass_rate, self.rates.observed_pass_rate.value
         if observed is None or true_pass_rate.is_by_labels(true):
             return self.rates.excess
-        ends = [None if x is None else observed - x for x in (true.value, true.high, true.low)]
-        return Estimate(*ends, true.n, true.items, "difference of shares", note=true.note)
+        gap, low, high = (
+            None if x is None else observed - x for x in (true.value, true.high, true.low)
+        )
+        unit = "difference of shares"
+        return Estimate(gap, low, high, true.n, true.items, unit, note=true.note)
 
 
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:

@@ -159,10 +159,10 @@ def _favoured_label(bias: Bias, row: CellKey) -> tuple[str, str]:
     if pull < LABEL_PULL or pull <= abs(slot.value - 0.5) or not sure:
         return "", ""
     name = bias.labels(row)[0 if label.value > 0.5 else -1]
-    ends = sorted(abs((label.value < 0.5) - (end or 0.0)) for end in (label.low, label.high))
+    low, high = sorted(abs((label.value < 0.5) - (end or 0.0)) for end in (label.low, label.high))
     return (
         name,
-        f"“{name}” ({share(0.5 + pull, 0)}{spaced_ci(Estimate(None, *ends), 0, scale=100)})",
+        f"“{name}” ({share(0.5 + pull, 0)}{spaced_ci(Estimate(None, low, high), 0, scale=100)})",
     )
 
 

@@ -96,8 +96,8 @@ def pass_fail_headline(results: PassFailResults) -> tuple[str, str]:
         adjusted = f", adjusted for {count(results.tests)} judges and prompts"
         return title, f"{lead}: no significant difference{adjusted if gap.excludes_zero else ''}."
     sign = 1 if (gap.value or 0.0) > 0 else -1
-    ends = sorted(sign * (end or 0.0) for end in (gap.low, gap.high))
-    bounds = spaced_ci(Estimate(None, *ends), 0, scale=100)
+    low, high = sorted(sign * (end or 0.0) for end in (gap.low, gap.high))
+    bounds = spaced_ci(Estimate(None, low, high), 0, scale=100)
     size = f"{points(number(100 * sign * (gap.value or 0.0)))}{bounds}"
     return title, f"{lead}: the judge's pass rate is {size} too {'high' if sign > 0 else 'low'}."
 

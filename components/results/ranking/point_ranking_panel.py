@@ -128,8 +128,8 @@ def _model_ranking_table(rater: Rater, ranking: PointRanking, unusable: Estimate
     values = [_value_ranked_by(ranking, one) for one in ranking.models]
     if passes:
         axis = fit_share_axis(values, bounds=(0, 1))
-        true = ranking.basis if ranking.is_by_labels else "true pass rate"
-        heads = [f"{true.capitalize()}, %", "Observed pass rate, %", "Behind the first, points"]
+        rate = ranking.basis if ranking.is_by_labels else "true pass rate"
+        heads = [f"{rate.capitalize()}, %", "Observed pass rate, %", "Behind the first, points"]
     else:
         axis = fit_axis(values, tick_steps_from(0.1), lambda tick: number(tick, 1))
         behind = "Behind the first on the same items, scale points"
