@@ -88,7 +88,7 @@ def test_names_with_html_are_text() -> None:
     found.feed(audit._repr_html_())
     assert found.tags == {
         "div", "style", "h3", "h4", "section", "p", "table", "thead", "tbody", "tr", "th", "td",
-        "b", "svg", "line", "circle",
+        "b", "svg", "line", "circle", "span",
     }  # fmt: skip
     assert not {name for name in found.attributes if name.startswith("on") or name == "src"}
     assert ATTACK in str(audit)
