@@ -366,6 +366,7 @@ VIEW: Final = View(
         "position_pooled.noise_floor",
         "position_pooled.order_effect",
         "position.*.*.fairness",
+        "position.*.*.label_effect",
         "position.*.*.accuracy",
         "counts.by_status",
     ),
