@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 import pandas as pd
 
@@ -24,6 +24,9 @@ from studies.store.store import Store
 from studies.store.study_versions import StudyVersion
 
 Value = TypeVar("Value")
+MAX_SHARED_ROWS: Final = 50_000
+"""Maximum judgements of a study whose filtered rows stay in the store's cache, some 100 bytes each
+for every set of filters; in a larger study they would drop results that take longer to compute."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,20 @@ class FilteredStudy:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The judgements of models and people that pass the filters, without the comparisons that
-        show a twin (a copy of an answer with one small change)."""
+        show a twin (a copy of an answer with one small change). If no model is a judge, all people
+        count as one judge."""
+        if self.unfiltered_frame is self.whole_frame_by_person:
+            return self.frame_by_person
         return self.filter.apply(self.unfiltered_frame)
+
+    @cached_property
+    def frame_by_person(self) -> pd.DataFrame:
+        """The judgements that pass the filters, each person as a separate judge; without the
+        comparisons that show a twin. Panels and views share it, up to MAX_SHARED_ROWS."""
+        rows = self.whole_frame_by_person
+        if len(rows) > MAX_SHARED_ROWS:
+            return self.filter.apply(rows)
+        return self.memoise(("frame", self.filter), lambda: self.filter.apply(rows))
 
     @cached_property
     def measured_judge_rows(self) -> pd.DataFrame:

@@ -53,7 +53,7 @@ class Raters:
         """Rows of model judges that pass all filters, and rows of people that pass all filters
         except judge and prompt."""
         chosen = self.filtered.filter
-        rows = chosen.of_all_raters.apply(self.filtered.whole_frame_by_person)
+        rows = self.filtered.of_all_raters.frame_by_person
         people = row_selection.people_mask(rows)
         machine = ~people
         for column in ("judge", "prompt"):
@@ -147,7 +147,7 @@ def _remedy_study_and_inputs(
     filtered: FilteredStudy,
 ) -> tuple[remedy_study.RemedyStudy, RemedyInputs]:
     inputs = _read_remedy_judges_and_prices(FilteredStudy(filtered.store, filtered.name))
-    frame = filtered.filter.apply(filtered.whole_frame_by_person)
+    frame = filtered.frame_by_person
     return study_of_inputs(frame, inputs), inputs
 
 
@@ -164,7 +164,7 @@ def call_credits_of_all_raters(filtered: FilteredStudy) -> pd.DataFrame:
     """The judgements that pass all filters except judge and prompt, with one more column CREDIT: 1
     if the verdict is for the known better answer, ½ if the verdict is a tie, 0 if it is for the
     other answer. It is nan for judgements without credit, such as those on other comparisons."""
-    frame = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
+    frame = filtered.of_all_raters.frame_by_person
     return remedy_study.add_call_credits(frame, load_remedies_of_all_raters(filtered)[0])
 
 

@@ -192,7 +192,7 @@ def show_data_note(
     )
     calls += 0 if source else added
     sizes = [count(calls, "judgement")] if calls else []
-    everyone = filtered.filter.of_all_raters.apply(filtered.whole_frame_by_person)
+    everyone = filtered.of_all_raters.frame_by_person
     if votes := int(people_mask(everyone).sum()):
         sizes.append(f"{count(votes, 'vote')} of people")
     where = f"in the study “{filtered.name}”"

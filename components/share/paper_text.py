@@ -177,7 +177,7 @@ def _simulated_judges_text(study: Study, judges: Sequence[str]) -> str:
 
 def _people_paragraph(filtered: FilteredStudy, votes: int) -> str:
     """Methods paragraph on a study with people's votes only, without model judges."""
-    people = filtered.filter.apply(filtered.whole_frame_by_person)["judge"].nunique()
+    people = filtered.frame_by_person["judge"].nunique()
     items = count(filtered.frame["item"].nunique(), "item")
     return (
         f"{count(people, 'person')} cast {count(votes, 'vote')} on the answers to {items} of "

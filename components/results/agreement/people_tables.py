@@ -330,7 +330,7 @@ def people_agreement_paper_table(filtered: FilteredStudy) -> paper_table.PaperTa
     """Table of agreement among people; None for a study with model judges."""
     if not filtered.has_only_people:
         return None
-    found = agreement_among_people(filtered.filter.apply(filtered.whole_frame_by_person))
+    found = agreement_among_people(filtered.frame_by_person)
     measures = (
         ("Two people agree", found.pair.share),
         ("Two people agree, votes for a tie left out", found.pair.decisive),

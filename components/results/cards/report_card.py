@@ -61,9 +61,11 @@ class ReportCard(CardMeasures):
     def p_is_bound(self) -> bool:
         """Whether the p-value of the permutation test among N options is only an upper bound: no
         random permutation was as uneven as the choices. False for pairs."""
+        if self.compares_pairs:
+            return False
         rows = load_option_models_of_all_raters(self.raters.filtered)
         mine = (row for row in rows if (row.judge, row.prompt) == (self.judge, self.prompt))
-        return not self.compares_pairs and any(row.permutation.p_is_bound for row in mine)
+        return any(row.permutation.p_is_bound for row in mine)
 
     @property
     def chance_consistency(self) -> float:

@@ -3,7 +3,7 @@
 The counting rule states how the verdicts in both orders become one outcome, and whether unusable
 replies count as ties."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, judge_rows_or_people_rows
+from components.filtering.filters import judge_rows_or_people_rows
 from components.filtering.memo import memoise_by_study
 from components.results.bias.sentences import NO_PREFERENCES
 from metrics.estimation import row_selection
@@ -115,8 +115,7 @@ def select_pair_rows_of_judges_or_people(frame: pd.DataFrame) -> pd.DataFrame:
 @memoise_by_study
 def load_ranking(filtered: FilteredStudy) -> Ranking:
     """The ranking of a filtered study, computed once per version of the study."""
-    chosen = filtered.filter
-    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(filtered.unfiltered_frame)
+    everyone = filtered.of_all_raters.frame
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
     votes, _ = row_selection.keep_random_votes(votes)
     return compute_ranking(filtered.counted_outcomes, filtered.measured_judge_rows, votes)

@@ -3,7 +3,7 @@
 A server runs for weeks, and every filter choice produces new values. When the values exceed the
 limit, the least recently used ones are dropped. Some values grow after they are stored, because
 they compute further results on first use; therefore values are measured again after use, but
-measuring takes at most a twentieth of the time.
+measuring takes at most a fiftieth of the time.
 """
 
 import threading
@@ -21,9 +21,9 @@ MAX_CACHE_BYTES: Final = 1 << 30
 """Maximum bytes of a store's cache, about three frames of five million judgements."""
 REMEASURE_SECONDS: Final = 1.0
 """Minimum seconds between two measurements of used values while the cache is under half full."""
-MEASURING_SHARE: Final = 0.05
+MEASURING_SHARE: Final = 0.02
 """Share of the time that measurements of used values may take: after a measurement of 0.1 s,
-the next follows after 2 s at the earliest."""
+the next follows after 5 s at the earliest."""
 RECENT_ENTRIES: Final = 8
 """Number of most recently used entries that every measurement includes, as they may still grow."""
 Value = TypeVar("Value")
