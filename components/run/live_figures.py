@@ -76,12 +76,31 @@ class LiveFigures:
 MAX_FOLLOWED_ASKS: Final = 300_000
 """Maximum calls of a study whose live figures count all verdicts; in a larger study they count only
 verdicts that arrive after the Run tab was opened."""
-REST_FACTOR: Final = 3
-"""During a run, figures are kept for this many times the seconds that their computation took, so
-that computing them takes at most a quarter of the time: other readers of the page need the rest."""
+LIVE_SHARE: Final = 0.25
+"""Share of the time that computing the live figures of all active runs may take together: other
+readers of the page need the rest."""
+ACTIVE_SECONDS: Final = 30.0
+"""Seconds after its last figures during which a run counts as active for LIVE_SHARE."""
 MAX_COMPARED_ROWS: Final = 50_000
 """Maximum verdicts for which the Run tab computes how often they change with the order or on a
 repeat; with more, only the Results tab does."""
+
+
+@dataclass(slots=True)
+class SharedPace:
+    """Divides the time for live figures (LIVE_SHARE) among the studies that are being watched."""
+
+    _last: dict[str, float] = field(default_factory=dict)
+    """Study -> time (of `time.monotonic`) at which its figures were last computed."""
+
+    def rest_seconds(self, study: str, seconds: float, now: float) -> float:
+        """Seconds for which the figures of a study are kept, if computing them took `seconds` until
+        `now` (of `time.monotonic`)."""
+        recent = {
+            name: at for name, at in self._last.copy().items() if now - at < ACTIVE_SECONDS
+        } | {study: now}
+        self._last = recent
+        return seconds * (len(recent) / LIVE_SHARE - 1)
 
 
 @dataclass(slots=True)
@@ -93,6 +112,7 @@ class LiveStudy:
     store: Store
     study: str
     cursor: int = 0
+    pace: SharedPace = field(default_factory=SharedPace)
     frame: pd.DataFrame | None = None
     elo: EloState = field(default_factory=EloState)
     _battles: list[int] = field(default_factory=list)
@@ -115,7 +135,7 @@ class LiveStudy:
 
     def figures(self, running: bool = False) -> LiveFigures:
         """The current figures; until a new judgement arrives, the same object is returned. While a
-        run is on (`running`), they may be older: see REST_FACTOR."""
+        run is on (`running`), they may be older: see LIVE_SHARE."""
         with self._lock:
             started = time.monotonic()
             if self._figures is not None and running and started < self._kept_until:
@@ -123,7 +143,7 @@ class LiveStudy:
             if self._read_new_rows() or self._figures is None:
                 self._figures = self._compute_figures()
             now = time.monotonic()
-            self._kept_until = now + REST_FACTOR * (now - started)
+            self._kept_until = now + self.pace.rest_seconds(self.study, now - started, now)
             return self._figures
 
     def _read_new_rows(self) -> bool:
@@ -277,7 +297,7 @@ class LiveStudies:
     ) -> None:
         self.quotes = QuoteCache(store, forecast)
         self.study_headline, self.outcome = study_headline, outcome
-        self._store = store
+        self._store, self._pace = store, SharedPace()
 
     def for_study(self, study: str) -> LiveStudy:
         """The live figures of a study, shared by all who ask for them; a new plan of the study
@@ -285,7 +305,9 @@ class LiveStudies:
         return self._store.memoised(
             study,
             ("live figures",),
-            lambda: LiveStudy(self._store, study, _row_number_to_start_after(self._store, study)),
+            lambda: LiveStudy(
+                self._store, study, _row_number_to_start_after(self._store, study), self._pace
+            ),
             self._store.plan_sha(study),
         )
 

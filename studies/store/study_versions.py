@@ -1,8 +1,8 @@
 """Versions of studies: a version changes only if the study is saved or gets a judgement.
 
 Counting five million rows takes seconds, and a judgement of any study increases the store's last
-sequence number (seq). Therefore only the judgements since the last check are read, and only those
-in the plan of a study change its version.
+sequence number (seq). Therefore only the judgements since the last check are read, once for all
+studies, and only those in the plan of a study change its version.
 """
 
 import sqlite3
@@ -17,8 +17,6 @@ StudyVersion = tuple[str, int]
 class _VersionRecord(NamedTuple):
     stamp: str
     """Value that changes when the study is saved."""
-    last: int
-    """Highest sequence number (seq) of the whole store at the last check."""
     own: int
     """Sequence number (seq) that is part of the study's version. At the first check in this process
     or after a save, it is the highest of the store; from then on, that of the newest judgement that
@@ -32,6 +30,10 @@ class StudyVersions:
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
+        self._last = 0
+        """Highest sequence number (seq) of the store up to which `_newest` is complete."""
+        self._newest: dict[int, int] = {}
+        """Id of a study -> sequence number of its newest judgement, of those read so far."""
         self._version_lock = threading.Lock()
 
     def current_version(self, study: str, read: ReadQuery) -> StudyVersion:
@@ -53,16 +55,29 @@ class StudyVersions:
         if row is None:
             return ("", 0)
         study_id, stamp, last = row
+        self._read_new_judgements(last, read)
         before = self._records.get(study)
         own = last
-        if before is not None and before.stamp == stamp and last >= before.last:
-            own = (
-                before.own
-                if last == before.last
-                else _newest_seq_since_check(read, study_id, before)
-            )
-        self._records[study] = _VersionRecord(stamp, last, own)
+        if before is not None and before.stamp == stamp:
+            own = max(before.own, self._newest.get(study_id, 0))
+        self._records[study] = _VersionRecord(stamp, own)
         return stamp, own
+
+    def _read_new_judgements(self, last: int, read: ReadQuery) -> None:
+        """Add the judgements up to the sequence number `last` to `_newest`. If the store has gone
+        back behind the last check (a replaced file), forget everything.
+        `CROSS JOIN` keeps SQLite from reading the whole plan first."""
+        if last < self._last or not self._records:
+            self._records.clear()
+            self._newest.clear()
+        elif last > self._last:
+            found = read(
+                "SELECT p.study, max(j.seq) FROM judgements j CROSS JOIN plan p ON p.key=j.key "
+                "WHERE j.seq>? GROUP BY p.study",
+                (self._last,),
+            )
+            self._newest.update(found.fetchall())
+        self._last = last
 
     def is_current(self, study: str, version: StudyVersion, read: ReadQuery) -> bool:
         """Whether a version, such as that of a cached result, is still current: the study has not
@@ -73,17 +88,9 @@ class StudyVersions:
             return False
         if now[1] == last:
             return True
-        row = read("SELECT id FROM studies WHERE name=?", (study,)).fetchone()
-        since = _VersionRecord(stamp, last, last)
-        return row is not None and _newest_seq_since_check(read, row[0], since) == last
-
-
-def _newest_seq_since_check(read: ReadQuery, study_id: int, before: _VersionRecord) -> int:
-    """Return the highest sequence number (seq) of the judgements that a study got since the check
-    `before`; if it got none, the number in `before.own`."""
-    row = read(
-        "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
-        "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",
-        (before.last, study_id),
-    ).fetchone()
-    return before.own if row[0] is None else int(row[0])
+        newest = read(
+            "SELECT max(j.seq) FROM judgements j CROSS JOIN plan p ON p.key=j.key "
+            "JOIN studies s ON s.id=p.study WHERE j.seq>? AND s.name=?",
+            (last, study),
+        ).fetchone()[0]
+        return newest is None

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from components.run import live_figures
-from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
+from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy, SharedPace
 from components.run.status_html import early_stop_note
 from components.study.plan.demo_studies import LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY
 from metrics.estimation.planning.confidence_sequence import confidence_sequence
@@ -89,6 +89,14 @@ def test_during_a_run_figures_are_kept_for_thrice_the_time_they_took(judged, mon
     assert view.figures(running=True).rows == 20
     pieces.upto = 30
     assert view.figures().rows == 30, "after the run they are always up to date"
+
+
+def test_all_studies_together_have_the_share_of_one():
+    pace = SharedPace()
+    assert pace.rest_seconds("one", 2.0, now=100.0) == 6.0
+    assert pace.rest_seconds("two", 2.0, now=101.0) == 14.0  # each rests, both take a quarter
+    assert pace.rest_seconds("one", 2.0, now=102.0) == 14.0
+    assert pace.rest_seconds("one", 2.0, now=131.5) == 6.0, "nobody watches the other any more"
 
 
 def test_noise_repeats_do_not_move_the_ratings(judged):

@@ -123,7 +123,7 @@ def test_growth_is_seen_within_a_second_and_at_once_when_half_full(
 
 
 def test_a_slow_measurement_is_not_repeated_at_once(monkeypatch):
-    """A measurement takes an eighth of a second, so that 2.5 s pass before the next."""
+    """A measurement takes an eighth of a second, so that 6.25 s pass before the next."""
     clock, measured = StandingClock(), []
     monkeypatch.setattr(store_cache, "time", clock)
     cache = StoreCache(most_bytes=20 * MB)
@@ -138,11 +138,11 @@ def test_a_slow_measurement_is_not_repeated_at_once(monkeypatch):
     fill(cache, "filler", 12)  # more than half full: measured as often as allowed
     cache.compute_once(("s", "counted"), 1, Counted)
     assert len(measured) == 2  # as a new value, and as one that may have grown
-    for number in range(20):
+    for number in range(40):
         clock.now += 0.6
         cache.compute_once(("s", "counted"), 1, Counted)
         cache.compute_once(("s", number), 1, lambda: 0)
-    assert len(measured) == 2 + 20 // 5
+    assert len(measured) == 2 + 40 // 11  # every 6.6 s
 
 
 def test_what_was_put_or_found_since_the_last_measurement_is_measured(monkeypatch):
