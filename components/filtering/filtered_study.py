@@ -82,8 +82,10 @@ class FilteredStudy:
         chosen = Filter(category=self.filter.category)
 
         def compute() -> list[TwinEffect]:
-            twins = chosen.apply(self.store.frame(self.name, "only"))
-            return twin_effects(twins, chosen.apply(self.whole_frame_by_person))
+            twins = self.store.frame(self.name, "only")
+            if twins.empty:
+                return []
+            return twin_effects(chosen.apply(twins), chosen.apply(self.whole_frame_by_person))
 
         return self.memoise(("twin effects", chosen), compute)
 
