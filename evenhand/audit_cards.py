@@ -3,7 +3,6 @@ the page shows, and the main measures."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -19,6 +18,7 @@ from metrics.twins.twin_effects import TwinEffect
 from studies.domain import Estimate
 from studies.frames.frame import has_known_answers
 from studies.frames.known_answers import KnownAnswerSource
+from studies.lazy_values import cached_property
 from studies.store.store import Store
 
 

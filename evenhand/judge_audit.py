@@ -1,7 +1,6 @@
 """The audit of a study: cards of its judges as text or HTML, and all numbers as a table."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import pandas as pd
@@ -14,6 +13,7 @@ from evenhand.extras import report_missing_extra
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.__main__ import format_estimate
 from metrics.summary.summary import to_plain_data
+from studies.lazy_values import cached_property
 from studies.terminal import escape_control
 
 MAX_CARDS: Final = 12

@@ -1,8 +1,10 @@
 """Domain types: items, judges, asks (requests to judges), verdicts, judgements and estimates."""
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Final, Literal, get_args
 
 Status = Literal[
@@ -369,6 +371,21 @@ class Judgement:
     @property
     def usable(self) -> bool:
         return self.status in USABLE_STATUSES
+
+
+def recorded_key(source: str, ask: Ask) -> str:
+    """Return the key under which a recorded verdict of the study `source` is stored, a hash of
+    the request. It never equals the key of a call.
+
+    A recorded verdict is therefore never reused as the result of a call."""
+    parts = ["recorded", source, ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat]
+    return "r" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:39]
+
+
+def assign_recorded_keys(source: str, judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Return copies of the judgements whose keys are those of recorded verdicts (see
+    `recorded_key`); `source` is the name of the study."""
+    return [replace(j, ask=replace(j.ask, key=recorded_key(source, j.ask))) for j in judgements]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ GRADIO_MODULES = re.compile(
 """The modules that lay out the page, and the boundary to Gradio: only they import it."""
 ORDER = {
     "studies": (
-        "domain errors",
+        "domain errors lazy_values",
         "settings",
-        "recorded_keys terminal texts",
+        "terminal texts",
         "frames",
         "files spec",
         "sources",

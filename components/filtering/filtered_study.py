@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Final, Self, TypeVar, cast
 
 import pandas as pd
@@ -18,6 +17,7 @@ from metrics.estimation.row_selection import people_mask
 from metrics.twins.twin_effects import TwinEffect, twin_effects
 from metrics.win_rates import counting_rules, remedy_outcomes
 from studies.domain import USABLE_STATUSES
+from studies.lazy_values import cached_property
 from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
 from studies.store.store import Store

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from metrics.summary.study_inputs import read_remedy_inputs
 from studies.domain import BY_DESIGN, Estimate
 from studies.frames.frame import has_known_answers
 from studies.frames.known_answers import KnownAnswerSource
+from studies.lazy_values import cached_property
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Final
 
 from judges.twins import twin_texts
 from studies.domain import Item
+from studies.lazy_values import cached_property
 
 
 class TwinSkipped(Exception):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -40,6 +39,7 @@ from metrics.estimation.intervals import (
 from metrics.estimation.rare_events import finite_distance_to_farther_bound
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
+from studies.lazy_values import cached_property
 
 Mask = row_selection.Mask
 CellKey = tuple[str, ...]

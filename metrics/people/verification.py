@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from metrics.estimation import intervals, row_selection
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
 from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
+from studies.lazy_values import cached_property
 
 FAULTS: Final = ("answer", "caption")
 """Kinds of fault that the verification form offers; any other value counts as neither of them."""

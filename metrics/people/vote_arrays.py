@@ -5,7 +5,6 @@ A case is a set of answers to one item, whoever judges them."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -25,6 +24,7 @@ from metrics.estimation.intervals import (
 )
 from metrics.position.position_measures import CONSISTENCY
 from studies.domain import HUMAN_PREFIX, Estimate
+from studies.lazy_values import cached_property
 
 NO_ORDER_NOTE: Final = "the order of the answers is not recorded"
 ONE_ORDER_NOTE: Final = (

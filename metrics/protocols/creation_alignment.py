@@ -5,7 +5,6 @@ of answers to one item.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from metrics.estimation import intervals, row_selection
 from metrics.estimation.prompt_kinds import five_level_mask
 from metrics.protocols.creation_levels import signed_scores
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 RunMode = Literal["dual", "single", "first"]
 """Scores of a judge that are compared with people's. "dual": the mean of both orders of a case, if

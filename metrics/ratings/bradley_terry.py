@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -31,6 +30,7 @@ from metrics.ratings.battles import (
 )
 from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 START_RATING: Final = 1000.0
 ELO_PER_LOGIT: Final = 400.0 / math.log(10.0)

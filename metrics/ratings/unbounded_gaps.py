@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy.special import expit
 from metrics.estimation.row_selection import Mask
 from metrics.ratings.battles import Floats, Ints, PairCounts
 from metrics.ratings.bradley_terry_fit import connected_component_codes, fit_strengths, win_graph
+from studies.lazy_values import cached_property
 
 LOWER_TAIL: Final = 0.025
 """Error probability of a lower limit: that of one end of a two-sided 95 % interval."""

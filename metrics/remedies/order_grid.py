@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from metrics.remedies.known_winners import (
 )
 from studies.domain import Rater
 from studies.frames.frame import NO_PICK, SEP
+from studies.lazy_values import cached_property
 
 Singles = NDArray[np.float32]
 Number = TypeVar("Number", np.float32, np.int32, np.int16)

@@ -7,7 +7,6 @@ prompt. "One call" is the rule without a remedy: the verdict of a single call.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Final
 
@@ -24,6 +23,7 @@ from metrics.remedies.risk_coverage import CoveragePoint, graded_risk_curve, jur
 from metrics.remedies.rule_sets import Rule, jury_rules, one_call_rule, prompt_rules, rules_of_rater
 from metrics.remedies.rule_table import RuleEstimate, credit_totals_by_item, estimate_rules
 from studies.domain import Estimate, Rater
+from studies.lazy_values import cached_property
 
 SEED: Final = 7
 CREDIT: Final = "call_credit"

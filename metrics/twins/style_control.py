@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from metrics.ratings.battles import Battles, extract_battles
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, START_RATING
 from metrics.win_rates.length_effects import fit_logit, logit_half_width
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 from studies.texts.style_features import STYLE_FEATURES, Styles
 
 LEAST_ITEMS: Final = 5

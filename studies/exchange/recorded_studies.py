@@ -4,12 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from studies.domain import Ask, Item, Judgement
+from studies.domain import Ask, Item, Judgement, assign_recorded_keys
 from studies.errors import SourceError, StudyError
 from studies.files.tables import read_table
 from studies.files.upload_names import name_without_ending
 from studies.people.item_votes import is_item_vote, votes_as_judgements
-from studies.recorded_keys import assign_recorded_keys
 from studies.sources.formats.own_exports import keep_first_per_ask, parse_judgements
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import LoadedSource, load_source

@@ -16,9 +16,9 @@ from studies.domain import (
     Judgement,
     Preference,
     Verdict,
+    assign_recorded_keys,
 )
 from studies.frames.known_answers import best_answer
-from studies.recorded_keys import assign_recorded_keys
 from studies.sources.building.recorded_verdict import ORDER_UNKNOWN, VOTE_PROMPT, Pick, slot_labels
 
 OptionSet = frozenset[str]

@@ -7,11 +7,11 @@ They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price`, `
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cached_property
 from types import UnionType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from studies.domain import JudgeSpec, Key, Price
+from studies.lazy_values import cached_property
 from studies.spec.study_fields import DataSpec, Extraction, Simulation, Study, TwinSpec
 
 _TYPE_WORDS: Final[Mapping[Any, str]] = {

@@ -13,12 +13,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
-from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, REFERENCE, AnswerCheck, Ask, Item
+from studies.domain import (
+    HUMAN_PREFIX,
+    PASS_FAIL_OPTIONS,
+    REFERENCE,
+    AnswerCheck,
+    Ask,
+    Item,
+    recorded_key,
+)
 from studies.errors import StudyError
 from studies.files.items import parse_stored_item
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame_codes import SEP
-from studies.recorded_keys import recorded_key
 from studies.sources.building.recorded_verdict import VOTE_PROMPT, slot_labels
 from studies.store.rows import STUDY_ID
 

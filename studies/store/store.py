@@ -7,13 +7,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studies.domain import ERROR_STATUSES, USABLE_STATUSES, Ask, Item, Judgement, count_calls_left
 from studies.errors import StoreUnusable, StudyError, UnknownStudy
 from studies.frames.frame_codes import NO_PICK
+from studies.lazy_values import cached_property
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
 from studies.store.ballot_queries import VotingRules, put_voting_rules

@@ -67,8 +67,7 @@ def view_seconds(items: tuple[Any, ...], folder: Path) -> tuple[float, int]:
     from components.results.view_drawing import render_view_uncached
     from judges.planning.plan import Plan, asks_of
     from judges.rendering.prompt import load_prompt
-    from studies.domain import Judgement, Verdict
-    from studies.recorded_keys import assign_recorded_keys
+    from studies.domain import Judgement, Verdict, assign_recorded_keys
     from studies.spec.study import parse_study
     from studies.store.store import Store
 

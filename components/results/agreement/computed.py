@@ -5,7 +5,6 @@ A rater is a judge with a prompt, or the people who voted."""
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -33,6 +32,7 @@ from metrics.protocols.creation_alignment import Alignment, SignedScores
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 SEED: Final = 20_24
 KNOWN_ANSWERS: Final = "known answers"

@@ -5,7 +5,6 @@ A flip is a comparison whose verdict changes with the order of the answers."""
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import pandas as pd
@@ -24,6 +23,7 @@ from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.position import position_measures
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 Memoised = TypeVar("Memoised")
 

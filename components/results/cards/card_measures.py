@@ -3,7 +3,6 @@
 A flip is a comparison whose verdict changes with the order of the answers."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -41,6 +40,7 @@ from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import TIE
+from studies.lazy_values import cached_property
 from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24

@@ -1,7 +1,6 @@
 """Report card of a judge that passes, fails or scores single answers: sentences and measures."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -25,6 +24,7 @@ from metrics.labels.true_pass_rate import is_by_labels, why_not_correctable
 from metrics.remedies.rule_names import advised_rule_text
 from studies.domain import Estimate
 from studies.frames.point_columns import GOLD_COLUMN
+from studies.lazy_values import cached_property
 
 FEW_LABELS: Final = 30
 PERCENT: Final[Style] = "percent"

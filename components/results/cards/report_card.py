@@ -1,7 +1,6 @@
 """Report card: the measures of a judge, and the values and words inserted into its sentences."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from components.html.format import (
@@ -27,6 +26,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.position.position_measures import chance_accuracy
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 SEE_REMEDIES: Final = "The view Remedies compares remedies by the known better answers."
 COMPARE_LATER: Final = " To compare this with other remedies, the better answers must be known."

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -30,6 +29,7 @@ from metrics.estimation.measures import CellKey as Group
 from metrics.summary.contrast_families import WIN_RATES
 from metrics.twins.twin_effects import paired_twin_totals
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 SEED: Final = 20_24
 MIN_ITEMS: Final = 5

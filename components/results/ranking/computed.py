@@ -4,7 +4,6 @@ The counting rule states how the verdicts in both orders become one outcome, and
 replies count as ties."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from metrics.ratings.online_elo import EloResult, compute_elo
 from metrics.ratings.rating_by_order import largest_leaderboard, leaderboards_by_order
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
+from studies.lazy_values import cached_property
 
 SEED: Final = 7
 """Fixed random seed of the Elo band, as in `metrics.summary.summary`: page and JSON agree."""

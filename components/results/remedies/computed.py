@@ -4,7 +4,6 @@ curve, prices."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
@@ -19,6 +18,7 @@ from metrics.remedies.rule_names import join_names, rater_text
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
 from metrics.summary.study_inputs import read_remedy_inputs
+from studies.lazy_values import cached_property
 from studies.spec.derived_names import PILOT_MARK
 from studies.store.store import Store
 

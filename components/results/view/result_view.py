@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark, panel_heading
 from components.results.view.address_choices import choice_or_default
 from components.results.view.paper_table import PaperTable
+from studies.lazy_values import cached_property
 
 
 @dataclass(frozen=True)

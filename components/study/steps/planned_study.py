@@ -2,7 +2,6 @@
 repeats, forecast of the calls, and variance of the verdicts."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -25,6 +24,7 @@ from metrics.win_rates.planned_width import (
 )
 from metrics.win_rates.precision_plan import PrecisionPlan
 from studies.domain import count_stored_replies
+from studies.lazy_values import cached_property
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study
 from studies.store.store import Store

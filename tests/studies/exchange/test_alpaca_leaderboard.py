@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from studies.domain import Ask, Item, Judgement, Verdict
+from studies.domain import Ask, Item, Judgement, Verdict, assign_recorded_keys
 from studies.errors import StudyError
 from studies.exchange.alpaca_leaderboard import LEADERBOARD_COLUMNS, leaderboard_rows
 from studies.exchange.export import write_export
-from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import Study
 from studies.store.store import Store
 

@@ -9,12 +9,22 @@ import pandas as pd
 import pytest
 
 from metrics.labels.label_sections import pass_fail_section, scores_section
-from studies.domain import FAIL, GOLD, PASS, AnswerLabel, Ask, Item, Judgement, Usage, Verdict
+from studies.domain import (
+    FAIL,
+    GOLD,
+    PASS,
+    AnswerLabel,
+    Ask,
+    Item,
+    Judgement,
+    Usage,
+    Verdict,
+    assign_recorded_keys,
+)
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.files.table_formats.spreadsheet_guard import FLAT_COLUMNS
 from studies.frames.arrangement import Arrangement
-from studies.recorded_keys import assign_recorded_keys
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec, Study, dump_study, parse_study
 from studies.store.store import Store

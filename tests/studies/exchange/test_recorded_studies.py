@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from studies.domain import Ask, Item, Judgement, Verdict
+from studies.domain import Ask, Item, Judgement, Verdict, assign_recorded_keys
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import save_recorded_once
-from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import Study
 from studies.store.store import Store
 

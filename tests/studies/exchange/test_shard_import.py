@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from studies.domain import Ask, Judgement, Usage, Verdict
+from studies.domain import Ask, Judgement, Usage, Verdict, recorded_key
 from studies.errors import SourceError
 from studies.exchange.shard_import import (
     ImportTally,
@@ -22,7 +22,6 @@ from studies.exchange.shard_import import (
 )
 from studies.files.shards import AskOutcome, read_batches, write_shard
 from studies.frames.frame_codes import SEP, TIE
-from studies.recorded_keys import recorded_key
 
 ASK = Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"), repeat=2, noise=True, orders=2)
 

@@ -12,11 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studies.domain import STATUSES, Ask, Item, Judgement, Preference, Usage, Verdict
+from studies.domain import (
+    STATUSES,
+    Ask,
+    Item,
+    Judgement,
+    Preference,
+    Usage,
+    Verdict,
+    assign_recorded_keys,
+)
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts, read_exported_judgements
 from studies.files.items import dump_item
-from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.page_words import pattern, says

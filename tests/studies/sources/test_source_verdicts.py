@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 
 from metrics.position import position_measures
-from studies.domain import Ask, Item, Judgement, Verdict
+from studies.domain import Ask, Item, Judgement, Verdict, assign_recorded_keys
 from studies.errors import SourceError
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts, read_exported_judgements
 from studies.files.shards import AskOutcome, write_shard
 from studies.frames.battle_frame import frame_from_battles
-from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
 from tests.page_words import pattern, says

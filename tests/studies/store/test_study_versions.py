@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studies.domain import Ask, Item, Judgement, Verdict
-from studies.recorded_keys import assign_recorded_keys
+from studies.domain import Ask, Item, Judgement, Verdict, assign_recorded_keys
 from studies.spec.study import Study
 from studies.store.rows import put_judgement
 from studies.store.store import Store
