@@ -16,8 +16,8 @@ else:
         """Method as an attribute that is computed at its first use, as in `functools` of Python
         3.12. If several threads compute it at once, all get the value of the first to finish."""
 
-        def __init__(self, function: Callable[[Any], Any]) -> None:
-            self.function, self.__doc__ = function, function.__doc__
+        def __init__(self, func: Callable[[Any], Any]) -> None:
+            self.func, self.__doc__ = func, func.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self.name = name
@@ -25,4 +25,4 @@ else:
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:
                 return self
-            return instance.__dict__.setdefault(self.name, self.function(instance))
+            return instance.__dict__.setdefault(self.name, self.func(instance))

@@ -51,7 +51,7 @@ def test_effects_of_old_twins_are_not_kept_for_the_new_version(store, monkeypatc
 
     monkeypatch.setattr(store, "frame", read_slowly)
     monkeypatch.setattr(filtered_study, "twin_effects", lambda twins, _: [len(twins)])
-    assert FilteredStudy(store, "one").twin_effects == [0]
+    assert FilteredStudy(store, "one").twin_effects == []
     assert FilteredStudy(store, "one").twin_effects == [12]
 
 
