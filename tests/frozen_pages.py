@@ -8,9 +8,9 @@ studies, to compare before and after a change that must not alter them.
     python -m tests.frozen_pages accept                 keep what the page says now as right
 
 HTML is compared as parsed tags, attributes and text, so that white space between tags is free.
-`make test` compares a fingerprint of every panel of eleven studies with those in frozen_pages.txt
-(test_frozen_pages.py). After a change that is meant, look at the differences between both
-checkouts by `write` and `compare`, then `accept` them.
+The tests compare a fingerprint of every panel of eleven studies with those in frozen_pages.txt
+(test_frozen_pages.py); `make test` draws what `is_quick` keeps. After a change that is meant, look
+at the differences between both checkouts by `write` and `compare`, then `accept` them.
 """
 
 from __future__ import annotations
