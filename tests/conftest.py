@@ -16,7 +16,7 @@ from hypothesis.internal.conjecture import providers
 from components.server.stub_files import skip_stub_files
 from studies.store.store import Store
 from tests.attacks.attack_log import each_mode  # noqa: F401 - a fixture of several folders
-from tests.demo_store import copy_demo, prepared_demo, remove_prepared
+from tests.demo_store import begin_demo, copy_demo, prepared_demo, remove_prepared
 from tests.samples import ALL, examples
 
 pytest_plugins = ("tests.forked_workers",)
@@ -67,6 +67,15 @@ def demo_store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
+def recorded_demos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The recorded demos for tests that only read and replace no function: what the store computes
+    from them is computed once in each worker."""
+    made = Store(copy_demo(tmp_path_factory.mktemp("recorded-demos") / "demo.db"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
 def records() -> Path:
     """Real records, outside the repository."""
     named = os.environ.get("EVENHAND_RECORDS")
@@ -81,11 +90,14 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Import Gradio, with the first test that uses it, as app.py does: without its type stubs.
     Modules and collected tests stay for the whole session: no garbage collection looks at them.
     Before the process is forked it imports openai, which the product imports at the first call, and
-    makes the store with the demos."""
+    waits for the store with the demos, which another process makes meanwhile."""
     gc.disable()
+    forks = session.config.getoption("workers") > 1
+    if forks:
+        begin_demo()
     with skip_stub_files():
         yield
-    if session.config.getoption("workers") > 1:
+    if forks:
         import openai  # noqa: F401
 
         prepared_demo()

@@ -8,9 +8,9 @@ studies, to compare before and after a change that must not alter them.
     python -m tests.frozen_pages accept                 keep what the page says now as right
 
 HTML is compared as parsed tags, attributes and text, so that white space between tags is free.
-`make test` compares a fingerprint of every panel of eleven studies with those in frozen_pages.txt
-(test_frozen_pages.py). After a change that is meant, look at the differences between both
-checkouts by `write` and `compare`, then `accept` them.
+The tests compare a fingerprint of every panel of eleven studies with those in frozen_pages.txt
+(test_frozen_pages.py); `make test` draws what `is_quick` keeps. After a change that is meant, look
+at the differences between both checkouts by `write` and `compare`, then `accept` them.
 """
 
 from __future__ import annotations
@@ -80,8 +80,10 @@ FROZEN = (
 OTHER_TABS = "other tabs"
 CHANGED = ("both", PAPER, awkward_study.NAME)
 """Of these, the studies that are also drawn with other settings."""
-REPORTED = (*CHANGED, "Probe set, four options", "rubrics", awkward_study.SINGLE)
-"""Of these, the studies whose report `make test` draws; `make test-all` draws all."""
+REPORTED = ("both", PAPER, "rubrics", awkward_study.OPTIONS)
+"""Studies whose report and JSON `make test` draws, one of each kind: comparisons beside verdicts on
+single answers, comparisons with the view Paper, scores, more than two options. `make test-all`
+draws all."""
 RECORDS = Path(__file__).resolve().parents[2] / "shared" / "data"
 JUDGES = (
     "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
@@ -341,14 +343,14 @@ def draw_documents(whole: FilteredStudy) -> Iterator[Drawing]:
 
 
 def is_quick(name: str, where: str) -> bool:
-    """Whether `make test` draws it: reports of some studies, and other settings; of the study with
-    the view Paper only those of this view, and those beside another judge."""
-    if where.startswith("report of "):
+    """Whether `make test` draws it: all views; reports and JSON of some studies; other settings of
+    the study with most kinds of verdicts, and of the view Paper."""
+    if where.startswith(("report of ", "json of ")):
         return name in REPORTED
     view, _, setting = where.partition("/")
-    if name != PAPER or not setting:
-        return True
-    return view == "Paper" or setting.startswith("beside ")
+    if name == PAPER:
+        return view == "Paper" or not setting
+    return not setting or name != awkward_study.NAME
 
 
 def fingerprints(store: Store, name: str, quick: bool = False) -> Iterator[tuple[str, str]]:

@@ -14,10 +14,11 @@ import pytest
 from gradio.utils import get_hash_seed
 
 from studies.sharing.visitors import new_secret
-from tests.attacks.attack_list import PUBLIC
+from tests.attacks.attack_list import OWN, PUBLIC
 from tests.attacks.attack_log import Mode, attempt, in_mode
 from tests.components.server.strangers import Stranger
 from tests.local_app import LocalApp
+from tests.samples import sample
 
 FILES = "file access"
 MARK = "xyzzy-of-another"
@@ -25,7 +26,7 @@ CONTENT = f"name: {MARK}\n".encode()
 META = {"_type": "gradio.FileData"}
 
 
-@pytest.fixture(scope="module", params=["own machine", "public"])
+@pytest.fixture(scope="module", params=sample([OWN, PUBLIC], PUBLIC))
 def page(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[LocalApp, Mode, Path]]:

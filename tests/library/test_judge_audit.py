@@ -64,9 +64,9 @@ def hostile_study() -> eh.JudgedStudy:
 
 @pytest.mark.extra
 def test_the_demo_prints_the_cards_of_the_page(
-    demo_store: Store, capsys: pytest.CaptureFixture[str]
+    recorded_demos: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    raters = Raters(FilteredStudy(demo_store, PAIRS_STUDY))
+    raters = Raters(FilteredStudy(recorded_demos, PAIRS_STUDY))
     audit = eh.audit(demo_study())
     cards = {card.prompt: card for card in audit.cards}
     assert len(cards) == len(raters.names) == 4
@@ -289,9 +289,15 @@ def test_an_audit_has_the_light_colours_of_the_page():
         assert re.search(rf"--{name}: [^;]+;", found), name
 
 
-def test_more_cards_than_are_shown_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = JudgeAudit(demo_study("second"))
-    cards = len(audit.cards)
+@pytest.fixture(scope="module")
+def demo_audit() -> JudgeAudit:
+    return JudgeAudit(demo_study("second"))
+
+
+def test_more_cards_than_are_shown_are_counted(
+    demo_audit: JudgeAudit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit, cards = demo_audit, len(demo_audit.cards)
     for most, more in ((cards, ""), (cards - 1, "1 more card;"), (cards - 2, "2 more cards;")):
         monkeypatch.setattr(judge_audit, "MAX_CARDS", most)
         assert ("more card" in str(audit)) == ("more card" in audit._repr_html_()) == bool(more)
@@ -301,9 +307,11 @@ def test_more_cards_than_are_shown_are_counted(monkeypatch: pytest.MonkeyPatch) 
     assert says(str(JudgeAudit(as_study(people))), "no verdict", "model judge")
 
 
-def test_the_demo_command_prints_its_cards(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_command_prints_its_cards(
+    demo_audit: JudgeAudit, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert demo([]) == 0
-    assert capsys.readouterr().out == f"{JudgeAudit(demo_study('second'))}\n"
+    assert capsys.readouterr().out == f"{demo_audit}\n"
 
 
 def test_a_page_is_shown_inline_and_stopped_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,5 +348,5 @@ def test_a_page_is_shown_inline_and_stopped_once(monkeypatch: pytest.MonkeyPatch
 
 def test_a_report_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
     with pytest.raises(StudyError):
-        page_views.report(demo_study("second"), tmp_path)
-    assert eh.report(demo_study("second"), tmp_path / "a.html").read_text().startswith("<!DOCTYPE")
+        page_views.report(hostile_study(), tmp_path)
+    assert eh.report(hostile_study(), tmp_path / "a.html").read_text().startswith("<!DOCTYPE")

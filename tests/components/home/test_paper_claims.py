@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from html import unescape
 
 import pandas as pd
@@ -21,17 +20,14 @@ from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names
 from studies.frames.frame import TIE
 from studies.store.store import Store
-from tests.demo_store import copy_demo
 from tests.page_words import says
 
 MAX_WORDS = 30
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    store = Store(copy_demo(tmp_path_factory.mktemp("demo") / "demo.db"))
-    yield store
-    store.close()
+@pytest.fixture
+def demo(recorded_demos: Store) -> Store:
+    return recorded_demos
 
 
 def by_question(store: Store, words: str):

@@ -140,8 +140,8 @@ def test_a_line_names_the_judge_or_counts_the_judges(store):
     assert f"<td>{len(judges)} judges</td>" in studies_html(store, [])  # people are none
 
 
-def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(demo_store):
-    store = demo_store
+def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(recorded_demos):
+    store = recorded_demos
     html = examples_html(store)
     assert html.count('<svg class="eh-thumb"') == html.count("eh-lead") == len(EXAMPLES) == 5
     assert {name for name, *_ in EXAMPLES} == demo_studies.DEMO_STUDIES
@@ -150,11 +150,11 @@ def test_every_example_is_a_recorded_study_with_a_drawing_and_needs_no_call(demo
         assert text.startswith(f"{len(store.frame(name, 'with')):,} real calls")
 
 
-def test_no_example_opens_with_a_mostly_hatched_matrix(demo_store):
+def test_no_example_opens_with_a_mostly_hatched_matrix(recorded_demos):
     """A cell is coloured from MIN_COLOURED_ITEMS items on; a matrix has a row for each prompt and a
     column for each category."""
     for name in demo_studies.DEMO_STUDIES:
-        frame = demo_store.frame(name)
+        frame = recorded_demos.frame(name)
         read = frame[frame["status"] == "ok"]
         items = read.groupby(["prompt", "category"], observed=True)["item"].nunique()
         assert (items >= MIN_COLOURED_ITEMS).mean() > 0.9, name

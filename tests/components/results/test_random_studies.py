@@ -231,7 +231,7 @@ def test_many_random_forms_are_drawn_without_gaps(store: Store) -> None:
         check_form(seed, store)
 
 
-@pytest.mark.parametrize("seed", sample([1, 2, 6, 9, 33, 215], 1, 9, 33, 215))
+@pytest.mark.parametrize("seed", sample([1, 2, 6, 9, 33, 215], 9, 33))
 def test_random_studies_are_drawn_without_gaps(seed: int, tmp_path: Path) -> None:
     check_study(seed, tmp_path, with_report=ALL or seed in (9, 33))
 

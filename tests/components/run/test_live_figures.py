@@ -207,10 +207,10 @@ def test_live_win_rates_have_bounds_valid_at_every_look(tmp_path):
 
 
 @pytest.mark.parametrize("study", sample([LARGER_STUDY, OPTIONS_STUDY, TWINS_STUDY], TWINS_STUDY))
-def test_the_win_rates_of_a_complete_study_are_those_of_results(demo_store, study):
-    drawn = LiveStudy(demo_store, study).figures().wins_figure["table"]["rows"]
+def test_the_win_rates_of_a_complete_study_are_those_of_results(recorded_demos, study):
+    drawn = LiveStudy(recorded_demos, study).figures().wins_figure["table"]["rows"]
     found = {row[0]: row[2] for row in drawn}
-    wanted = win_rate(filter_rows_by_twins(demo_store.frame(study), "without"))
+    wanted = win_rate(filter_rows_by_twins(recorded_demos.frame(study), "without"))
     assert len(found) == 4 and found == pytest.approx(
         {name: wanted[name].value for name in found}, abs=0.005
     )

@@ -42,7 +42,6 @@ from studies.frames.point_columns import pass_fail_mask
 from studies.frames.twin_rows import filter_rows_by_twins
 from studies.spec.presentations import resolve_contestants
 from studies.store.store import Store
-from tests.demo_store import copy_demo
 from tests.frozen_pages import plain
 from tests.judges.small_studies import run_text
 from tests.page_words import says, text_of
@@ -52,11 +51,9 @@ OF_COMPARISONS = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    made = Store(copy_demo(tmp_path_factory.mktemp("demo") / "demo.db"))
-    yield made
-    made.close()
+@pytest.fixture
+def store(recorded_demos) -> Store:
+    return recorded_demos
 
 
 def study_texts(store: Store, prompts: list[str]) -> tuple[StudyPreview, str]:

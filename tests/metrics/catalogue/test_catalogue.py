@@ -29,6 +29,7 @@ from studies.store.store import Store
 from tests.demo_store import copy_demo
 from tests.metrics.record_paths import find_record
 from tests.page_words import pattern
+from tests.samples import sample
 
 DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
 
@@ -61,7 +62,7 @@ def without_record(summary: dict[str, Any]) -> set[str]:
     return {".".join(path) for path in estimate_paths(summary) if not find_record(path)}
 
 
-@pytest.mark.parametrize("name", [PAIRS_STUDY, OPTIONS_STUDY])
+@pytest.mark.parametrize("name", sample([PAIRS_STUDY, OPTIONS_STUDY], PAIRS_STUDY))
 def test_every_number_of_the_json_has_a_record(demos: Store, name: str) -> None:
     summary = summarise_frame(few_items(demos.frame(name)), quick=True)
     assert len(list(estimate_paths(summary))) > 30

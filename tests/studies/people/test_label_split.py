@@ -63,9 +63,9 @@ def test_a_known_answer_counts_before_votes(store: Store) -> None:
     assert [one.winner for one in read_labels(store, "known").comparisons] == ["y"]
 
 
-def test_recorded_verdicts_are_labelled_by_design(demo_store: Store) -> None:
+def test_recorded_verdicts_are_labelled_by_design(recorded_demos: Store) -> None:
     """On 64 items; five of the six pairs of an item have a better answer."""
-    labels = read_labels(demo_store, FILES["second"])
+    labels = read_labels(recorded_demos, FILES["second"])
     assert len(labels.comparisons) == 64 * 5 and labels.disputed == ()
 
 

@@ -62,10 +62,10 @@ def agreement(store, study: str, chosen: Filter | None = None) -> Agreement:
     return Agreement(Raters(FilteredStudy(store, study, chosen or Filter())))
 
 
-@pytest.fixture
-def voted(store):
-    six_items().save(store)
-    return store
+@pytest.fixture(scope="module")
+def voted(module_store):
+    six_items().save(module_store)
+    return module_store
 
 
 def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
@@ -379,12 +379,13 @@ def test_a_judge_with_two_prompts_is_two_voices(store):
     assert data.ranked_judges[0] == "good, p"
 
 
-def test_what_is_counted_once_is_counted_anew_when_somebody_votes(voted):
-    before = load_agreement(FilteredStudy(voted, "voted"))
-    assert load_agreement(FilteredStudy(voted, "voted")) is before
+def test_what_is_counted_once_is_counted_anew_when_somebody_votes(store):
+    six_items().save(store)
+    before = load_agreement(FilteredStudy(store, "voted"))
+    assert load_agreement(FilteredStudy(store, "voted")) is before
     assert before.voter_agreement.voters == 3
-    six_items().votes("q0", dan="y").save(voted)
-    assert load_agreement(FilteredStudy(voted, "voted")).voter_agreement.voters == 4
+    six_items().votes("q0", dan="y").save(store)
+    assert load_agreement(FilteredStudy(store, "voted")).voter_agreement.voters == 4
 
 
 @pytest.mark.extra

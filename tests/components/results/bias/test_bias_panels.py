@@ -438,9 +438,9 @@ def test_flips_of_a_judge_that_takes_a_label_are_not_laid_to_the_order_or_to_noi
     ]
     once = [row for row in rows if not row["repeat"]]
     for frame in (build(rows), build(once)):
-        found = {row.judge: row.label for row in flip_leans(bias_from_frame(frame))}
-        assert found == {"name": "A", "place": ""}
-        _, lead = bias_headline(bias_from_frame(frame))
+        bias = bias_from_frame(frame)
+        assert {row.judge: row.label for row in flip_leans(bias)} == {"name": "A", "place": ""}
+        _, lead = bias_headline(bias)
         assert says(lead, "For place,", "order changes", "verdicts of name", "label “A”")
         alone = Filter(judge="name").apply(frame)
         _, lead = bias_headline(bias_from_frame(alone))

@@ -56,8 +56,18 @@ def frame():
     )
 
 
-def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
-    html = bias_matrix_html(bias_from_frame(frame), "Grade")
+@pytest.fixture(scope="module")
+def bias_of_frame(frame):
+    return bias_from_frame(frame)
+
+
+@pytest.fixture(scope="module")
+def fitted(frame):
+    return fit_option_models(frame)
+
+
+def test_the_matrix_shows_grades_with_the_coin_beside_them(bias_of_frame):
+    html = bias_matrix_html(bias_of_frame, "Grade")
     # First place always: its entropy is 0 and so is the harmonic mean; steady: 1 and 1.
     assert says(html, "best 1.00", "chance 0.57", "lowest 0.00")
     assert html.index("steady") < html.index("first")
@@ -67,9 +77,9 @@ def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     assert "Grade 1.00 [0.76, 1.00]; mean of an item&#x27;s entropy 1.00 [0.76, 1.00]" in html
 
 
-def test_the_colours_of_a_matrix_among_n_options_begin_at_their_chance_level(frame):
+def test_the_colours_of_a_matrix_among_n_options_begin_at_their_chance_level(bias_of_frame):
     consistency, accuracy, first = (
-        bias_matrix_html(bias_from_frame(frame), name).replace("\u202f", " ")
+        bias_matrix_html(bias_of_frame, name).replace("\u202f", " ")
         for name in ("Consistency", "Accuracy", "First-position share")
     )
     # Among 4 options in 4 rotations: 1/4 cubed = 1.6 %.
@@ -88,9 +98,9 @@ def test_a_scale_for_n_options_keeps_its_multiple_of_chance():
     assert three.css_class(0.25) != "b20", "25 % of three options is more than chance"
 
 
-def test_the_consistency_of_each_row_stands_beside_its_entropy(frame):
+def test_the_consistency_of_each_row_stands_beside_its_entropy(frame, bias_of_frame):
     for layout in LAYOUTS:
-        html = bias_matrix_html(bias_from_frame(frame), "Position entropy", layout)
+        html = bias_matrix_html(bias_of_frame, "Position entropy", layout)
         wide = html.split("</table>")[0]
         assert says(wide, "Consistency")
         for judge in ("first", "steady"):
@@ -99,7 +109,7 @@ def test_the_consistency_of_each_row_stands_beside_its_entropy(frame):
             row = next(part for part in wide.split("<tr>") if f">{judge}</th>" in part)
             assert f'<td class="plain"><span data-tip="Consistency: {judge}' in row and shown in row
         assert html.count('class="plain"') == 4  # the table for phones has it too
-    assert "Consistency" not in bias_matrix_html(bias_from_frame(frame), "Grade")
+    assert "Consistency" not in bias_matrix_html(bias_of_frame, "Grade")
     pairs = bias_from_frame(build([row for k in range(6) for row in pair(f"p{k}", 0, 1)]))
     assert says(bias_matrix_html(pairs, "Position entropy"), "Consistency")
 
@@ -122,15 +132,15 @@ def test_the_share_of_the_first_position_stands_beside_an_even_share(frame):
     assert all(row.lean is None for row in flip_leans(bias_from_frame(mixed)))
 
 
-def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
-    assert bias_matrix_html(bias_from_frame(frame), "Lean") == bias_matrix_html(
-        bias_from_frame(frame), "Position entropy"
+def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(bias_of_frame):
+    assert bias_matrix_html(bias_of_frame, "Lean") == bias_matrix_html(
+        bias_of_frame, "Position entropy"
     )
 
 
-def test_who_prefers_a_place_is_counted_and_named(frame):
-    bias = bias_from_frame(frame)
-    title, lead = position_preference_headline(bias, fit_option_models(frame))
+def test_who_prefers_a_place_is_counted_and_named(bias_of_frame, fitted):
+    bias = bias_of_frame
+    title, lead = position_preference_headline(bias, fitted)
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 positions in "
         "100\u202f% of its choices (p < .001, permutation test of all positions)."
@@ -144,7 +154,7 @@ def test_a_steady_judge_alone_prefers_no_place(frame):
     assert says(title, "This judge does", "not significantly prefer", "100\u202f%.")
 
 
-def test_with_too_few_items_no_preference_for_a_place_is_denied(frame):
+def test_with_too_few_items_no_preference_for_a_place_is_denied():
     """Two of the 24 arrangements of each item: 4/24^2 = .007, which .05 exceeds by the part of the
     error rate (.79) and the 6 judges: .053. With three items it is .002."""
 
@@ -161,9 +171,9 @@ def test_with_too_few_items_no_preference_for_a_place_is_denied(frame):
     assert says(title, "No judge", "one has", "too few items")
 
 
-def test_the_test_of_options_is_a_permutation_test(frame):
-    bias = bias_from_frame(frame)
-    rows = {row.name: row for row in option_test_rows(fit_option_models(frame), bias)}
+def test_the_test_of_options_is_a_permutation_test(bias_of_frame, fitted):
+    bias = bias_of_frame
+    rows = {row.name: row for row in option_test_rows(fitted, bias)}
     # All 48 picks on one place: of the 24 arrangements of each of 12 items one does that for each
     # of the four places, so p = 4/24^12.
     assert rows["first"].tests["permutation"].p == pytest.approx(4 / 24**12, rel=1e-6)

@@ -39,10 +39,10 @@ def card(store, study: str, voice: str, chosen: Filter | None = None) -> ReportC
     return ReportCard(Raters(FilteredStudy(store, study, chosen or Filter())), voice)
 
 
-@pytest.fixture
-def voted(store):
-    six_items().save(store, usage=Usage(100, 20), cost=0.002, seconds=1.5)
-    return store
+@pytest.fixture(scope="module")
+def voted(module_store):
+    six_items().save(module_store, usage=Usage(100, 20), cost=0.002, seconds=1.5)
+    return module_store
 
 
 def test_a_card_has_the_numbers_of_its_judge(voted):
@@ -214,12 +214,12 @@ def judged_options(store):
     return store, "options"
 
 
-def test_agreement_with_known_answers_opens_no_list_of_votes(store, voted):
+def test_agreement_with_known_answers_opens_no_list_of_votes(voted):
     sheet = Sheet("known")
     for k in range(6):
         sheet.both(f"q{k}", "ada", "xx")
-    sheet.save(store, design={f"q{k}": "x" for k in range(6)})
-    rows = {one.record.key: one for one in card_measures(card(store, "known", "ada"))}
+    sheet.save(voted, design={f"q{k}": "x" for k in range(6)})
+    rows = {one.record.key: one for one in card_measures(card(voted, "known", "ada"))}
     assert rows[AGREEMENT.key].estimate.value == 1 and rows[AGREEMENT.key].link is None
     assert rows["consistency"].link
     assert "left out" not in rows[AGREEMENT.key].description

@@ -22,15 +22,12 @@ from components.results.overview.run_outcome import next_steps
 from components.results.view.unusable_replies import unusable_link_label
 from components.study.plan import demo_studies
 from studies.store.store import Store
-from tests.demo_store import copy_demo
 from tests.page_words import says, text_of
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    made = Store(copy_demo(tmp_path_factory.mktemp("demo") / "demo.db"))
-    yield made
-    made.close()
+@pytest.fixture
+def demo(recorded_demos) -> Store:
+    return recorded_demos
 
 
 @pytest.fixture

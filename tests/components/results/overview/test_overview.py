@@ -172,8 +172,8 @@ def test_while_a_run_is_active_advice_is_hidden(judged, store):
     assert "eh-claim" not in summary_tab.render_judges(FilteredStudy(judged, NAME)).bodies["judges"]
 
 
-def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(demo_store):
-    filtered = FilteredStudy(demo_store, OPTIONS_STUDY)
+def test_among_several_options_the_summary_is_the_matrix_of_position_entropy(recorded_demos):
+    filtered = FilteredStudy(recorded_demos, OPTIONS_STUDY)
     drawn = summary_tab.VIEW.render(filtered, {})
     assert "Position entropy" in drawn["entropy_heading"] and "brief-options" in drawn["entropy"]
     assert "brief-options" in summary_tab.summary_preview_html({"finding": "", "kpis": "", **drawn})
@@ -195,9 +195,9 @@ def test_the_card_of_a_chosen_judge_is_that_of_the_report_beside_the_other_judge
     assert not says(drawn, "No value", "other judges")
 
 
-def test_a_study_of_options_is_not_told_that_votes_would_bring_remedies(demo_store):
+def test_a_study_of_options_is_not_told_that_votes_would_bring_remedies(recorded_demos):
     for name, wanted in ((OPTIONS_STUDY, False), (LARGER_STUDY, True)):
-        filtered = FilteredStudy(demo_store, name)
+        filtered = FilteredStudy(recorded_demos, name)
         for view in (summary_tab.VIEW, remedies_tab.VIEW):
             hidden = {panel.visibility_output: False for panel in view.panels}
             needed = " ".join(text for _, text in view.missing_panels(filtered, hidden))

@@ -77,8 +77,8 @@ def test_remedies_are_offered_only_where_the_better_answer_is_known(judged, stor
     assert ("Vote" in steps(judged, NAME)) != known
 
 
-def test_among_several_options_only_the_next_steps_are_shown(demo_store):
-    store = demo_store
+def test_among_several_options_only_the_next_steps_are_shown(recorded_demos):
+    store = recorded_demos
     html = run_outcome_html(store, demo_studies.OPTIONS_STUDY)
     assert not says(html, "Which way") and says(html, "Next")
     assert steps(store, demo_studies.OPTIONS_STUDY)["Report"] == {"data-click": "#eh-share"}
