@@ -111,8 +111,8 @@ def script_html() -> Markup:
 
 
 def head_html() -> Markup:
-    """What Gradio's script adds to the head of a page of another site that contains Evenhand;
-    Evenhand's own page has it in its HTML (components.layout.page_head)."""
+    """HTML that Gradio's script adds to the head of a page of another site that contains Evenhand.
+    Evenhand's own page has it already (components.layout.page_head)."""
     return look_html() + script_html()
 
 
