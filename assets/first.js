@@ -7,6 +7,13 @@
   const address = new URL(location.href).searchParams, tab = address.get("tab") || (address.has("study") ? "results" : "home");
   const tabs = config.components.find(({props}) => props.elem_id === "eh-tabs")?.props ?? {};
   if (tab === "results" && !address.has("blind")) tabs.selected = tab;
+  // Gradio asks for the theme late, and waits for it.
+  const theme = document.createElement("link"), root = new URL(config.root || ".", location.href);
+  Object.assign(theme, {rel: "stylesheet", href: `${location.origin}${root.pathname.replace(/\/$/, "")}/theme.css?v=${config.theme_hash}`});
+  document.head.append(theme);
+  // Gradio searches all components for each target of an event, several times. The target of an event after another
+  // event is that event, which is no component.
+  for (const one of config.dependencies) one.targets = one.targets.filter(([, name]) => !["then", "success", "failure"].includes(name));
   document.body.classList.toggle("eh-at-home", tab === tabs.selected && tab === "home" && !address.has("blind"));
   // Gradio wraps each plain object of its configuration in a proxy, and reads all events for each component.
   // Objects of a class stay as they are: opening the page then takes a tenth less time.

@@ -3,7 +3,7 @@
   if (window.evenhand) return;
   const STORED = "evenhand-theme", VARIABLE = /var\((--[\w-]+)\)/g, FADED = /^alpha\(var\((--[\w-]+)\), ?([\d.]+)\)$/;
 
-  // ---- theme: the address wins, then what this reader chose before, then the system (Gradio sees to that one)
+  // ---- theme: the address wins, then what this reader chose before, then the system (Gradio sees to that one, after this script)
   const remembered = () => { try { return localStorage.getItem(STORED); } catch { return null; } };
   let chosen = new URL(location.href).searchParams.get("__theme") || remembered();
   const settle = () => { if (chosen === "dark" || chosen === "light") document.body.classList.toggle("dark", chosen === "dark"); };
@@ -486,7 +486,7 @@
     if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
   });
 
-  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, drawAll, redraw, setControl, panels, plot, coloured, library, clicks, sendMark, sendMarks, toggleTheme, remember, scope, openTab, help};
+  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, drawAll, redraw, setControl, panels, plot, coloured, library, clicks, sendMark, sendMarks, toggleTheme, settleTheme: settle, remember, scope, openTab, help};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied

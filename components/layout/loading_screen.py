@@ -149,11 +149,7 @@ def loading_html(
         LOADING,
         "cards" if on_home and not content else "",
         # It cannot be clicked or focused: the page's script does not know it.
-        fill(
-            '<style>{}</style><div class="content" inert>{}</div>',
-            read_program_file(ASSETS / "style.css"),
-            content,
-        )
+        fill('<div class="content" inert>{}</div>', content)
         if content
         else Markup('<div class="card"></div>') * 3,
     )

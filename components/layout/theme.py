@@ -7,7 +7,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from components.html.markup import ASSETS, Markup, fill, read_program_file
-from components.layout import help_texts, loading_screen
+from components.layout import help_texts, loading_screen, page_head
 from components.server import compression, hf_login, page_cache
 
 # Every Gradio colour is a CSS variable of style.css, so that one class switches to dark mode.
@@ -97,18 +97,23 @@ def stylesheet() -> Markup:
     return read_program_file(ASSETS / "style.css")
 
 
-def head_html() -> Markup:
-    """Favicon, stylesheet, help texts and script as inline HTML, so that the browser need not
-    request them."""
+def look_html() -> Markup:
+    """Favicon and stylesheet as inline HTML, so that the browser need not request them."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
-    return fill(
-        '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">'
-        "<style>{}</style>{}<script>{}</script>",
-        icon,
-        stylesheet(),
-        help_texts.help_texts_script_html(),
-        read_program_file(ASSETS / "page.js"),
-    )
+    link = fill('<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">', icon)
+    return link + fill("<style>{}</style>", stylesheet())
+
+
+def script_html() -> Markup:
+    """Help texts and script as inline HTML."""
+    script = read_program_file(ASSETS / "page.js")
+    return fill("{}<script>{}</script>", help_texts.help_texts_script_html(), script)
+
+
+def head_html() -> Markup:
+    """HTML that Gradio's script adds to the head of a page of another site that contains Evenhand.
+    Evenhand's own page has it already (components.layout.page_head)."""
+    return look_html() + script_html()
 
 
 def appearance_launch_arguments(
@@ -129,7 +134,10 @@ def appearance_launch_arguments(
                 Middleware(compression.CompressionMiddleware),
                 Middleware(hf_login.LoginMiddleware),
                 Middleware(loading_screen.LoadingScreen, home=home, preview=preview),
-                Middleware(page_cache.PageCache),
+                Middleware(
+                    page_cache.PageCache,
+                    change=page_head.make_head_move(look_html(), script_html()),
+                ),
             ]
         },
     }

@@ -1,4 +1,4 @@
-"""ASGI middleware that stores the page and its configuration as Gradio made them.
+"""ASGI middleware that stores the page and its configuration, which Gradio made.
 
 Gradio copies and serialises all components for every request, which takes a tenth of a second of
 CPU. The result depends only on the address under which the page was requested. This module does
@@ -6,6 +6,7 @@ not import gradio.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,10 +24,12 @@ class PageCache:
 
     Query parameters do not reach Gradio: there they would choose a page or a stored state, and
     Evenhand uses neither. A response that sets a cookie, or whose status is not 200, is not
-    stored."""
+    stored. `change` returns the page as it is stored and sent."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(
+        self, app: ASGIApp, *, change: Callable[[bytes], bytes] = lambda page: page
+    ) -> None:
+        self._app, self._change = app, change
         self._stored: OrderedDict[tuple[object, ...], Stored] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +62,12 @@ class PageCache:
                 parts.append(message.get("body", b""))
 
         await self._app(scope, receive, collect)
-        return starts[0], b"".join(parts)
+        start, body = starts[0], b"".join(parts)
+        if scope["path"] == "/" and start["status"] == 200:
+            body = self._change(body)
+            kept = [one for one in start["headers"] if one[0].lower() != b"content-length"]
+            start["headers"] = [*kept, (b"content-length", str(len(body)).encode())]
+        return start, body
 
 
 def _can_be_stored(start: Message) -> bool:

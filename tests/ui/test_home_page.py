@@ -230,3 +230,40 @@ def test_scores_with_human_scores_open_as_scores_and_never_name_another_study(vi
     page.wait_for_timeout(500)
     results = [one for one in page.evaluate("addresses") if "tab=results" in one]
     assert results and all("study=rated" in one for one in results)
+
+
+def test_a_later_visitor_waits_for_no_stylesheet_of_gradio_and_sees_the_same(visit, app, browser):
+    """The page holds those that the visitor before asked for; where a rule of Gradio and one of
+    ours are equally specific, ours wins in either order."""
+    look = "getComputedStyle(document.querySelector('.gradio-container')).overflowX"
+    before = visit().evaluate(look)
+    page = browser.new_context().new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(app.url)
+    page.locator("#eh-home-examples .eh-thumb").first.wait_for()
+    assert page.evaluate(look) == before == "clip"
+    styles = [url.rpartition("/")[2] for url in asked if ".css" in url]
+    assert [name.partition("-")[0].partition("?")[0] for name in styles] == ["index", "theme.css"]
+    page.context.close()
+
+
+def test_gradio_searches_for_no_event_and_waits_for_no_theme(visit):
+    """What assets/first.js leaves out of the configuration and asks for early; the page works with
+    it: the events that follow another have shown Home."""
+    page = visit()
+    targets = page.evaluate("window.gradio_config.dependencies.flatMap(one => one.targets)")
+    assert len(targets) > 50 and not {name for _, name in targets} & {"then", "success", "failure"}
+    assert page.locator("link[href*='theme.css']").count() == 1  # else Gradio has added its own
+    page.wait_for_selector("#eh-home-studies tbody tr")
+
+
+def test_the_theme_that_a_reader_chose_wins_over_that_of_the_system(visit):
+    page = visit()
+    page.emulate_media(color_scheme="light")
+    page.goto(page.url.partition("?")[0])
+    page.locator("#eh-theme").click()
+    assert "dark" in page.locator("body").get_attribute("class")
+    page.reload()
+    page.wait_for_selector("#eh-home-studies tbody tr")
+    assert "dark" in page.locator("body").get_attribute("class")

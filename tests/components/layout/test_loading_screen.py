@@ -111,9 +111,8 @@ def test_the_theme_of_the_address_is_taken_and_nothing_else_of_it():
 
 def test_a_preview_replaces_the_empty_cards_and_cannot_be_clicked():
     made = loading_html({"tab": "results"}, content=Markup("<h1>Most verdicts change.</h1>"))
-    body = made.rpartition("</style>")[2]
     assert "with-content" in made and 'class="card"' not in made
-    assert body.startswith('<div class="content" inert><h1>Most')
+    assert '<div class="content" inert><h1>Most' in made
 
 
 def test_styles_and_scripts_name_only_ids_that_the_page_has():

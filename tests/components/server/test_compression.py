@@ -136,3 +136,45 @@ def test_a_page_names_the_scripts_that_most_visitors_asked_for():
              for name in (common, other)]  # fmt: skip
     assert client.get("/").text == page.replace("<head>", "<head>" + "".join(sorted(links)))
     assert client.get("/config").text == page
+
+
+def test_a_page_holds_the_stylesheets_that_most_visitors_asked_for():
+    """None that few asked for, none that names other files, none that the page links itself; and
+    they stay, although nobody asks for them any more."""
+    assets = Path(str(gradio.__file__)).parent / "templates" / "frontend" / "assets"
+    texts = {path.name: path.read_text() for path in sorted(assets.glob("*-*.css"))}
+    common, other, rare, linked = [name for name, text in texts.items() if "url(" not in text][:4]
+    fonts = next(name for name, text in texts.items() if "url(./" in text or "url(fonts" in text)
+    link = f'<link rel="stylesheet" href="./assets/{linked}">'
+    page = f"<html><head>{link}</head><body>{'a' * 2000}</body></html>"
+
+    async def either(request: Request) -> Response:
+        return HTMLResponse(page) if request.url.path == "/" else PlainTextResponse(page)
+
+    routes = [Route("/{path:path}", either)]
+    client = TestClient(Starlette(routes=routes, middleware=[Middleware(CompressionMiddleware)]))
+    for name, times in ((other, 2), (common, 4), (rare, 1), (linked, 4), (fonts, 4)):
+        for _ in range(times):
+            client.get(f"/assets/{name}")
+    tags = f"<style>{texts[other]}{texts[common]}</style>" + "".join(
+        f'<link rel="stylesheet" disabled href="./assets/{name}">' for name in (other, common)
+    )
+    for _ in range(3):
+        assert client.get("/").text == page.replace("</head>", tags + "</head>")
+    assert client.get("/config").text == page
+
+
+def test_nobody_can_swell_the_pages_of_others():
+    """All files of Gradio asked for once by one visitor; a page names a bounded number of them."""
+    assets = Path(str(gradio.__file__)).parent / "templates" / "frontend" / "assets"
+    page = f"<html><head></head><body>{'a' * 2000}</body></html>"
+
+    async def either(request: Request) -> Response:
+        return HTMLResponse(page)
+
+    routes = [Route("/{path:path}", either)]
+    client = TestClient(Starlette(routes=routes, middleware=[Middleware(CompressionMiddleware)]))
+    for path in sorted([*assets.glob("[A-M]*-*.js"), *assets.glob("*-*.css")]):
+        client.get(f"/assets/{path.name}")
+    got = client.get("/").text
+    assert got.count("modulepreload") == 64 and 0 < got.count('rel="stylesheet"') <= 64
