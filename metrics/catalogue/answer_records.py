@@ -29,8 +29,8 @@ PEOPLE_BEHIND: Final = {"unlike": "people"}
 
 declare_agreement: Final = partial(declare, question="agreement")
 _LEVELS: Final = (
-    "A judge's level is the mean of both orders, where it judged both. A person is compared with "
-    "the other people."
+    "Each verdict of a judge counts; `merged_`: the mean of both orders of a comparison. A person "
+    "is compared with the other people."
 )
 _REPLACED: Final = f"Cases with a verdict of the judge and at least two votes. {T_INTERVAL}"
 _WRONG: Final = f"A tie or an unusable reply is wrong; repeats are left out. {SHARE_INTERVAL}"
@@ -183,13 +183,15 @@ declare_measures(
     "agreement", "rater",
     ("people_mae", "Distance from people", "mean absolute difference from the mean of "
      "people's votes, on levels −2 to 2", f"{_LEVELS} {T_INTERVAL}",
-     "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
+     "agreement.people.*.mae agreement.people.*.merged_mae agreement.always_tie.mae "
+     "agreement.alignment.*.*.*.mae"),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
 )  # fmt: skip
 declare_measures(
     "agreement", "rater",
     ("within_one", "Within one level of people", "scores at most one level from the mean of "
      "people's votes", f"{_LEVELS} {SHARE_INTERVAL}", "agreement.people.*.within_one "
+     "agreement.people.*.merged_within_one "
      "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
     better="high", needs=(VOTES,),
     also_known_as=("Consistency in Creation-MMBench (Fang et al. 2025)",),

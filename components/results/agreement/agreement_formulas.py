@@ -30,7 +30,7 @@ HOW_MATRIX: Final = (
 HOW_MERGED_ORDERS: Final = (
     "One order: every verdict counts separately. Both orders: one verdict per pair; an answer "
     "wins if it wins in both orders, otherwise the pair is a tie. Differences are paired by item. "
-    "Chance is 1/3 if ties are as likely as either answer."
+    "Chance, in the hover card of a row: random choices with as many ties as the judge has."
 )
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, both choose second, or both choose tie. Without ties: pairs "

@@ -292,8 +292,8 @@ TESTS: Final = Panel(
     render_order_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
-    "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
-    "the filter hides",
+    "p-values of tests for an effect of the order, adjusted by Holm's method over all rows, also "
+    "those that the filter hides, and for all filters (without one: divided by 0.79)",
     how="Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
     "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
     "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
@@ -303,8 +303,8 @@ TESTS: Final = Panel(
     "replies count once, by the most frequent choice. Among N options the entropy is shown with "
     "the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over the "
     "rows of its column. All filters share the 5 % error rate: p is also divided by the share "
-    "that the present filter gets (0.79 without a filter).",
-    json_keys=("position.*.*.tests.*.p",),
+    "that the present filter gets.",
+    json_keys=("position.*.*.tests.*.adjusted", "position.*.*.tests.*.p"),
 )
 LABELS: Final = Panel(
     "labels",

@@ -133,7 +133,7 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
     title, lead = position_preference_headline(bias, fit_option_models(frame))
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 positions in "
-        "100\u202f% of its choices (p < .001, permutation test of all positions)."
+        "100\u202f% of its choices (p < .001, adjusted, permutation test of all positions)."
     )
     assert "25\u202f% of its choices" in lead
 
@@ -189,7 +189,8 @@ def test_page_and_json_have_the_same_p_value_which_is_at_most_the_smallest_of_th
     assert {row.n for row in option_test_rows(fitted, bias)} == {4}
     assert says(by_prompt["position_term"]["note"], "on a pair")
     assert fitted[3].permutation.p == told["p"] == pytest.approx(1 / 10_000)
-    assert says(position_preference_headline(bias, fitted)[0], "p ≤ .002")
+    assert told["adjusted"] == pytest.approx(12 / 7_900)
+    assert says(position_preference_headline(bias, fitted)[0], "p ≤ .002, adjusted")
     rows = option_test_rows(fitted, bias)
     assert "≤ .002" in order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "")
     assert any("p ≤ 0.0001" in line for line in render_tables({"position": by_prompt["tests"]}))
