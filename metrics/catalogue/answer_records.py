@@ -142,7 +142,8 @@ LEAD: Final = declare_agreement(
     "random, in points",
     how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
     "pairs the lead is half the difference of the shares of right and wrong verdicts. "
-    "Interval: Student's t over items.",
+    "Interval: Student's t over items, at least as wide as that of the accuracy (a tie then counts "
+    "as by chance).",
     paths=position_json_paths("accuracy_lead"),
     unit="difference of shares",
     style="points",
