@@ -265,7 +265,8 @@ declare_measures(
 declare_measures(
     "agreement", "rater",
     ("voter_first", "First-position share of a voter", "decisive votes for the answer shown "
-     "first", SHARE_INTERVAL, "agreement.voters.*.first"),
+     "first", "Votes on models that people always saw in one order are left out. "
+     f"{SHARE_INTERVAL}", "agreement.voters.*.first"),
     ("voter_bias", "Position bias of a voter", "the way from chance to always first: "
      "(first − 1/N)/(1 − 1/N), with the voter's first-position share",
      "From the interval of the share.", "agreement.voters.*.bias"),

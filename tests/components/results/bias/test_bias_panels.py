@@ -12,6 +12,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, judge_rows_or_people_rows, rater_names
 from components.html.format import join_names
+from components.html.scales import POSITION_TERM_SCALE
 from components.results.bias import panels as bias_view
 from components.results.bias import sentences
 from components.results.bias import tab as bias_tab
@@ -642,3 +643,10 @@ def test_items_are_counted_once_whatever_the_number_of_judges(judged):
     part = load_bias(FilteredStudy(judged, NAME, Filter(category="coding", judge="fair")))
     assert (whole.item_count, part.item_count) == (40, 5)
     assert says(bias_matrix_html(whole, "Consistency"), "40 items")
+
+
+def test_the_matrix_shows_the_position_term_with_the_decimals_of_the_card():
+    """-0.05 [-0.13, 0.04] must not become 0.0 [-0.1, 0.0], which hides the sign of the limit."""
+    term = Estimate(-0.046, -0.131, 0.038, 1600, 80)
+    assert POSITION_TERM_SCALE.text(term.value) == "\u22120.05"
+    assert POSITION_TERM_SCALE.interval(term) == "[\u22120.13, 0.04]"
