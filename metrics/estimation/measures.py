@@ -371,17 +371,15 @@ def widen_to_share(means: list[Estimate], sums: Floats, cell: Ints) -> list[Esti
     the share's interval does not trust a small spread between items (MIN_DESIGN_EFFECT), so the
     same verdicts must not look more certain as a difference. `sums` are item totals: of the mean,
     of the number subtracted, and of the verdicts."""
+    found = []
     shares = proportions(sums[:, 0] + sums[:, 1], sums[:, -1], cell, len(means))
-    return [
-        mean
-        if mean.low is None or mean.high is None or one.low is None or one.high is None
-        else replace(
-            mean,
-            low=min(mean.low, one.low - (one.value or 0.0) + (mean.value or 0.0)),
-            high=max(mean.high, one.high - (one.value or 0.0) + (mean.value or 0.0)),
-        )
-        for mean, one in zip(means, shares, strict=True)
-    ]
+    for mean, one in zip(means, shares, strict=True):
+        if mean.low is not None and mean.high is not None:
+            shift = (mean.value or 0.0) - (one.value or 0.0)
+            low, high = shift + (one.low or 0.0), shift + (one.high or 0.0)
+            mean = replace(mean, low=min(mean.low, low), high=max(mean.high, high))
+        found.append(mean)
+    return found
 
 
 def _build_mean_estimate(

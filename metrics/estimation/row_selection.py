@@ -138,8 +138,7 @@ def mean_votes(frame: pd.DataFrame) -> pd.DataFrame:
 
     Every comparison of people counts once, however many votes it has: otherwise the pairs of models
     with more votes would decide a ranking. Votes are chosen as by `keep_random_votes`."""
-    picked = select_pairs(select_picks(select_rows(frame, people_mask(frame))))
-    votes, _ = keep_random_votes(picked)
+    votes, _ = keep_random_votes(select_pairs(select_picks(select_rows(frame, people_mask(frame)))))
     case, cases = group_codes(votes, COMPARISON_KEY[:2])
     place = first_row_per_group(case, cases)
     left = slot_contestants(votes, contestants(votes))[:, :1].sum(axis=1)  # no column without votes

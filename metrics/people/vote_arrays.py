@@ -121,10 +121,10 @@ class VotesByPerson:
         """Mask of the votes on models that all people saw in one order only, in MIN_FIXED_ORDER
         votes or more."""
         models, sets = row_selection.group_codes(self.rows, ("comparison",))
-        shown, orders = row_selection.group_codes(self.rows, ("comparison", "shown"))
-        of_order = models[row_selection.first_row_per_group(shown, orders)]
-        one_order = np.bincount(of_order, minlength=sets) == 1
-        fixed = one_order & (np.bincount(models, minlength=sets) >= MIN_FIXED_ORDER)
+        shown, _ = row_selection.group_codes(self.rows, ("comparison", "shown"))
+        first = shown[row_selection.first_row_per_group(models, sets)]
+        turned = np.bincount(models, shown != first[models], sets) > 0
+        fixed = ~turned & (np.bincount(models, minlength=sets) >= MIN_FIXED_ORDER)
         return np.asarray(fixed[models], np.bool_)
 
     @cached_property
@@ -134,17 +134,14 @@ class VotesByPerson:
         made = self.estimate_mean_over_votes_by_person(
             (self.pick == 0).astype(np.float64), self.varied_order_mask, ALL_TIES_NOTE
         )
-        orders = self.rows["orders"].to_numpy()
-        unordered = self.votes_per_person(orders != 0) == 0
-        single = self.votes_per_person((orders == 1) & ~self.fixed_order_mask) > 0
-        fixed = self.votes_per_person(self.fixed_order_mask) > 0
+        orders, fixed = self.rows["orders"].to_numpy(), self.fixed_order_mask
+        masks = (orders != 0, fixed, (orders == 1) & ~fixed)
+        counts = (self.votes_per_person(mask).tolist() for mask in masks)
         found = []
-        for one, without, out, some in zip(made, unordered, fixed, single, strict=True):
-            note = join_notes(FIXED_ORDER_NOTE * bool(out), ONE_ORDER_NOTE * bool(some))
-            if without or (out and one.value is None):
-                one = unknown_estimate(NO_ORDER_NOTE if without else FIXED_ORDER_NOTE, "share")
-                note = ""
-            found.append(replace(one, note=join_notes(one.note, note)))
+        for one, known, out, single in zip(made, *counts, strict=True):
+            none = FIXED_ORDER_NOTE * (one.value is None and out > 0) if known else NO_ORDER_NOTE
+            note = join_notes(one.note, FIXED_ORDER_NOTE * (out > 0), ONE_ORDER_NOTE * (single > 0))
+            found.append(unknown_estimate(none, "share") if none else replace(one, note=note))
         return found
 
     def mean_by_person(self, values: Floats, selected: row_selection.Mask) -> Floats:

@@ -168,9 +168,3 @@ class SignedScores:
             np.concatenate([none, *(one.item for one in each)]),
             most=self.most,
         )
-
-
-def always_tie_alignment_with_people(frame: pd.DataFrame) -> Alignment:
-    """Estimate the alignment with people of a judge that always answers "equal", with which that of
-    real judges is compared."""
-    return SignedScores(frame).always_tie_gaps().alignment

@@ -234,7 +234,7 @@ def _rating_table(
     for row in np.argsort(-final[:, 0], kind="stable"):
         played = int(data.match_counts[row])
         inside = sampling if played else None
-        outside = _outside_interval_note(float(final[row, 0]), inside, row)
+        outside = inside and not inside[0][row] <= final[row, 0] <= inside[1][row]
         inside = None if outside else inside
         estimate = Estimate(
             value=float(final[row, 0]),
@@ -245,7 +245,7 @@ def _rating_table(
             unit="Elo",
             level=CONFIDENCE_LEVEL,
             method=f"online Elo, K {settings.k:g}{rounds}",
-            note=_rating_note(played, data.items) or outside,
+            note=_rating_note(played, data.items) or OUTSIDE_INTERVAL_NOTE * bool(outside),
         )
         band = order_band if played else None
         table[data.names[row]] = EloRating(
@@ -261,13 +261,6 @@ def _rating_note(played: int, items: int) -> str:
     if not played:
         return "no readable verdict yet: the rating is the starting value"
     return "one item: no interval and no other order" if items < 2 else ""
-
-
-def _outside_interval_note(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
-    """Return the note for a rating outside its interval (battles in blocks), else an empty text."""
-    if interval is None or interval[0][row] <= value <= interval[1][row]:
-        return ""
-    return OUTSIDE_INTERVAL_NOTE
 
 
 def items_per_contestant(data: Battles) -> Ints:

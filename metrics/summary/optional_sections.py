@@ -147,10 +147,10 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
     if human.any():
         scores = creation_alignment.SignedScores(frame)
         result["people"] = {
-            judge: {**parts, **_score_distance_from_people(scores, judge)}
+            judge: {**parts, **_score_distances(scores, judge)}
             for (judge,), parts in majority_agreement.agreement_with_people_table(frame).items()
         }
-        result["always_tie"] = asdict(creation_alignment.always_tie_alignment_with_people(frame))
+        result["always_tie"] = asdict(scores.always_tie_gaps().alignment)
         result["voters"] = {one.name: asdict(one) for one in measure_voters(frame)}
         result |= people_sections(frame)
         judged, voted = (row_selection.select_rows(frame, mask) for mask in (~human, human))
@@ -168,9 +168,7 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
     return result
 
 
-def _score_distance_from_people(
-    scores: creation_alignment.SignedScores, judge: str
-) -> dict[str, Estimate]:
+def _score_distances(scores: creation_alignment.SignedScores, judge: str) -> dict[str, Estimate]:
     """Return the mean distance of a judge's scores (−2…2) from people's ("mae"), and the share of
     distances of at most 1 ("within_one"): of each verdict, like the agreement beside them, and,
     with "merged_" before the name, of the mean of both orders, where both were planned."""

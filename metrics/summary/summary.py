@@ -281,14 +281,8 @@ def _position_section(frame: pd.DataFrame) -> Json:
                 if "value" in one and one["value"] is None:
                     one["note"] = NO_PICKS_NOTE
         _set_nested(nested, key, values)
-    choosing = ~scoring & (frame["options"] > 1).to_numpy()
-    _adjust_order_tests(
-        [
-            nested[key[0]][key[1]]["tests"]
-            for k, key in enumerate(cells)
-            if choosing[cell == k].any()
-        ]
-    )
+    choosing = set(cell[~scoring & (frame["options"] > 1).to_numpy()].tolist())
+    _adjust_order_tests([nested[a][b]["tests"] for k, (a, b) in enumerate(cells) if k in choosing])
     return nested
 
 

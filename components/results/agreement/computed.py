@@ -127,9 +127,7 @@ class Agreement:
     def chance_agreement_with_people(self, rater: str, both_orders: bool) -> float | None:
         """Share of verdicts equal to the majority of people if the rater chose at random, with as
         many ties as measured; with `both_orders`, of its merged verdicts. None if unknown."""
-        grid = self._verdict_grid
-        known = PEOPLE in grid.raters and rater in grid.raters
-        return grid.chance_agreement(rater, PEOPLE, both_orders) if known else None
+        return self._verdict_grid.chance_agreement(rater, PEOPLE, both_orders)
 
     @cached_property
     def _verdict_grid(self) -> VerdictGrid:

@@ -214,12 +214,10 @@ def _agreement_and_chance_text(
 ) -> str:
     """Text of the hover card: agreement in one order and in both orders, each with the agreement
     of a judge that chooses at random and ties as often."""
-    lines = [name]
-    for orders, one, both in zip(("one order", "both orders"), shares, (False, True), strict=True):
-        chance = data.chance_agreement_with_people(name, both)
-        told = "" if chance is None else f", chance {share(chance, 0)}"
-        lines.append(f"{orders} {percent(one)}{told}")
-    return "\n".join(lines)
+    chances = (data.chance_agreement_with_people(name, both) for both in (False, True))
+    parts = zip(("one order", "both orders"), shares, chances, strict=True)
+    told = (f"{order} {percent(one)}, chance {share(by, 0)}" for order, one, by in parts)
+    return "\n".join((name, *told))
 
 
 def one_to_both_orders_html(

@@ -303,8 +303,8 @@ TESTS: Final = Panel(
     "effect if only content counts; exact for pairs; among N options, if "
     f"there are too many to list, {PERMUTATION_ROUNDS:,} draws: “≤” if none is as uneven. Repeated "
     "replies count once, by the most frequent choice. Among N options the modal entropy is shown "
-    "with the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over the "
-    "rows of its column. All filters share the 5 % error rate: p is also divided by the share "
+    "with the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over "
+    "the rows of its column. All filters share the 5 % error rate: p is also divided by the share "
     "that the present filter gets.",
     json_keys=("position.*.*.tests.*.adjusted", "position.*.*.tests.*.p"),
 )

@@ -174,12 +174,8 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         note = f"one person agrees with the majority of the others in {share(person.value, 0)}"
         note += ", not on the same comparisons"
         wider = "comparisons count, not verdicts as in the accuracy, so the interval may be wider"
-        known = card.measures["accuracy"].value is not None
-        notes = (
-            _counted_comparisons_note(card),
-            wider if known else "",
-            "" if person.value is None else note,
-        )
+        wider *= card.measures["accuracy"].value is not None
+        notes = (_counted_comparisons_note(card), wider, "" if person.value is None else note)
         return {"people": person, "note": "; ".join(filter(None, notes))}
     if key == answer_records.TIES_AGREEMENT.key:
         pair = card.voter_agreement.pair.share

@@ -215,8 +215,7 @@ class ReportCard(CardMeasures):
         if plain.value is None:
             return ""
         size = points(number(scale * plain.value, decimals, signed=True))
-        adjusted = self._widen_for_all_cards(plain)
-        bounds = spaced_ci(adjusted, decimals, scale=scale)
+        bounds = spaced_ci(self._widen_for_all_cards(plain), decimals, scale=scale)
         return f"{size}{bounds}, adjusted" if bounds else size
 
     def _repeat_changes_text(self) -> str:

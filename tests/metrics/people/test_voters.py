@@ -229,7 +229,7 @@ def test_a_side_that_deserves_it_is_no_bias():
     rows = [vote(f"q{k}", who, 0) for k in range(30) for who in "abc"]
     assert all(not one.flags for one in measure_voters(build(rows)))
     for one in measure_voters(build(rows)):
-        assert one.first.value is None and "always shown in one order" in one.first.note
+        assert one.first.value is None and says(one.first.note, "always", "one order")
 
 
 def test_who_changes_their_mind_stands_out():
@@ -494,7 +494,7 @@ def test_a_better_answer_that_is_always_first_is_no_preference():
     more = {"judge": "human:ann", "orders": 1}
     (ann,) = measure_voters(build([row | more for row in fixed + varied]))
     assert (ann.first.value, ann.first.n, ann.bias.value) == (0.5, 4, 0)
-    assert "one order are left out" in ann.first.note
+    assert says(ann.first.note, "one order", "left out")
     (ann,) = measure_voters(build([row | more for row in fixed]))
     assert ann.first.value is None and ann.bias.value is None
 

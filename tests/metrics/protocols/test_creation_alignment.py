@@ -47,7 +47,7 @@ def test_a_person_is_held_against_the_others():
     # Scores of x: a +2, b 0, c +1. a against ½: 1.5; b against 1.5; c against 1.
     rows = [vote("q", "a", 0, 2), vote("q", "b", "tie"), vote("q", "c", 0, 1)]
     assert alignment_with_people(build(rows), "human:a").mae.value == pytest.approx(1.5)
-    assert a.always_tie_alignment_with_people(build(rows)).mae.value == pytest.approx(1)
+    assert a.SignedScores(build(rows)).always_tie_gaps().alignment.mae.value == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("margin", "most"), [(1, 2), (2, 4)])
@@ -74,7 +74,7 @@ def test_the_interval_of_a_small_distance_ends_at_zero():
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
     assert alignment_with_people(frame, "j").mae.value is None
-    assert a.always_tie_alignment_with_people(frame).consistency.note
+    assert a.SignedScores(frame).always_tie_gaps().alignment.consistency.note
 
 
 def judged(item: str, model: str, score: float, second: float | None = None, **more):

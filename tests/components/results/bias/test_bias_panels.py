@@ -345,7 +345,7 @@ def test_page_and_json_have_the_same_plain_and_adjusted_p():
             assert told["tests"][name]["adjusted"] == pytest.approx(p * tests / 0.79), name
             assert shown.adjusted[name] == pytest.approx(p * tests / 0.79)
         lines = [line for line in render_tables({"position": told["tests"]}) if "mcnemar" in line]
-        assert f"p 0.0833, adjusted p {p * tests / 0.79:.4f}" in lines[0]
+        assert says(lines[0], f"p 0.0833, adjusted p {p * tests / 0.79:.4f}")
 
 
 @pytest.mark.parametrize(
