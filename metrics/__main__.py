@@ -166,7 +166,10 @@ def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
         yield f"{label:<48} {format_estimate(value)}"
     elif isinstance(value, dict):
         if "p" in value and "statistic" in value:
-            told = _format_p_value(value["p"], value["note"].endswith(NONE_AS_UNEVEN))
+            bound = value["note"].endswith(NONE_AS_UNEVEN)
+            told = _format_p_value(value["p"], bound)
+            if value.get("adjusted") is not None:
+                told += f", adjusted {_format_p_value(value['adjusted'], bound)}"
             yield f"{label:<48} {told or '– (' + value['note'] + ')'}"
             return
         for key, one in value.items():

@@ -118,7 +118,7 @@ _TERM_ENDS: Final = (
     "+2 logits or more: the judge favours the first position; no colour: 0",
 )
 POSITION_TERM_SCALE: Final = ColourScale(
-    "Position term", "f", 0, 2, _TERM_ENDS, 1, 1, "logit", signed=True
+    "Position term", "f", 0, 2, _TERM_ENDS, 2, 1, "logit", signed=True
 )
 _WINS_ENDS: Final = ("no colour: 50 % or less", "full colour: 100 %")
 WINS_SCALE: Final = ColourScale("Win rate", "w", 0.5, 1, _WINS_ENDS)

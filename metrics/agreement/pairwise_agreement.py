@@ -198,6 +198,21 @@ class VerdictGrid:
         both = (a != NO_CHOICE) & (b != NO_CHOICE)
         return pair_agreement(a[both], b[both], self.item[both], note)
 
+    def chance_agreement(self, rater: str, reference: str, merged: bool = False) -> float | None:
+        """Share of equal verdicts if the rater chose at random among the N answers of each call,
+        with as many ties as measured: r(1 − u)/N + (1 − r)u, with the share r of calls that the
+        rater decides and the share u of ties of the reference. In one order r is 1 − t, with the
+        rater's share t of ties; if the orders are `merged` (an answer must win in all N), it is
+        N((1 − t)/N)ᴺ. None if no call has verdicts of both."""
+        a, b = (self.picks[self.raters.index(name)] for name in (rater, reference))
+        both = (a != NO_CHOICE) & (b != NO_CHOICE)
+        if not both.any():
+            return None
+        t, u = (float((picks[both] == TIE).mean()) for picks in (a, b))
+        options = self.asks["options"].to_numpy(np.float64)[both]
+        decided = options * ((1 - t) / options) ** (options if merged else 1)
+        return float((decided * (1 - u) / options + (1 - decided) * u).mean())
+
 
 def build_verdict_grid(frame: pd.DataFrame, same_prompt: bool = False) -> VerdictGrid:
     """Build the array of verdicts [rater, call]: the people's majority first, if people voted, then

@@ -29,8 +29,8 @@ PEOPLE_BEHIND: Final = {"unlike": "people"}
 
 declare_agreement: Final = partial(declare, question="agreement")
 _LEVELS: Final = (
-    "A judge's level is the mean of both orders, where it judged both. A person is compared with "
-    "the other people."
+    "Each verdict of a judge counts; `merged_`: the mean of both orders of a comparison. A person "
+    "is compared with the other people."
 )
 _REPLACED: Final = f"Cases with a verdict of the judge and at least two votes. {T_INTERVAL}"
 _WRONG: Final = f"A tie or an unusable reply is wrong; repeats are left out. {SHARE_INTERVAL}"
@@ -142,7 +142,8 @@ LEAD: Final = declare_agreement(
     "random, in points",
     how="Chance is (1 − t)/N with the share t of ties, times k if k options are right. For "
     "pairs the lead is half the difference of the shares of right and wrong verdicts. "
-    "Interval: Student's t over items.",
+    "Interval: Student's t over items, at least as wide as that of the accuracy (a tie then counts "
+    "as by chance).",
     paths=position_json_paths("accuracy_lead"),
     unit="difference of shares",
     style="points",
@@ -183,13 +184,15 @@ declare_measures(
     "agreement", "rater",
     ("people_mae", "Distance from people", "mean absolute difference from the mean of "
      "people's votes, on levels −2 to 2", f"{_LEVELS} {T_INTERVAL}",
-     "agreement.people.*.mae agreement.always_tie.mae agreement.alignment.*.*.*.mae"),
+     "agreement.people.*.mae agreement.people.*.merged_mae agreement.always_tie.mae "
+     "agreement.alignment.*.*.*.mae"),
     unit="levels", style="decimal", better="low", needs=(VOTES,),
 )  # fmt: skip
 declare_measures(
     "agreement", "rater",
     ("within_one", "Within one level of people", "scores at most one level from the mean of "
      "people's votes", f"{_LEVELS} {SHARE_INTERVAL}", "agreement.people.*.within_one "
+     "agreement.people.*.merged_within_one "
      "agreement.always_tie.consistency agreement.alignment.*.*.*.consistency"),
     better="high", needs=(VOTES,),
     also_known_as=("Consistency in Creation-MMBench (Fang et al. 2025)",),
@@ -262,7 +265,8 @@ declare_measures(
 declare_measures(
     "agreement", "rater",
     ("voter_first", "First-position share of a voter", "decisive votes for the answer shown "
-     "first", SHARE_INTERVAL, "agreement.voters.*.first"),
+     "first", "Votes on models that people always saw in one order are left out. "
+     f"{SHARE_INTERVAL}", "agreement.voters.*.first"),
     ("voter_bias", "Position bias of a voter", "the way from chance to always first: "
      "(first − 1/N)/(1 − 1/N), with the voter's first-position share",
      "From the interval of the share.", "agreement.voters.*.bias"),

@@ -222,6 +222,9 @@ class Measure:
     prefers_order_sets: bool = False
     """Whether verdicts of comparisons judged in one order count only in cells that have no others
     (`picks_for_position_measures`, `picks_for_order_free_measures`)."""
+    is_shifted_share: bool = False
+    """Whether a mean is a share minus a known number, the second column of the tally. Its interval
+    then reaches at least as far as that of the share (`widen_to_share`)."""
     needs_order: bool = False
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_estimate_of_measure
@@ -279,7 +282,8 @@ class Measure:
             shares = estimate(sums[:, 0], sums[:, -1], cell_codes, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
-            return _mean_estimates_by_cell(sums, cell_codes, count, self)
+            means = _mean_estimates_by_cell(sums, cell_codes, count, self)
+            return widen_to_share(means, sums, cell_codes) if self.is_shifted_share else means
         batch = self.batch_interval
         if batch and (found := batch(sums, cell_codes, count, self)) is not None:
             return found
@@ -360,6 +364,22 @@ def _mean_estimates_by_cell(
         _build_mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
         for g in range(count)
     ]
+
+
+def widen_to_share(means: list[Estimate], sums: Floats, cell: Ints) -> list[Estimate]:
+    """Widen the intervals of means to those of the shares that they are, minus a known number:
+    the share's interval does not trust a small spread between items (MIN_DESIGN_EFFECT), so the
+    same verdicts must not look more certain as a difference. `sums` are item totals: of the mean,
+    of the number subtracted, and of the verdicts."""
+    found = []
+    shares = proportions(sums[:, 0] + sums[:, 1], sums[:, -1], cell, len(means))
+    for mean, one in zip(means, shares, strict=True):
+        if mean.low is not None and mean.high is not None:
+            shift = (mean.value or 0.0) - (one.value or 0.0)
+            low, high = shift + (one.low or 0.0), shift + (one.high or 0.0)
+            mean = replace(mean, low=min(mean.low, low), high=max(mean.high, high))
+        found.append(mean)
+    return found
 
 
 def _build_mean_estimate(

@@ -97,6 +97,11 @@ def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
     return np.asarray(-stdtrit(degrees, ndtr(-z)), np.float64)  # as stats.t.isf, without its checks
 
 
+UNFILTERED_ERROR_SHARE: Final = 0.79
+"""Part of the error rate of 5 % that tests for an effect of the order may use on a whole study. The
+rest is for the filters of the page, because a reader may try several of them."""
+
+
 def holm_adjust(
     values: Sequence[float | None], family: int = 0, error_share: float = 1.0
 ) -> list[float | None]:

@@ -132,6 +132,23 @@ def keep_random_votes(rows: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     return select_rows(rows, ~targeted), int(targeted.sum())
 
 
+def mean_votes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each pair of answers that people voted on, with the mean of its votes as
+    the probabilities `p_0` and `p_1` of the answers in the order shown there; a tie is half.
+
+    Every comparison of people counts once, however many votes it has: otherwise the pairs of models
+    with more votes would decide a ranking. Votes are chosen as by `keep_random_votes`."""
+    votes, _ = keep_random_votes(select_pairs(select_picks(select_rows(frame, people_mask(frame)))))
+    case, cases = group_codes(votes, COMPARISON_KEY[:2])
+    place = first_row_per_group(case, cases)
+    left = slot_contestants(votes, contestants(votes))[:, :1].sum(axis=1)  # no column without votes
+    turned = left != left[place][case]
+    pick = votes["pick"].to_numpy()
+    won = np.where(pick == TIE, 0.5, (pick == 0) != turned)
+    mean = np.bincount(case, won, minlength=cases) / np.bincount(case, minlength=cases)
+    return votes.iloc[place].assign(p_0=mean, p_1=1 - mean)
+
+
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
     """Return the rows of the given judges. Without a list of judges: of all judges that are not
     people, or of people if there are no others."""

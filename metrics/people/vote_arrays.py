@@ -31,6 +31,10 @@ ONE_ORDER_NOTE: Final = (
     "not every pair was seen in both orders: unless orders were random, better answers may have "
     "been shown first"
 )
+FIXED_ORDER_NOTE: Final = "votes on models that were always shown in one order are left out"
+MIN_FIXED_ORDER: Final = 6
+"""Number of votes on two models, all with the same one shown first, from which the order counts as
+fixed. By chance it is the same in 6 votes in 3 % of cases."""
 ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
@@ -107,21 +111,38 @@ class VotesByPerson:
         return (self.rows["orders"] != 0).to_numpy() & (self.pick >= 0)
 
     @cached_property
+    def varied_order_mask(self) -> row_selection.Mask:
+        """Those of `decisive_known_order_mask` on models that were not always shown in one order:
+        a model that is always first is picked first as often as it is better."""
+        return self.decisive_known_order_mask & ~self.fixed_order_mask
+
+    @cached_property
+    def fixed_order_mask(self) -> row_selection.Mask:
+        """Mask of the votes on models that all people saw in one order only, in MIN_FIXED_ORDER
+        votes or more."""
+        models, sets = row_selection.group_codes(self.rows, ("comparison",))
+        shown, _ = row_selection.group_codes(self.rows, ("comparison", "shown"))
+        first = shown[row_selection.first_row_per_group(models, sets)]
+        turned = np.bincount(models, shown != first[models], sets) > 0
+        fixed = ~turned & (np.bincount(models, minlength=sets) >= MIN_FIXED_ORDER)
+        return np.asarray(fixed[models], np.bool_)
+
+    @cached_property
     def first_share_by_person(self) -> list[Estimate]:
         """Share of each person's decisive votes for the answer shown first, where the order is
-        recorded."""
+        recorded and varies."""
         made = self.estimate_mean_over_votes_by_person(
-            (self.pick == 0).astype(np.float64), self.decisive_known_order_mask, ALL_TIES_NOTE
+            (self.pick == 0).astype(np.float64), self.varied_order_mask, ALL_TIES_NOTE
         )
-        orders = self.rows["orders"].to_numpy()
-        unordered = self.votes_per_person(orders != 0) == 0
-        single = (self.votes_per_person(orders == 1) > 0).tolist()
-        return [
-            unknown_estimate(NO_ORDER_NOTE, "share")
-            if without
-            else replace(one, note=join_notes(one.note, ONE_ORDER_NOTE * some))
-            for one, without, some in zip(made, unordered, single, strict=True)
-        ]
+        orders, fixed = self.rows["orders"].to_numpy(), self.fixed_order_mask
+        masks = (orders != 0, fixed, (orders == 1) & ~fixed)
+        counts = (self.votes_per_person(mask).tolist() for mask in masks)
+        found = []
+        for one, known, out, single in zip(made, *counts, strict=True):
+            none = FIXED_ORDER_NOTE * (one.value is None and out > 0) if known else NO_ORDER_NOTE
+            note = join_notes(one.note, FIXED_ORDER_NOTE * (out > 0), ONE_ORDER_NOTE * (single > 0))
+            found.append(unknown_estimate(none, "share") if none else replace(one, note=note))
+        return found
 
     def mean_by_person(self, values: Floats, selected: row_selection.Mask) -> Floats:
         """Return each person's mean of `values` over the selected votes; nan without votes."""
@@ -130,17 +151,17 @@ class VotesByPerson:
             self.votes_per_person(selected),
         )
 
-    @cached_property
-    def chance_first_share_by_person(self) -> Floats:
-        """Share of first picks of each person if all positions were picked at random: the mean of
-        1/N, with N answers shown; nan for a person without decisive votes in a known order."""
-        return self.mean_by_person(1 / self.options, self.decisive_known_order_mask)
+    def chance_first_share_by_person(self, selected: row_selection.Mask) -> Floats:
+        """Share of first picks of each person in the selected votes if all positions were picked at
+        random: the mean of 1/N, with N answers shown; nan for a person without such votes."""
+        return self.mean_by_person(1 / self.options, selected)
 
     @cached_property
     def position_bias_by_person(self) -> list[Estimate]:
         """Position bias of each person, (share of first picks − chance)/(1 − chance): 0 none, 1
         always the first answer."""
-        shares = zip(self.first_share_by_person, self.chance_first_share_by_person, strict=True)
+        chances = self.chance_first_share_by_person(self.varied_order_mask)
+        shares = zip(self.first_share_by_person, chances, strict=True)
         return [_first_slot_bias(share, float(chance)) for share, chance in shares]
 
     @cached_property

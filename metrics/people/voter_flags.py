@@ -146,9 +146,10 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
     wanted = people.mean_by_person(
         people.expected_first_probability, people.decisive_known_order_mask
     )
+    by_chance = people.chance_first_share_by_person(people.decisive_known_order_mask)
     lines = [
         _SidePicks(int(k), int(m), float(e), float(c))
-        for k, m, e, c in zip(hits, n, wanted, people.chance_first_share_by_person, strict=True)
+        for k, m, e, c in zip(hits, n, wanted, by_chance, strict=True)
     ]
     adjusted = holm_adjust([one.p_value if one.n >= MIN_VOTES else None for one in lines])
     return [one.flag_if_significant(p) for one, p in zip(lines, adjusted, strict=True)]
@@ -239,4 +240,5 @@ def _format_percent(share: float) -> str:
 
 
 def _format_p_value(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p {p:.3f}".replace("0.", ".")
+    """Format a p-value, which Holm's method has adjusted over all people."""
+    return ("p < .001" if p < 0.001 else f"p {p:.3f}".replace("0.", ".")) + ", adjusted"

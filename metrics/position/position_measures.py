@@ -104,6 +104,7 @@ ACCURACY_LEAD: Final = Measure(
     "mean",
     (-1, 1),
     empty=ACCURACY.empty,
+    is_shifted_share=True,
 )
 """Accuracy minus chance. Chance is the accuracy of a judge that ties as often and otherwise chooses
 at random: (1 − t)/N with the share t of ties among N options. For pairs it is half of the share of

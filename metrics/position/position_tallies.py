@@ -101,11 +101,12 @@ def accuracy_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
 def accuracy_lead_tally(grouped: measures.GroupedFrame) -> measures.MeasureTally:
     """Score each verdict on a comparison whose better answer is known by how far it exceeds a
     random choice among the N options: right 1 − 1/N, wrong −1/N, a tie 0. If k options are right,
-    k/N takes the place of 1/N."""
+    k/N takes the place of 1/N, which is the second column."""
     rows, right = picks_with_known_answer(grouped)
     good = rows[RIGHT_OPTIONS_COLUMN].clip(lower=1) if RIGHT_OPTIONS_COLUMN in rows else 1
     by_chance = np.asarray(good / rows["options"], np.float64)
-    return measures.build_tally(rows, right - (rows["pick"] != TIE).to_numpy() * by_chance, 1)
+    lead = right - (rows["pick"] != TIE).to_numpy() * by_chance
+    return measures.build_tally(rows, lead, by_chance, 1)
 
 
 def _fully_rotated_sets(grouped: measures.GroupedFrame) -> pd.DataFrame:

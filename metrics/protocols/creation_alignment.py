@@ -168,22 +168,3 @@ class SignedScores:
             np.concatenate([none, *(one.item for one in each)]),
             most=self.most,
         )
-
-
-def judge_alignment_with_people(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
-    """Estimate the distance of a judge's scores from people's mean.
-
-    With `dual`, the judge's score of a case is the mean of both orders, and cases with a verdict in
-    one order only are left out. Without `dual`, or if no case was planned in both orders, each
-    verdict counts by itself. A person is compared with the mean of the *other* people (leave one
-    out).
-    """
-    scores = SignedScores(frame)
-    both = dual and scores.planned_in_both_orders(scores.judge == judge)
-    return scores.gaps(judge, "dual" if both else "single").alignment
-
-
-def always_tie_alignment_with_people(frame: pd.DataFrame) -> Alignment:
-    """Estimate the alignment with people of a judge that always answers "equal", with which that of
-    real judges is compared."""
-    return SignedScores(frame).always_tie_gaps().alignment

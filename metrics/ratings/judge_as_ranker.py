@@ -93,9 +93,7 @@ class RankedStudy(NamedTuple):
     def from_frame(cls, frame: pd.DataFrame) -> RankedStudy:
         """Take models and votes from the frame of a study."""
         names = row_selection.contestants(row_selection.select_pairs(frame))
-        people = row_selection.select_rows(frame, row_selection.people_mask(frame))
-        votes, _ = row_selection.keep_random_votes(row_selection.select_picks(people))
-        return cls(names, _select_pair_outcomes(votes, names, "pick"))
+        return cls(names, _select_pair_outcomes(row_selection.mean_votes(frame), names, "p_0"))
 
 
 def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | str:
@@ -133,15 +131,16 @@ def _build_pair_table(judged: pd.DataFrame, study: RankedStudy) -> _PairTable | 
 
 
 def _select_pair_outcomes(rows: pd.DataFrame, names: list[str], column: str) -> _Outcomes:
-    """Return the verdicts (`column` is "pick") or the known better answers ("known_answer") on
-    pairs of the models `names`."""
+    """Return the verdicts (`column` is "pick"), the known better answers ("known_answer") or the
+    mean votes ("p_0") on pairs of the models `names`."""
     rows = row_selection.select_pairs(rows)
     if not len(rows) or not names:
         return _Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     shown = row_selection.slot_contestants(rows, names)[:, :2]
     slot = rows[column].to_numpy()
     low, high = shown.min(axis=1), shown.max(axis=1)
-    points = np.where(slot == TIE, 0.5, (slot == 0) == (shown[:, 0] == low))
+    won = slot if column == "p_0" else np.where(slot == TIE, 0.5, slot == 0)
+    points = np.where(shown[:, 0] == low, won, 1 - won)
     kept = (low >= 0) & (low < high)
     item = row_selection.item_codes(rows)
     return _Outcomes(item[kept], (low * len(names) + high)[kept], points[kept].astype(np.float64))

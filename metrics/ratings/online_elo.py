@@ -20,7 +20,8 @@ from studies.domain import Estimate
 
 CONFIDENCE_LEVEL: Final = 0.95
 OUTSIDE_INTERVAL_NOTE: Final = (
-    "the rating in plan order lies outside its bootstrap interval: use Bradley–Terry instead"
+    "no interval: in plan order the last battles move the rating out of that of resampled items; "
+    "use Bradley–Terry instead"
 )
 
 
@@ -48,7 +49,8 @@ class EloSettings:
 class EloRating:
     """Rating of one contestant after all battles in plan order.
 
-    The interval of `estimate` is from the item bootstrap. `order_low` to `order_high` contains 95 %
+    The interval of `estimate` is from the item bootstrap; there is none if it does not contain the
+    rating. `order_low` to `order_high` contains 95 %
     of the ratings from the same battles in other orders of the items: variation due to the order
     alone, not a confidence interval.
     """
@@ -60,8 +62,9 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether the rating in plan order is outside its own interval. This happens if battles
-        come in blocks, such as one judge after the other."""
+        """Whether the rating in plan order is outside the range of ratings from resampled items, so
+        that it has no interval. This happens if battles come in blocks, such as one judge after the
+        other: they are in plan order for the rating, but mixed for the range."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
@@ -231,6 +234,8 @@ def _rating_table(
     for row in np.argsort(-final[:, 0], kind="stable"):
         played = int(data.match_counts[row])
         inside = sampling if played else None
+        outside = inside and not inside[0][row] <= final[row, 0] <= inside[1][row]
+        inside = None if outside else inside
         estimate = Estimate(
             value=float(final[row, 0]),
             low=float(inside[0][row]) if inside else None,
@@ -240,8 +245,7 @@ def _rating_table(
             unit="Elo",
             level=CONFIDENCE_LEVEL,
             method=f"online Elo, K {settings.k:g}{rounds}",
-            note=_rating_note(played, data.items)
-            or _outside_interval_note(float(final[row, 0]), inside, row),
+            note=_rating_note(played, data.items) or OUTSIDE_INTERVAL_NOTE * bool(outside),
         )
         band = order_band if played else None
         table[data.names[row]] = EloRating(
@@ -257,13 +261,6 @@ def _rating_note(played: int, items: int) -> str:
     if not played:
         return "no readable verdict yet: the rating is the starting value"
     return "one item: no interval and no other order" if items < 2 else ""
-
-
-def _outside_interval_note(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
-    """Return the note for a rating outside its interval (battles in blocks), else an empty text."""
-    if interval is None or interval[0][row] <= value <= interval[1][row]:
-        return ""
-    return OUTSIDE_INTERVAL_NOTE
 
 
 def items_per_contestant(data: Battles) -> Ints:

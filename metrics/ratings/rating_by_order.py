@@ -1,4 +1,5 @@
-"""Bradley–Terry leaderboards from each of the two orders of the answers alone."""
+"""Bradley–Terry leaderboards from each of the two orders of the answers alone, and from people's
+votes."""
 
 import pandas as pd
 
@@ -25,8 +26,16 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
     return largest_leaderboard(pairs[first]), largest_leaderboard(pairs[~first])
 
 
-def largest_leaderboard(pairs: pd.DataFrame) -> Leaderboard | None:
+def people_leaderboard(frame: pd.DataFrame) -> Leaderboard | None:
+    """Return the leaderboard from people's votes on pairs, in which every comparison counts once,
+    by the mean of its votes, as in people's win rates; None without votes."""
+    return largest_leaderboard(row_selection.mean_votes(frame), "probability")
+
+
+def largest_leaderboard(
+    pairs: pd.DataFrame, outcome: row_selection.OutcomeKind = "verdict"
+) -> Leaderboard | None:
     """Return the leaderboard of the largest group of contestants connected by battles; None without
-    battles between two contestants."""
-    boards = connected_leaderboards(pairs) if len(pairs) else []
+    battles between two contestants. `outcome` is that of `connected_leaderboards`."""
+    boards = connected_leaderboards(pairs, outcome=outcome) if len(pairs) else []
     return boards[0] if boards and len(boards[0].names) > 1 else None

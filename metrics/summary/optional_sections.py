@@ -145,11 +145,12 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
     result: Json = {}
     human = row_selection.people_mask(frame)
     if human.any():
+        scores = creation_alignment.SignedScores(frame)
         result["people"] = {
-            judge: {**parts, **_score_distance_from_people(frame, judge)}
+            judge: {**parts, **_score_distances(scores, judge)}
             for (judge,), parts in majority_agreement.agreement_with_people_table(frame).items()
         }
-        result["always_tie"] = asdict(creation_alignment.always_tie_alignment_with_people(frame))
+        result["always_tie"] = asdict(scores.always_tie_gaps().alignment)
         result["voters"] = {one.name: asdict(one) for one in measure_voters(frame)}
         result |= people_sections(frame)
         judged, voted = (row_selection.select_rows(frame, mask) for mask in (~human, human))
@@ -167,11 +168,16 @@ def _agreement_section(frame: pd.DataFrame) -> Json:
     return result
 
 
-def _score_distance_from_people(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
+def _score_distances(scores: creation_alignment.SignedScores, judge: str) -> dict[str, Estimate]:
     """Return the mean distance of a judge's scores (−2…2) from people's ("mae"), and the share of
-    distances of at most 1 ("within_one")."""
-    got = creation_alignment.judge_alignment_with_people(frame, judge)
-    return {"mae": got.mae, "within_one": got.consistency}
+    distances of at most 1 ("within_one"): of each verdict, like the agreement beside them, and,
+    with "merged_" before the name, of the mean of both orders, where both were planned."""
+    one = scores.gaps(judge, "single").alignment
+    found = {"mae": one.mae, "within_one": one.consistency}
+    if scores.planned_in_both_orders(scores.judge == judge):
+        both = scores.gaps(judge, "dual").alignment
+        found |= {"merged_mae": both.mae, "merged_within_one": both.consistency}
+    return found
 
 
 def _alignment_with_people_section(frame: pd.DataFrame) -> Json:

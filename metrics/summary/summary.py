@@ -11,6 +11,7 @@ import pandas as pd
 from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation import entropy, intervals, measures, row_selection
 from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.multiple_comparisons import UNFILTERED_ERROR_SHARE, holm_adjust
 from metrics.estimation.prompt_kinds import NO_PICKS_NOTE, five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
@@ -280,7 +281,20 @@ def _position_section(frame: pd.DataFrame) -> Json:
                 if "value" in one and one["value"] is None:
                     one["note"] = NO_PICKS_NOTE
         _set_nested(nested, key, values)
+    choosing = set(cell[~scoring & (frame["options"] > 1).to_numpy()].tolist())
+    _adjust_order_tests([nested[a][b]["tests"] for k, (a, b) in enumerate(cells) if k in choosing])
     return nested
+
+
+def _adjust_order_tests(cells: list[Json]) -> None:
+    """Add to each test of each judge and prompt (`cells`) its p-value `adjusted`, the one that the
+    page shows without a filter: by Holm's method over all judges and prompts, and for the filters
+    that a reader may try."""
+    for name in {name for tests in cells for name in tests}:
+        tests = [tests[name] for tests in cells if name in tests]
+        values = holm_adjust([one["p"] for one in tests], error_share=UNFILTERED_ERROR_SHARE)
+        for one, adjusted in zip(tests, values, strict=True):
+            one["adjusted"] = adjusted
 
 
 def _pooled_position_measures(judged: pd.DataFrame) -> Json:

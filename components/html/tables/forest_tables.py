@@ -132,12 +132,12 @@ def _leader_cells(row: LeaderRow, axis: forest_cells.Axis) -> list[TableCell | s
 
 
 def _people_rating_text(people: Estimate | None) -> str:
-    """Text of the hover card: people's rating with its interval, and the votes behind it; "" if it
-    is unknown."""
+    """Text of the hover card: people's rating with its interval, and the number of comparisons; ""
+    if it is unknown."""
     if people is None or people.value is None:
         return ""
     rated = f"people: {number(people.value)} {interval(people, 0)}".rstrip()
-    return f"{rated}\n{count(people.n, 'vote')}"
+    return f"{rated}\n{count(people.n, 'comparison')}"
 
 
 def contestant_swatch(index: int) -> Markup:

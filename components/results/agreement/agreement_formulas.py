@@ -30,7 +30,7 @@ HOW_MATRIX: Final = (
 HOW_MERGED_ORDERS: Final = (
     "One order: every verdict counts separately. Both orders: one verdict per pair; an answer "
     "wins if it wins in both orders, otherwise the pair is a tie. Differences are paired by item. "
-    "Chance is 1/3 if ties are as likely as either answer."
+    "Chance, in the hover card of a row: random choices with as many ties as the judge has."
 )
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, both choose second, or both choose tie. Without ties: pairs "
@@ -49,14 +49,14 @@ COEFFICIENTS_NOTE: Final = (
 )
 HOW_VOTERS: Final = (
     "First-position share: share of decisive votes for the answer shown first, where the order is "
-    "known. Between two answers, 50 % means no preference if each pair was seen in both orders or "
-    "the order was random, as on the Vote tab; otherwise, better answers may have been shown first "
-    "more often. Same when swapped: share of equal votes "
+    "known, without models that were always shown in one order. Between two answers, 50 % means no "
+    "preference if each pair was seen in both orders or the order was random, as on the Vote tab. "
+    "Same when swapped: share of equal votes "
     "where one person saw the same answers in both orders. Agrees with others: share of the other "
     "voters on the same pair who agree with this person. Others' agreement: how often these other "
     "voters agree with each other; without an interval, as the test below compares it with “Agrees "
-    "with others”. Accuracy: probability of a correct vote, estimated from the agreement if people "
-    "err independently (one-coin model).\n\nA voter is flagged if agreement "
+    "with others”. Skill: probability of a correct decisive vote, estimated from the agreement if "
+    "people err independently (one-coin model).\n\nA voter is flagged if agreement "
     f"with the others, or consistency when swapped, is at least {100 * flags.MIN_GAP:.0f} points "
     "below that of the others (Fisher's exact test). A voter is also flagged if one position is "
     f"chosen at least {100 * flags.MIN_LEAN:.0f} points more often than expected from the others' "

@@ -20,6 +20,7 @@ from metrics.agreement.pairwise_agreement import (
     PEOPLE,
     PairAgreement,
     PeopleAgreement,
+    VerdictGrid,
     agreement_among_people,
     agreement_matrix,
     build_verdict_grid,
@@ -122,6 +123,15 @@ class Agreement:
         return {
             name: grid.agreement_between(PEOPLE, name) for name in grid.raters if name != PEOPLE
         }
+
+    def chance_agreement_with_people(self, rater: str, both_orders: bool) -> float | None:
+        """Share of verdicts equal to the majority of people if the rater chose at random, with as
+        many ties as measured; with `both_orders`, of its merged verdicts. None if unknown."""
+        return self._verdict_grid.chance_agreement(rater, PEOPLE, both_orders)
+
+    @cached_property
+    def _verdict_grid(self) -> VerdictGrid:
+        return build_verdict_grid(self.raters.frame)
 
     @cached_property
     def signed_scores(self) -> SignedScores:

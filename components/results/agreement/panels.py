@@ -4,7 +4,6 @@ categories.
 A rater is a judge with a prompt, or the people who voted."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from components.html import heatmap as heat
@@ -191,13 +190,13 @@ def show_merged_order_agreement(data: Agreement) -> Markup:
         and (got := data.coefficients_with_people(name)) is not None
     ]
     every = [e for _, one, both in lines for e in (one, both)] + [pair]
-    axis = replace(fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1)), chance=1 / 3)
+    axis = fit_share_axis(every, bounds=(0, 1))
     rows = [
         range_row(
             name,
             dumbbell_track(axis, one, both),
             one_to_both_orders_html(one, both),
-            tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
+            tip=_agreement_and_chance_text(name, (one, both), data),
         )
         for name, one, both in lines
     ]
@@ -208,6 +207,17 @@ def show_merged_order_agreement(data: Agreement) -> Markup:
     heads = [head, axis_cell(axis), TableCell("Agreement, %", "num d")]
     label = "Agreement with people: one order and both orders"
     return range_table(heads, rows, "short", label, axis)
+
+
+def _agreement_and_chance_text(
+    name: str, shares: tuple[Estimate, Estimate], data: Agreement
+) -> str:
+    """Text of the hover card: agreement in one order and in both orders, each with the agreement
+    of a judge that chooses at random and ties as often."""
+    chances = (data.chance_agreement_with_people(name, both) for both in (False, True))
+    parts = zip(("one order", "both orders"), shares, chances, strict=True)
+    told = (f"{order} {percent(one)}, chance {share(by, 0)}" for order, one, by in parts)
+    return "\n".join((name, *told))
 
 
 def one_to_both_orders_html(

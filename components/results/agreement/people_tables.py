@@ -35,6 +35,7 @@ from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.agreement_formulas import COEFFICIENTS_NOTE
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import estimate_html, one_to_both_orders_html
+from components.results.bias.computed import load_bias
 from components.results.view import paper_table
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement, agreement_among_people
@@ -184,7 +185,8 @@ def show_voter_replacements(data: Agreement) -> Markup:
     ]
     alone = len(known) == 1  # a single judge is not called the best
     rows = [_replacement_row(replace(one, best=None) if alone else one, axis) for one in known]
-    best = best_voter_replacement_sentence(known, data.raters.names)
+    tests = load_bias(data.raters.filtered).bonferroni_factor
+    best = best_voter_replacement_sentence(known, data.raters.names, tests)
     prompt = prompt_best_replacing_voter_sentence(data.prompts_replacing_a_voter)
     table = range_table(heads, rows, "short", "Judges in a person's place", axis)
     return table + paragraph(f"{best} {prompt}".strip())
@@ -225,16 +227,20 @@ def prompt_best_replacing_voter_sentence(prompts: Sequence[JudgeAsAnnotator]) ->
 
 
 def best_voter_replacement_sentence(
-    known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
+    known: Sequence[JudgeAsAnnotator],
+    names: Mapping[str, tuple[str, str]] | None = None,
+    tests: float = 1,
 ) -> str:
     """Sentence on the judge and prompt that best replace a person, the first of `known`: whether
-    they differ significantly from the person, adjusted for all of `known`, and how often they are
-    the best in bootstrap samples. `names`: name of a rater -> (judge, prompt)."""
+    they differ significantly from the person, adjusted for `tests` as on the report cards, at least
+    for all of `known`, and how often they are the best in bootstrap samples. `names`: name of a
+    rater -> (judge, prompt)."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
     who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
-    advantage = simultaneous_interval(first.advantage, len(known))
+    tests = max(tests, len(known))
+    advantage = simultaneous_interval(first.advantage, tests, bounds=(-1.0, 1.0))
     more = "more" if (advantage.value or 0.0) > 0 else "less"
     result = f"agrees with the other voters **{more} often than the person it replaces**"
     if not advantage.excludes_zero:
@@ -242,7 +248,7 @@ def best_voter_replacement_sentence(
         result += "other voters"
     judge_rate, person_rate = share(first.with_judge.value, 0), share(first.with_person.value, 0)
     gap = points(number(100 * (advantage.value or 0.0), 1, signed=True))
-    gap += spaced_ci(advantage, 1, scale=100) + ", adjusted" * (len(known) > 1)
+    gap += spaced_ci(advantage, 1, scale=100) + ", adjusted" * (tests > 1)
     rates = f"(judge {judge_rate}, person {person_rate}: {gap})"
     if len(known) == 1:
         return f"{who} {result} {rates}."

@@ -235,7 +235,7 @@ MERGED_ORDERS: Final = Panel(
     "Agreement with people: one order or both",
     f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
     "if it wins in both, otherwise a tie.",
-    legend=panels.order_legend(legend_entry("chance", "chance: 1/3")),
+    legend=panels.order_legend(),
     how=texts.HOW_MERGED_ORDERS,
     needs="votes of people on the same pairs",
     json_keys=("agreement.merged_orders.*", "agreement.pairs.*.people.share"),
@@ -253,6 +253,8 @@ COEFFICIENTS: Final = Panel(
         "agreement.pairs.*.people.share",
         "agreement.pairs.*.people.kappa",
         "agreement.pairs.*.people.alpha",
+        "agreement.people.*.mae",
+        "agreement.people.*.within_one",
         "agreement.among_people.pair.*",
         "agreement.voter_pairs.*.*.share",
     ),
@@ -281,6 +283,8 @@ DISTANCES: Final = Panel(
     json_keys=(
         "agreement.people.*.mae",
         "agreement.people.*.within_one",
+        "agreement.people.*.merged_mae",
+        "agreement.people.*.merged_within_one",
         "agreement.always_tie.mae",
     ),
 )

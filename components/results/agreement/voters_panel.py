@@ -25,7 +25,7 @@ VOTER_HEADS: Final = (
     "Ties, %",
     "Agrees with others, %",
     "Others' agreement, %",
-    "Accuracy, %",
+    "Skill, %",
     "Time per vote",
 )
 ALL_VOTES: Final = "All votes, %"

@@ -18,7 +18,7 @@ from metrics.catalogue.position_records import LABEL, SLOT, TERM
 from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
-from metrics.estimation.multiple_comparisons import holm_adjust
+from metrics.estimation.multiple_comparisons import UNFILTERED_ERROR_SHARE, holm_adjust
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.position import position_measures
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
@@ -30,7 +30,7 @@ Memoised = TypeVar("Memoised")
 ROW_COLUMNS: Final = ("judge", "prompt")
 CELL_COLUMNS: Final = (*ROW_COLUMNS, "category")
 ERROR_SHARES: Final = {
-    (False, False): 0.79,
+    (False, False): UNFILTERED_ERROR_SHARE,
     (True, False): 0.1,
     (False, True): 0.1,
     (True, True): 0.01,

@@ -59,7 +59,7 @@ def _strongest_preference_sentence(
     )
     who = bias.names[row[0], row[1]]
     bound = any(one.permutation.p_is_bound for one in rows if (one.judge, one.prompt) == row)
-    p_text = p_value_clause(significant[who], bound)
+    p_text = f"{p_value_clause(significant[who], bound)}, adjusted"
     picks = (
         f"{who} picks the {slot_ordinal(slot)} of {bias.max_options} positions in {share(value, 0)}"
     )

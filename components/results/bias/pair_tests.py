@@ -16,8 +16,8 @@ from components.results.bias.option_tests import OptionModelRow, adjusted_option
 from metrics.position.order_tests import OrderTest
 
 ENTROPY_BAND_HEAD: Final = (
-    "Entropy of the most frequent choices in each order, and its 95\u202f% range if positions had "
-    "no effect"
+    "Modal entropy (of the most frequent choice in each order), and its 95\u202f% range if "
+    "positions had no effect"
 )
 PAIR_TEST_NAMES: Final = {
     "items": "Sign test by item",

@@ -141,6 +141,8 @@ def render_matrix(filtered: FilteredStudy, measure: str, columns: str) -> Conten
             option_tests.load_slot_evenness_of_all_judges(filtered),
             option_tests.ENTROPY_BAND_SUBTITLE,
         )
+    if key == "entropy" and columns == BY_PROMPT and len({prompt for _, prompt in bias.names}) > 1:
+        below += "; “All” pools the prompts: opposite preferences cancel"
     matrix = bias_matrix.bias_matrix_html(bias, measure, columns, frame, evenness)
     return Content({"matrix": matrix}, panel_heading(title, below))
 
@@ -292,19 +294,19 @@ TESTS: Final = Panel(
     render_order_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
-    "p-values of tests for an effect of the order, Holm-adjusted over all rows, also those that "
-    "the filter hides",
+    "p-values of tests for an effect of the order, adjusted by Holm's method over all rows, also "
+    "those that the filter hides, and for all filters (without one: divided by 0.79)",
     how="Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
     "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
     "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
     "Permutation: the choices of a comparison are exchanged over its orders, which has no "
     "effect if only content counts; exact for pairs; among N options, if "
     f"there are too many to list, {PERMUTATION_ROUNDS:,} draws: “≤” if none is as uneven. Repeated "
-    "replies count once, by the most frequent choice. Among N options the entropy is shown with "
-    "the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over the "
-    "rows of its column. All filters share the 5 % error rate: p is also divided by the share "
-    "that the present filter gets (0.79 without a filter).",
-    json_keys=("position.*.*.tests.*.p",),
+    "replies count once, by the most frequent choice. Among N options the modal entropy is shown "
+    "with the middle 95 % of its permutation values.\n\nEach p is adjusted by Holm's method over "
+    "the rows of its column. All filters share the 5 % error rate: p is also divided by the share "
+    "that the present filter gets.",
+    json_keys=("position.*.*.tests.*.adjusted", "position.*.*.tests.*.p"),
 )
 LABELS: Final = Panel(
     "labels",

@@ -12,7 +12,6 @@ from components.filtering.raters import Raters
 from components.html.format import slot_ordinal
 from metrics.agreement import pairwise_agreement
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
-from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.catalogue import (
     answer_records,
     nudge_records,
@@ -350,18 +349,14 @@ def own_family_win_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
     answers is theirs; a tie is half a point. Verdicts of a judge count once each; of people, each
     comparison counts once, with its mean vote, as in `corrected_win_rates`. No value without such
     pairs."""
-    pairs = row_selection.select_pairs(row_selection.select_picks(frame))
-    rows, _ = row_selection.keep_random_votes(pairs)
+    by_people = row_selection.people_mask(frame).any()
+    rows = row_selection.select_pairs(row_selection.select_picks(frame))
+    rows = row_selection.mean_votes(rows) if by_people else rows
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)
     if rows.empty:
         return unknown_estimate(NO_FAMILY, "share")
     known = row_selection.contestants(rows)
-    row, who, points = appearance_points(rows, known)
+    row, who, points = appearance_points(rows, known, "probability" if by_people else "verdict")
     mine = np.isin(who, [known.index(name) for name in names if name in known])
-    points, item = points[mine], row_selection.item_codes(rows)[row[mine]]
-    if row_selection.people_mask(rows).any():
-        case, cases = row_selection.group_codes(rows, CASE_KEY)
-        points = np.bincount(case, points) / np.bincount(case)
-        item = item[row_selection.first_row_per_group(case, cases)]
-    return proportion(points, item)
+    return proportion(points[mine], row_selection.item_codes(rows)[row[mine]])

@@ -156,7 +156,7 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         (term, equal, position), p = card.position_term, card.facts["lean_p"]
         among = "two" if card.compares_pairs else str(card.max_options)
         won = f"the one shown {position} would win {share(equal.value, 0)} of verdicts"
-        test = "not tested" if p is None else p_value_clause(p, card.p_is_bound)
+        test = "not tested" if p is None else f"{p_value_clause(p, card.p_is_bound)}, adjusted"
         note = f"of {among} equally good answers, {won}{'' if card.compares_pairs else f'; {test}'}"
         about = "" if card.compares_pairs or term.value is None else f"{position} position"
         shown = {"estimate": term, "drawn": equal, "note": note, "about": about}
@@ -173,7 +173,9 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
         person = card.voter_agreement.one_person if voted else Estimate(None)
         note = f"one person agrees with the majority of the others in {share(person.value, 0)}"
         note += ", not on the same comparisons"
-        notes = (_counted_comparisons_note(card), "" if person.value is None else note)
+        wider = "comparisons count, not verdicts as in the accuracy, so the interval may be wider"
+        wider *= card.measures["accuracy"].value is not None
+        notes = (_counted_comparisons_note(card), wider, "" if person.value is None else note)
         return {"people": person, "note": "; ".join(filter(None, notes))}
     if key == answer_records.TIES_AGREEMENT.key:
         pair = card.voter_agreement.pair.share

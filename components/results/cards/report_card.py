@@ -201,7 +201,8 @@ class ReportCard(CardMeasures):
         if (replaced := self.voter_replacement) is None:
             return ""
         judge, person = share(replaced.with_judge.value, 0), share(replaced.with_person.value, 0)
-        unclear = "" if replaced.advantage.excludes_zero else ", no significant difference"
+        sure = self._widen_for_all_cards(replaced.advantage).excludes_zero
+        unclear = "" if sure else ", no significant difference"
         return (
             "Where two people or more voted, it gives the same verdict as another voter, ties "
             f"included, in {judge}, the person it replaces in {person}: "
@@ -209,16 +210,13 @@ class ReportCard(CardMeasures):
         )
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
-        """Text of a difference, multiplied by `scale`, with its interval; "" if it is unknown. The
-        interval is not adjusted, as in the other views. A note is added if the difference is
-        not significant after the adjustment for all judges and prompts."""
+        """Text of a difference, multiplied by `scale`, with the interval by which the card's rules
+        are chosen, adjusted for all judges and prompts; "" if it is unknown."""
         if plain.value is None:
             return ""
-        size = number(scale * plain.value, decimals, signed=True)
-        text = f"{points(size)}{spaced_ci(plain, decimals, scale=scale)}"
-        if plain.excludes_zero and not self._widen_for_all_cards(plain).excludes_zero:
-            text += ", not significant after adjustment for all judges and prompts"
-        return text
+        size = points(number(scale * plain.value, decimals, signed=True))
+        bounds = spaced_ci(self._widen_for_all_cards(plain), decimals, scale=scale)
+        return f"{size}{bounds}, adjusted" if bounds else size
 
     def _repeat_changes_text(self) -> str:
         """Clause on the changes on a repeat, without which flips cannot be judged; empty without

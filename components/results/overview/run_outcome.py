@@ -88,7 +88,7 @@ def _flip_direction_sentence(rows: list[FlipLean]) -> str:
             f"{count(leaning)} of {count(len(rows), 'combination')} of judge and prompt "
             f"significantly {'prefers' if leaning == 1 else 'prefer'} a position. "
         )
-    return f"Sign test by questions: {p_value_clause(rows[0].p)}. "
+    return f"Sign test by questions: {p_value_clause(rows[0].p)}, adjusted. "
 
 
 def _flip_precision_sentence(bias: Bias) -> str:

@@ -230,7 +230,7 @@ OPTIONS: Final = Panel(
     render_entropy,
     (Body("entropy", "eh-over-entropy", clickable=True),),
     how=f"{ENTROPY.name}: {ENTROPY.how}\n\n{EVENNESS_RULE}",
-    json_keys=("position.*.*.entropy", "position.*.*.tests.*.p"),
+    json_keys=("position.*.*.entropy", "position.*.*.tests.*.adjusted"),
 )
 CARD: Final = Panel(
     "card",

@@ -78,7 +78,7 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 
 def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
     """HTML table with the paper's columns (category, model, Elo, matches, win rate) and intervals;
-    below it, a note on the models whose Elo lies outside its bootstrap interval. A message without
+    below it, a note on the models whose Elo lies outside the bootstrap interval. A message without
     pairs. `kind`: text in the column Category for rows on all items."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs comparisons of two answers.")
@@ -107,8 +107,9 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
     lines = [_leaderboard_row(row, axis, kind, played) for row in rows]
     outside = [row.model for row in rows if row.elo.outside_interval]
     note = (
-        f"The Elo of {join_names(outside)} lies outside its interval, because the last battles of "
-        "the plan count most. Use the Bradley–Terry ratings under Ranking."
+        f"The Elo of {join_names(outside)} has no interval: the last battles of the plan count "
+        "most, so it lies outside that of resampled items. Use the Bradley–Terry ratings under "
+        "Ranking."
     )
     table = tables.value_table(heads, lines, label="Elo leaderboard")
     return table + (paragraph(escape(note), "eh-small") if outside else EMPTY)

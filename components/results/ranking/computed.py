@@ -16,7 +16,7 @@ from components.results.bias.sentences import NO_PREFERENCES
 from metrics.estimation import row_selection
 from metrics.ratings.bradley_terry import Leaderboard, connected_leaderboards
 from metrics.ratings.online_elo import EloResult, compute_elo
-from metrics.ratings.rating_by_order import largest_leaderboard, leaderboards_by_order
+from metrics.ratings.rating_by_order import leaderboards_by_order, people_leaderboard
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
 from studies.lazy_values import cached_property
@@ -79,7 +79,7 @@ def compute_ranking(
 ) -> Ranking:
     """Compute the ranking. `rows`: outcomes by the counting rule of the study or filter, which may
     combine both orders; `verdicts`: the single verdicts of the judges, for the leaderboards by
-    order; `votes`: people's votes."""
+    order; `votes`: rows with people's votes."""
     pairs = select_pair_rows_of_judges_or_people(rows)
     if pairs.empty:
         return Ranking([], why_empty=_missing_outcomes_text(verdicts))
@@ -92,7 +92,7 @@ def compute_ranking(
         pairs,
         one,
         two,
-        largest_leaderboard(votes[votes["options"] == 2]) if votes is not None else None,
+        people_leaderboard(votes) if votes is not None else None,
         tuple(sorted(str(name) for name in pairs["judge"].unique())),
         1 if single is None else int(single["orders"].max()),
     )
@@ -116,6 +116,4 @@ def select_pair_rows_of_judges_or_people(frame: pd.DataFrame) -> pd.DataFrame:
 def load_ranking(filtered: FilteredStudy) -> Ranking:
     """The ranking of a filtered study, computed once per version of the study."""
     everyone = filtered.of_all_raters.frame
-    votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
-    votes, _ = row_selection.keep_random_votes(votes)
-    return compute_ranking(filtered.counted_outcomes, filtered.measured_judge_rows, votes)
+    return compute_ranking(filtered.counted_outcomes, filtered.measured_judge_rows, everyone)

@@ -103,8 +103,8 @@ def _people_ranking_clause(board: Leaderboard, ranking: Ranking) -> str:
             return ", and people's votes give the same ranking"
         if people.names[0] == board.names[0]:
             return "; people's votes put the same model first and rank the others differently"
-    votes = int(people.counts.verdicts.sum())
-    told = f"; people's {format.count(votes, 'vote')} put{'s' * (votes == 1)}"
+    voted = format.count(int(people.counts.verdicts.sum()), "comparison")
+    told = f"; people's votes on {voted} put"
     if _is_in_rating_order(people, people.names[1::-1]):  # the first two have the same rating
         return f"{told} no model first"
     if _is_in_rating_order(board, people.names):

@@ -173,7 +173,7 @@ def test_the_rating_by_people_has_its_interval_on_the_leaderboard():
     assert axis.low < 1100 and axis.high > 1500
     made = forest_tables.leaderboard_table([row])
     assert 'class="u"' in made
-    assert says(made, "people: 1,300 [1,100, 1,500]", "40 votes")
+    assert says(made, "people: 1,300 [1,100, 1,500]", "40 comparisons")
     assert "1100," in unescape(made)  # in the file of the table, too
 
 

@@ -211,7 +211,7 @@ def test_a_filter_on_the_prompt_leaves_every_adjusted_p_value_as_it_is(recorded_
         card, significant = ReportCard(Raters(chosen), prompt), float(wanted[0].strip("<≤ ")) < 0.05
         p = card.facts["lean_p"]
         assert format_p_value(p, card.p_is_bound) == wanted[0]
-        told = f"({p_value_clause(p, card.p_is_bound)}, permutation" in title
+        told = f"({p_value_clause(p, card.p_is_bound)}, adjusted, permutation" in title
         assert told == significant == ("not significantly" not in title)
         mine = load_slot_evenness_of_all_judges(chosen)
         assert mine[judge, prompt] == mine[judge,] == marks[judge, prompt]

@@ -70,6 +70,22 @@ def test_without_ties_chance_is_one_of_n():
     assert chance_accuracy(accuracy(build(pair("q", 0, 1))), lead) is None
 
 
+def test_the_same_verdicts_are_as_uncertain_as_a_share_and_as_a_difference():
+    """Orders that cancel: each of 80 items is right once and wrong once, but for a few. Without
+    ties the lead is the accuracy minus ½, ends too; only a floor keeps the interval of the accuracy
+    from a width of almost 0: .3 of the variance of 160 independent verdicts."""
+    rows = [row for k in range(80) for row in pair(f"q{k}", 0, 0, better="x")]
+    rows[0]["pick"], rows[3]["pick"] = 1, 0
+    rows[5]["pick"] = 1
+    frame = build(rows)
+    right, lead = accuracy(frame), accuracy_lead(frame)
+    found = (lead.value + 0.5, lead.low + 0.5, lead.high + 0.5)
+    assert found == pytest.approx((right.value, right.low, right.high))
+    n = 160 / 0.3 * (1.959964 / 1.990450) ** 2  # Student's t with 79 degrees of freedom
+    spread = 1.959964 * np.sqrt(right.value * (1 - right.value) / n + (1.959964 / n) ** 2 / 4)
+    assert (lead.high - lead.low) / 2 == pytest.approx(spread / (1 + 1.959964**2 / n), rel=0.02)
+
+
 def test_a_coin_that_ties_is_seldom_told_to_be_below_chance():
     below, above, before = claims(judges_with_ties(40, 30, 0.3, 0.5))
     assert before > 0.8, "ties as errors against one half"

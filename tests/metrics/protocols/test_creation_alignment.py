@@ -18,6 +18,14 @@ def vote(item: str, who: str, pick, margin: int = 1, shown=("x", "y")):
     }  # fmt: skip
 
 
+def alignment_with_people(frame, judge: str, dual: bool = True):
+    """Of the mean of both orders if these were planned, else (and without `dual`) of each
+    verdict."""
+    scores = a.SignedScores(frame)
+    both = dual and scores.planned_in_both_orders(scores.judge == judge)
+    return scores.gaps(judge, "dual" if both else "single").alignment
+
+
 def test_a_dual_judge_is_the_mean_of_its_two_signed_scores():
     # People on q1: x much better (+2) and x better (+1): P = 1.5. J: +2 with x first, then slot 1
     # of yx is x, margin 1: +1. Mean 1.5, gap 0. q2: P = −1; only one order read: left out.
@@ -27,8 +35,8 @@ def test_a_dual_judge_is_the_mean_of_its_two_signed_scores():
     ]  # fmt: skip
     rows[3]["margin"] = 2
     dual, single = (
-        a.judge_alignment_with_people(build(rows), "j"),
-        a.judge_alignment_with_people(build(rows), "j", dual=False),
+        alignment_with_people(build(rows), "j"),
+        alignment_with_people(build(rows), "j", dual=False),
     )
     assert (dual.mae.value, dual.mae.n) == (0, 1)
     # One by one: |2 − 1.5|, |1 − 1.5|, and q2: |1 + 1| = 2: mean 1, two of three within 1.
@@ -38,8 +46,8 @@ def test_a_dual_judge_is_the_mean_of_its_two_signed_scores():
 def test_a_person_is_held_against_the_others():
     # Scores of x: a +2, b 0, c +1. a against ½: 1.5; b against 1.5; c against 1.
     rows = [vote("q", "a", 0, 2), vote("q", "b", "tie"), vote("q", "c", 0, 1)]
-    assert a.judge_alignment_with_people(build(rows), "human:a").mae.value == pytest.approx(1.5)
-    assert a.always_tie_alignment_with_people(build(rows)).mae.value == pytest.approx(1)
+    assert alignment_with_people(build(rows), "human:a").mae.value == pytest.approx(1.5)
+    assert a.SignedScores(build(rows)).always_tie_gaps().alignment.mae.value == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("margin", "most"), [(1, 2), (2, 4)])
@@ -50,7 +58,7 @@ def test_the_interval_of_the_distance_ends_at_the_largest_possible_one(margin, m
         row["margin"] = margin
     rows += [vote("q1", "a", 0, margin), vote("q2", "a", 1, margin), vote("q3", "a", 1, margin)]
     frame = build(rows)
-    got = a.judge_alignment_with_people(frame, "j").mae
+    got = alignment_with_people(frame, "j").mae
     assert got.value == pytest.approx(2 * most / 3) and got.high == most
     table = human_alignment_table(frame)
     assert {line.mae.high for line in table.rows} == {most}
@@ -59,14 +67,14 @@ def test_the_interval_of_the_distance_ends_at_the_largest_possible_one(margin, m
 
 def test_the_interval_of_a_small_distance_ends_at_zero():
     rows = [row for k in range(3) for row in (*pair(f"q{k}", 0, 1), vote(f"q{k}", "a", k > 1))]
-    got = a.judge_alignment_with_people(build(rows), "j").mae
+    got = alignment_with_people(build(rows), "j").mae
     assert (got.value, got.low) == (pytest.approx(2 / 3), 0)
 
 
 def test_without_people_there_is_a_reason_not_a_zero():
     frame = build(pair("q", 0, 0))
-    assert a.judge_alignment_with_people(frame, "j").mae.value is None
-    assert a.always_tie_alignment_with_people(frame).consistency.note
+    assert alignment_with_people(frame, "j").mae.value is None
+    assert a.SignedScores(frame).always_tie_gaps().alignment.consistency.note
 
 
 def judged(item: str, model: str, score: float, second: float | None = None, **more):
@@ -201,7 +209,7 @@ def test_a_judge_that_was_asked_once_is_not_dual():
     assert dual.mae.value is None and "one order" in dual.mae.note
     (gain,) = got.contrasts
     assert gain.mae.value is None  # no gain of nothing over something
-    assert a.judge_alignment_with_people(rows, "j").mae.value == pytest.approx(1.25)
+    assert alignment_with_people(rows, "j").mae.value == pytest.approx(1.25)
 
 
 def test_gaps_of_one_run_are_those_that_show_the_baseline_first():
@@ -223,7 +231,7 @@ def test_a_judge_of_one_order_has_no_mean_of_two_and_says_so():
     assert scores.gaps("nobody").empty_note != a.ONE_ORDER_NOTE
     assert scores.gaps("j", "single").gap.tolist() == [0]
     assert scores.gaps("j").alignment.mae.note == a.ONE_ORDER_NOTE
-    assert a.judge_alignment_with_people(build(rows), "j").mae.value == 0, "each verdict by itself"
+    assert alignment_with_people(build(rows), "j").mae.value == 0, "each verdict by itself"
 
 
 def test_rows_are_chosen_by_the_input_that_the_judge_saw():

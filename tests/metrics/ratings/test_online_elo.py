@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metrics.ratings.battles import count_wins_by_pair, extract_battles
 from metrics.ratings.online_elo import (
@@ -18,7 +19,7 @@ from metrics.ratings.online_elo import (
 )
 from tests.metrics.battle_frames import all_finite, duels, fought, golden, simulated, some_battles
 from tests.metrics.frames import build
-from tests.page_words import pattern
+from tests.page_words import pattern, says
 
 FIVE = [
     (0, "A", "B", 0),
@@ -247,9 +248,11 @@ def test_a_rating_that_hangs_on_the_order_says_so():
     # x wins the first half, y the second: plan order ends with y ahead; shuffled, they are even.
     half = 200
     rows = [(item, "x", "y", int(item >= half)) for item in range(2 * half)]
-    rating = elo_table(fought(rows), rng=rng(), k=32)["y"].estimate
-    assert rating.value > rating.high
-    assert "Bradley–Terry" in rating.note
+    found = elo_table(fought(rows), rng=rng(), k=32)["y"]
+    rating = found.estimate
+    assert rating.value > found.order_high > 1000, "far above all mixed orders"
+    assert found.outside_interval and (rating.low, rating.high) == (None, None)
+    assert says(rating.note, "no interval", "Bradley–Terry")
     mixed = [(item, "x", "y", item % 2) for item in range(2 * half)]
     assert elo_table(fought(mixed), rng=rng(), k=32)["y"].estimate.note == ""
 
@@ -268,3 +271,12 @@ def test_a_rating_of_one_item_has_no_interval_and_that_of_two_has() -> None:
     )
     assert one.estimate.low is None and "one item" in one.estimate.note
     assert two.estimate.low is not None and "one item" not in two.estimate.note
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from((0, 1, "tie")), min_size=2, max_size=30), st.integers(1, 64))
+def test_an_interval_contains_its_rating(wins: list[object], k: int) -> None:
+    rows = [(item, "x", "y", pick) for item, pick in enumerate(wins)]
+    for found in elo_table(fought(rows), rng=rng(), k=k, orders=5, rounds=20).values():
+        one = found.estimate
+        assert one.low is None or one.low <= one.value <= one.high

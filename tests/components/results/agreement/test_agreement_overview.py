@@ -9,6 +9,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from scipy.stats import t as student_t
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
@@ -44,12 +45,16 @@ from components.results.agreement.people_tables import (
     show_score_distances,
     show_voter_replacements,
 )
+from components.results.agreement.tab import MERGED_ORDERS
+from components.results.cards.report_card import ReportCard
 from components.results.controls.mark_selection import inspect_filters_for_mark
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
+from metrics.agreement.pairwise_agreement import PEOPLE, build_verdict_grid
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import import_verdicts, save_recorded_study
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
+from tests.metrics.frames import json_sections, prd
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
 
@@ -111,6 +116,46 @@ def test_one_order_and_both_by_hand(voted):
     assert "42 \u2192 17" in said and "100 \u2192 100" in said
 
 
+def test_chance_has_the_ties_of_each_row(voted):
+    """`first` has no tie, people tie once in six. Random choices are then right in ½ · 5/6 = 42 %;
+    in both orders they name the same answer in half of the pairs, else the pair is a tie: ¼ · 5/6
+    + ½ · 1/6 = 29 %."""
+    drawn = show_merged_order_agreement(agreement(voted, "voted"))
+    (tip,) = (tip for tip in re.findall(r'data-tip="([^"]*)"', drawn) if tip.startswith("first"))
+    one, both = unescape(tip).split("\n")[1:]
+    assert says(one, "one order 41.7", "chance 42") and says(both, "both orders 16.7", "chance 29")
+    assert "1/3" not in str(MERGED_ORDERS.legend) + MERGED_ORDERS.how
+
+
+def test_in_prd_a_judge_beside_a_third_is_above_its_chance():
+    """People tie in 115 of 800 pairs. vicuna: 33.5 % with both orders merged."""
+    grid = build_verdict_grid(prd())
+    chances = [grid.chance_agreement("vicuna-13b", PEOPLE, both) for both in (False, True)]
+    assert chances == pytest.approx([0.42, 0.28], abs=0.005)
+
+
+def test_one_json_key_has_one_unit(voted):
+    """`first` names the answer shown first: its scores are 1 and −1, so each is 1 away from people
+    on average; merged they are 0, and people's means are 1 four times, 1/3 and 0."""
+    told = json_sections(voted.frame("voted"), "agreement")["agreement"]["people"]["first"]
+    assert (told["mae"]["value"], told["mae"]["n"]) == (pytest.approx(1), 12)
+    assert told["mae"]["n"] == told["agreement"]["n"]
+    assert (told["merged_mae"]["value"], told["merged_mae"]["n"]) == (pytest.approx(13 / 18), 6)
+    data = agreement(voted, "voted")
+    for merged, before in ((False, ""), (True, "merged_")):
+        shown = data.distance_from_people_scores("first", merged)
+        assert told[f"{before}mae"]["value"] == shown.mae.value
+        assert told[f"{before}within_one"]["value"] == shown.consistency.value
+
+
+def test_the_distances_of_prd_are_those_of_the_page():
+    told = json_sections(prd(), "agreement")["agreement"]["people"]["gpt-4"]
+    assert told["mae"]["value"] == pytest.approx(0.55, abs=0.005) and told["mae"]["n"] == 1600
+    assert told["within_one"]["value"] == pytest.approx(0.836, abs=0.0005)
+    assert told["merged_mae"]["value"] == pytest.approx(0.481, abs=0.0005)
+    assert told["merged_mae"]["n"] == 800
+
+
 def test_why_orders_cannot_be_merged_and_no_judge_replaces_a_person(store):
     """Votes by two people on q0 and q1. `lost` has a verdict in one of two orders, `other` none on
     these pairs, `bare` no recorded order, `mute` no verdict."""
@@ -135,17 +180,6 @@ def test_why_orders_cannot_be_merged_and_no_judge_replaces_a_person(store):
     assert says(show_voter_replacements(agreement(store, "one vote")), "No pair", "two votes")
 
 
-def test_the_line_at_chance_is_on_the_axis_also_if_all_agree_more_often(store):
-    sheet = Sheet("sure")
-    for k in range(60):
-        sheet.votes(f"q{k}", ann="x", bob="x", cat="x").both(f"q{k}", "good", "xx")
-    sheet.save(store)
-    data = agreement(store, "sure")
-    assert data.coefficients_with_people("good").share.low > 0.8
-    marks = re.findall(r'class="c" style="left:([\d.]+)%', show_merged_order_agreement(data))
-    assert marks and all(5 < float(left) < 50 for left in marks)
-
-
 def test_who_would_replace_a_person_best(voted):
     data = agreement(voted, "voted")
     best, worst = data.judges_replacing_a_voter
@@ -156,6 +190,22 @@ def test_who_would_replace_a_person_best(voted):
     assert "+11.1" in said and "\u221225.0" in said
     assert says(said, "Best replacement", "good")
     assert len(re.findall(r"(?:judge|person) \d+\.\d\s% \[", show_voter_replacements(data))) == 4
+
+
+def test_card_and_view_print_the_interval_of_their_claim(voted):
+    """Adjusted for two judges and for the filters of the page: the arms are those of one interval,
+    by Student's t with five degrees of freedom at 0.05 · 0.79/2 instead of 0.05."""
+    shown = FilteredStudy(voted, "voted")
+    data = agreement(voted, "voted")
+    plain = data.judges_replacing_a_voter[0].advantage
+    ratio = student_t.isf(0.025 * 0.79 / 2, 5) / student_t.isf(0.025, 5)
+    low, high = (
+        100 * (plain.value + ratio * (end - plain.value)) for end in (plain.low, plain.high)
+    )
+    told = f"+11.1 points [{low:.1f}, {high:.1f}], adjusted".replace("-", "\u2212")
+    assert told in show_voter_replacements(data).replace("\u202f", " ")
+    card = ReportCard(Raters(shown), "good")
+    assert told in card._difference_from_person_text().replace("\u202f", " ")
 
 
 def test_a_leader_that_is_not_sure_is_not_called_sure():

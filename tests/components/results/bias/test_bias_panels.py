@@ -12,6 +12,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, judge_rows_or_people_rows, rater_names
 from components.html.format import join_names
+from components.html.scales import POSITION_TERM_SCALE
 from components.results.bias import panels as bias_view
 from components.results.bias import sentences
 from components.results.bias import tab as bias_tab
@@ -42,6 +43,8 @@ from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
 from evenhand.audit_cards import UnsavedRaters, UnsavedStudy
+from metrics.__main__ import render_tables
+from metrics.summary.summary import summarise_frame
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair
 from tests.page_words import says
@@ -321,6 +324,28 @@ def test_order_tests_are_adjusted_and_say_when_there_is_nothing_to_test(judged):
         "Nothing",
         "test yet",
     )
+
+
+def test_page_and_json_have_the_same_plain_and_adjusted_p():
+    """12 pairs, three flips toward first: exactly 2/2³ = .25, McNemar's χ² is 3, so p = .0833. Each
+    is divided by the 0.79 of the error rate that is not for filters. With a second judge, without
+    a flip (p = 1), Holm doubles the smaller p-value. A judge that only scores is no test."""
+    rows = [row for k in range(12) for row in pair(f"q{k}", 0, 0 if k < 3 else 1, judge="one")]
+    scored = [row | {"judge": "scorer", "scores": [3, 4]} for row in pair("q0", None, None)]
+    for frame, tests in (
+        (build(rows), 1),
+        (build(rows + [row for k in range(12) for row in pair(f"q{k}", 0, 1, judge="two")]), 2),
+        (build(rows + scored), 1),
+    ):
+        summary = summarise_frame(frame, quick=True)
+        told = summary["position"]["one"]["p"]
+        shown = next(row for row in pair_test_rows(bias_from_frame(frame)) if "one" in row.name)
+        for name, p in (("items", 0.25), ("mcnemar", 0.0832645)):
+            assert told["tests"][name]["p"] == pytest.approx(p)
+            assert told["tests"][name]["adjusted"] == pytest.approx(p * tests / 0.79), name
+            assert shown.adjusted[name] == pytest.approx(p * tests / 0.79)
+        lines = [line for line in render_tables({"position": told["tests"]}) if "mcnemar" in line]
+        assert says(lines[0], f"p 0.0833, adjusted p {p * tests / 0.79:.4f}")
 
 
 @pytest.mark.parametrize(
@@ -618,3 +643,10 @@ def test_items_are_counted_once_whatever_the_number_of_judges(judged):
     part = load_bias(FilteredStudy(judged, NAME, Filter(category="coding", judge="fair")))
     assert (whole.item_count, part.item_count) == (40, 5)
     assert says(bias_matrix_html(whole, "Consistency"), "40 items")
+
+
+def test_the_matrix_shows_the_position_term_with_the_decimals_of_the_card():
+    """-0.05 [-0.13, 0.04] must not become 0.0 [-0.1, 0.0], which hides the sign of the limit."""
+    term = Estimate(-0.046, -0.131, 0.038, 1600, 80)
+    assert POSITION_TERM_SCALE.text(term.value) == "\u22120.05"
+    assert POSITION_TERM_SCALE.interval(term) == "[\u22120.13, 0.04]"

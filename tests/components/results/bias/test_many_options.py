@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
 from components.html.scales import CONSISTENCY_SCALE, scale_for_many_options
-from components.results.bias.bias_matrix import LAYOUTS, bias_matrix_html
-from components.results.bias.computed import bias_from_frame
+from components.results.bias import tab as bias_tab
+from components.results.bias.bias_matrix import BY_PROMPT, LAYOUTS, bias_matrix_html
+from components.results.bias.computed import bias_from_frame, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import position_preference_headline, show_slot_effects
 from components.results.bias.option_tests import fit_option_models
@@ -27,7 +30,9 @@ from components.results.bias.panels import (
 )
 from components.results.bias.tab import slots_heading
 from components.results.bias.unrelated_contrast import unrelated_option_effects
+from components.study.plan import demo_studies
 from metrics.__main__ import render_tables
+from metrics.estimation.entropy import normalised_entropy
 from metrics.position.position_measures import consistency
 from metrics.summary.summary import summarise_frame
 from studies.domain import Estimate
@@ -143,7 +148,7 @@ def test_who_prefers_a_place_is_counted_and_named(bias_of_frame, fitted):
     title, lead = position_preference_headline(bias, fitted)
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 positions in "
-        "100\u202f% of its choices (p < .001, permutation test of all positions)."
+        "100\u202f% of its choices (p < .001, adjusted, permutation test of all positions)."
     )
     assert "25\u202f% of its choices" in lead
 
@@ -199,7 +204,8 @@ def test_page_and_json_have_the_same_p_value_which_is_at_most_the_smallest_of_th
     assert {row.n for row in option_test_rows(fitted, bias)} == {4}
     assert says(by_prompt["position_term"]["note"], "on a pair")
     assert fitted[3].permutation.p == told["p"] == pytest.approx(1 / 10_000)
-    assert says(position_preference_headline(bias, fitted)[0], "p ≤ .002")
+    assert told["adjusted"] == pytest.approx(12 / 7_900)
+    assert says(position_preference_headline(bias, fitted)[0], "p ≤ .002, adjusted")
     rows = option_test_rows(fitted, bias)
     assert "≤ .002" in order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "")
     assert any("p ≤ 0.0001" in line for line in render_tables({"position": by_prompt["tests"]}))
@@ -349,3 +355,19 @@ def test_the_legend_of_positions_names_all_positions_and_the_even_share(frame):
     told = [slots_heading(bias_from_frame(rows)) for rows in (pairs, three, frame)]
     assert says(told[0], "2nd", "even") and "3rd" not in told[0] and "1/" not in told[0]
     assert says(told[1], "2nd", "3rd<", "1/3") and says(told[2], "2nd", "3rd to 4th", "1/4")
+
+
+def test_the_pooled_entropy_is_said_to_hide_opposite_preferences(demo_store):
+    """Two prompts with opposite preferences are even together: the mean of .5 and .5 is no such
+    preference, yet the entropy of 3 : 1 and 1 : 3 pooled is 1."""
+    apart = [normalised_entropy(np.array(one)) for one in ([3, 1], [1, 3])]
+    assert max(apart) < 0.82 and normalised_entropy(np.array([4, 4])) == pytest.approx(1)
+    shown = FilteredStudy(demo_store, demo_studies.OPTIONS_STUDY)
+    made = bias_tab.render_matrix(shown, "Position entropy", BY_PROMPT)
+    assert says(made.heading, "pools the prompts", "opposite preferences")
+    one = FilteredStudy(demo_store, demo_studies.OPTIONS_STUDY, Filter(prompt=prompts(shown)[0]))
+    assert not says(bias_tab.render_matrix(one, "Position entropy", BY_PROMPT).heading, "pools")
+
+
+def prompts(shown: FilteredStudy) -> list[str]:
+    return sorted({prompt for _, prompt in load_bias(shown).names})

@@ -115,7 +115,7 @@ def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(
     ranking = compute_ranking(ladder, ladder, votes)
     assert set(panels.people_ratings(ranking.largest_group_leaderboard, ranking)) == {"a", "b", "c"}
     drawn = panels.leaderboard_html(ranking)
-    assert drawn.count('class="u"') == 3 and says(drawn, "people: 1,", "votes")
+    assert drawn.count('class="u"') == 3 and says(drawn, "people: 1,", "comparisons")
     title = ranking_headline(ranking)[0]
     assert says(title, "a leads b by", "people's votes", "order of estimates", "places 2 to 3")
     assert says(title, "this ranking", "places 1 to 3", "people's")
@@ -331,7 +331,7 @@ def test_models_with_equal_votes_are_not_put_first_by_people():
     even = dict.fromkeys(itertools.combinations("abc", 2), (1, 1))
     votes = build(battles(even, judge="human:ann", orders=1))
     title = ranking_headline(compute_ranking(judged, judged, votes))[0]
-    assert says(title, "12 votes put", "no model first")
+    assert says(title, "6 comparisons put", "no model first")
     assert not says(title, "a first")
 
 
@@ -427,9 +427,9 @@ SURE, UNSURE = (36, 4), (12, 8)
     [
         ("abc", SURE, ("votes give", "the same ranking")),
         ("acb", SURE, ("the same model", "rank the others")),
-        ("acb", UNSURE, ("votes put a", "rank the others", "places 1 to 3")),
+        ("acb", UNSURE, ("60 comparisons put a", "rank the others", "places 1 to 3")),
         ("bac", SURE, ("people put b above a",)),
-        ("bac", UNSURE, ("votes put b", "but not significantly")),
+        ("bac", UNSURE, ("60 comparisons put b", "but not significantly")),
     ],
 )
 def test_the_ranking_by_people_is_compared_with_that_of_the_judges(order, wins, told):
