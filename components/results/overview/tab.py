@@ -15,6 +15,7 @@ from components.results.bias.computed import load_bias
 from components.results.bias.option_tests import EVENNESS_RULE
 from components.results.cards.card_html import report_cards_html, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
+from components.results.nudges import own_family_panel
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.length_panel import longer_of_equally_right_sentence
 from components.results.overview import panels
@@ -157,6 +158,14 @@ def render_longer_answer_line(filtered: FilteredStudy) -> Any:
     return line if told else None
 
 
+def render_own_family_line(filtered: FilteredStudy) -> Any:
+    """Render the line on judges that prefer their own family; None if no family is known."""
+    told = own_family_panel.own_family_sentence(filtered) if has_comparisons(filtered) else ""
+    opens = {"data-view": nudges_tab.NAME, "data-to": "#eh-own-family"}
+    line = panels.OVERVIEW.action(own_family_panel.TITLE, told, opens, "Nudges", "eh-claim")
+    return line if told else None
+
+
 def can_compare_remedies(filtered: FilteredStudy) -> bool:
     """Whether remedies, which are rules that decide a comparison from several stored verdicts, can
     be compared. This needs pairs with a known better answer or with votes of people; in a study
@@ -268,9 +277,16 @@ PADDING: Final = Panel(
     css="eh-panel eh-line",
     json_keys=("length.longer_of_equal",),
 )
+OWN_FAMILY: Final = Panel(
+    "own_family_line",
+    render_own_family_line,
+    (Body("own_family_line", "eh-over-family"),),
+    css="eh-panel eh-line",
+    json_keys=("self_preference.against_outsiders.*.excess",),
+)
 VIEW: Final = View(
     NAME,
-    (UNUSABLE, JUDGES, OPTIONS, CARD, ADVICE, RANKING, PADDING),
+    (UNUSABLE, JUDGES, OPTIONS, CARD, ADVICE, RANKING, PADDING, OWN_FAMILY),
     headline,
     kpis=lambda _: EMPTY,
     report=report_cards_html,
