@@ -264,7 +264,7 @@ def test_a_changed_number_is_named_with_its_row(
 
 def test_a_changed_page_is_found(board: Path) -> None:
     page = board / "index.html"
-    page.write_text(page.read_text().replace("Cost against agreement", "Cost", 1))
+    page.write_text(page.read_text().replace("Cost against accuracy", "Cost", 1))
     assert fault(board).startswith("index.html, line ")
 
 
