@@ -50,11 +50,16 @@ class PassFailResult:
 
     @property
     def excess(self) -> Estimate:
-        """Observed pass rate minus true pass rate. If every answer has a label, each verdict is
-        compared with its label; else the interval is that of the true pass rate."""
+        """Observed pass rate minus true pass rate. If every answer has a label, the interval is
+        that of the verdicts compared with their labels; else that of the true pass rate."""
         true, observed = self.true_pass_rate, self.rates.observed_pass_rate.value
-        if observed is None or true_pass_rate.is_by_labels(true):
+        if observed is None:
             return self.rates.excess
+        if true_pass_rate.is_by_labels(true):  # verdicts may be missing for some labelled answers
+            moved = (self.rates.base_rate.value or 0.0) - (true.value or 0.0)
+            ends = {name: getattr(self.rates.excess, name) for name in ("value", "low", "high")}
+            moved_ends = {name: x if x is None else x + moved for name, x in ends.items()}
+            return replace(self.rates.excess, **moved_ends)
         gap, low, high = (
             None if x is None else observed - x for x in (true.value, true.high, true.low)
         )

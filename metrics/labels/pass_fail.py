@@ -68,7 +68,7 @@ class PassFailRates:
     observed_pass_rate: Estimate
     """Share of passes among all verdicts, labelled or not."""
     excess: Estimate
-    """Share of passes minus share of good answers, paired by item, on labelled answers."""
+    """Share of passes minus share of good answers, paired, among verdicts on labelled answers."""
     unusable: int
 
 
@@ -146,7 +146,9 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
             good, known.item, note=_missing_data_note(known, good | bad)
         ),
         observed_pass_rate=intervals.rare_proportion(usable.verdict == PASS, usable.item),
-        excess=_excess_on_labelled_answers(rows),
+        excess=intervals.mean_estimate(
+            passed.astype(np.float64) - good, known.item, "difference of shares", (-1.0, 1.0)
+        ),
         unusable=int((rows.verdict == UNKNOWN).sum()),
     )
 
@@ -157,27 +159,6 @@ def labelled_pass_rate(rows: PassFailRows) -> Estimate:
     answers = rows.select(rows.label != UNKNOWN).one_per_answer
     note = "" if len(answers.label) else NO_LABEL_NOTE
     return intervals.rare_proportion(answers.label == PASS, answers.item, note=note)
-
-
-def _excess_on_labelled_answers(rows: PassFailRows) -> Estimate:
-    """Estimate the share of passes among the usable verdicts on labelled answers, minus
-    `labelled_pass_rate`."""
-    known, unit = rows.labelled, "difference of shares"
-    good = known.label == PASS
-    if not len(good) or np.isclose(good.mean(), labelled_pass_rate(rows).value or 0.0, atol=1e-12):
-        gap = (known.verdict == PASS).astype(np.float64) - good
-        return intervals.mean_estimate(gap, known.item, unit, (-1.0, 1.0))
-    answers = rows.select(rows.label != UNKNOWN).one_per_answer
-    counted = np.zeros((len(good) + len(answers.label), 4))
-    counted[: len(good), 0], counted[: len(good), 1] = known.verdict == PASS, 1
-    counted[len(good) :, 2], counted[len(good) :, 3] = answers.label == PASS, 1
-    _, sums = intervals.sum_by_item(counted, np.concatenate([known.item, answers.item]))
-
-    def statistic(totals: intervals.Floats) -> intervals.Floats:
-        passed = intervals.safe_divide(totals[..., 0], totals[..., 1])
-        return passed - intervals.safe_divide(totals[..., 2], totals[..., 3])
-
-    return intervals.jackknife_estimate(sums, statistic, len(good), unit, (-1.0, 1.0))
 
 
 def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:

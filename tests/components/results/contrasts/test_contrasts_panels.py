@@ -319,9 +319,9 @@ def test_a_headline_without_a_difference_in_consistency_names_the_largest_other_
 @pytest.mark.parametrize(
     ("right", "significant", "told"),
     [
-        (sides.Side("b", judge="b"), False, ["between", "the judges a and b."]),
-        (sides.Side("p", prompt="p"), False, ["between", "the judge a and the prompt p."]),
-        (sides.Side("b · p", "b", "p"), False, ["between", "the judge a and b · p."]),
+        (sides.Side("b", judge="b"), False, ["the judges", "a and b."]),
+        (sides.Side("p", prompt="p"), False, ["the judge a", "the prompt p."]),
+        (sides.Side("b · p", "b", "p"), False, ["the judge a", "and b · p."]),
         (sides.Side("b", judge="b"), True, ["The judge a", "20 points", "above b."]),
         (sides.Side("p", prompt="p"), True, ["The judge a", "20 points", "above the prompt p."]),
     ],

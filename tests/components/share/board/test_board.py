@@ -405,7 +405,7 @@ def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
         check_record_structure(twice)
 
 
-def test_verify_counts_no_votes_and_the_page_shows_the_command_not_its_result(tmp_path: Path) -> None:
+def test_verify_counts_no_votes_and_the_page_shows_only_its_command(tmp_path: Path) -> None:
     """Votes of people are records, but no verdicts of the board's judges."""
     records = imported()
     votes = votes_as_judgements(records.items, "By hand", [one.ask for one in records.judgements])
