@@ -56,10 +56,11 @@ class PassFailResult:
         if observed is None:
             return self.rates.excess
         if true_pass_rate.is_by_labels(true):  # verdicts may be missing for some labelled answers
+            paired = self.rates.excess
             moved = (self.rates.base_rate.value or 0.0) - (true.value or 0.0)
-            ends = {name: getattr(self.rates.excess, name) for name in ("value", "low", "high")}
-            moved_ends = {name: x if x is None else x + moved for name, x in ends.items()}
-            return replace(self.rates.excess, **moved_ends)
+            ends = (paired.value, paired.low, paired.high)
+            gap, low, high = (None if x is None else x + moved for x in ends)
+            return replace(paired, value=gap, low=low, high=high)
         gap, low, high = (
             None if x is None else observed - x for x in (true.value, true.high, true.low)
         )

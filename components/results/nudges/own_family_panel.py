@@ -46,11 +46,8 @@ def own_family_sentence(filtered: FilteredStudy) -> str:
     found, tests = excess_by_judge(filtered), len(_excess_of_all_judges(filtered))
     if not found:
         return ""
-    biased = [
-        name
-        for name, one in found.items()
-        if (simultaneous_interval(one.excess, tests).low or 0.0) > 0
-    ]
+    lows = {name: simultaneous_interval(one.excess, tests).low for name, one in found.items()}
+    biased = [name for name, low in lows.items() if low is not None and low > 0]
     if not biased:
         who = f"{next(iter(found))} was not" if len(found) == 1 else "No judge was"
         return f"{who} shown to prefer its own family."
@@ -68,10 +65,5 @@ def render_own_family(filtered: FilteredStudy) -> Markup | None:
     """HTML table of the judges whose family wrote answers; None if there is none, or nobody of
     another family judged these answers."""
     found = excess_by_judge(filtered)
-    if not found:
-        return None
-    rows = [
-        ValueRow(name, one, {"judge": name}, f"family: {one.family}" * (one.family != name))
-        for name, one in found.items()
-    ]
-    return page_table("Judge", COLUMNS, rows, TITLE)
+    rows = [ValueRow(k, one, {"judge": k}, f"family {one.family}") for k, one in found.items()]
+    return page_table("Judge", COLUMNS, rows, TITLE) if rows else None

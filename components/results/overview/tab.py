@@ -263,7 +263,6 @@ CARD: Final = Panel(
         "position.*.*.accuracy",
         "--by judge: by.*.length.longer",
         "self_preference.against_outsiders.*.excess",
-        "self_preference.term",
     ),
 )
 ADVICE: Final = Panel(

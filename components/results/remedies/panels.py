@@ -220,14 +220,13 @@ def budget_amount(results: RemedyResults, value: str) -> float:
     plan = results.budget_plan
     if plan is None:
         return DEFAULT_BUDGET
-    if plan.currency == "dollars" and value in {amount for _, amount in BUDGETS} - {STUDY}:
+    in_dollars = plan.currency == "dollars"
+    if in_dollars and value in {amount for _, amount in BUDGETS} - {STUDY}:
         return float(value)
-    chosen, cost = results.advice.chosen if results.advice else None, plan.steps[0].cost
-    if chosen and plan.currency == "calls":
-        cost = chosen.rule.calls_per_comparison
-    elif chosen:
-        cost = (results.rule_dollars_per_thousand(chosen) or 0.0) / 1000
-    return cost * results.all_comparison_count or DEFAULT_BUDGET
+    rule = results.advice.chosen.rule if results.advice and results.advice.chosen else None
+    lines = [line for line in results.rule_estimates if line.rule == rule]
+    costs = [results.rule_price(line, in_dollars) / (1000 if in_dollars else 1) for line in lines]
+    return (costs or [plan.steps[0].cost])[0] * results.all_comparison_count or DEFAULT_BUDGET
 
 
 def budget_title(results: RemedyResults, budget: float) -> str:
@@ -248,8 +247,8 @@ def budget_html(results: RemedyResults, budget: float) -> Markup:
     raters = results.study.raters
     answer = best_rule_sentence(plan, budget, results.all_comparison_count, raters)
     steps = list(_list_budget_steps(plan, budget, raters))
-    notes = _unpriced_judges_notes(results, plan)
-    return html.budget(plan.currency == "dollars", answer, steps, notes)
+    told = _unpriced_judges_notes(results, plan)
+    return html.budget(plan.currency == "dollars", answer, steps, told)
 
 
 def _list_budget_steps(

@@ -81,10 +81,9 @@ def _one_call_sentence(filtered: FilteredStudy, rater: Rater, remedies: PointRem
     single = remedies.rules[0].value
     if remedies.kind == "pass":
         whole = load_pass_fail(filtered).results[rater].rates.agreement
-        if whole.n == remedies.verdicts:
-            shown, where = whole, "of verdicts"
-        else:
-            shown, where = single, f"on the {count(single.n)} answers that every rule can decide"
+        shown = whole if whole.n == remedies.verdicts else single
+        decided = f"on the {count(single.n)} answers that every rule can decide"
+        where = "of verdicts" if shown is whole else decided
         rate = f"{share(shown.value)}{spaced_ci(shown, 1, scale=100)}"
         return f"One call agrees with the labels in {rate} {where}"
     return (

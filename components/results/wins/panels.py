@@ -131,8 +131,7 @@ def _missing_verdicts_notice(
     text = f"{count(missing)} of {count(total, 'verdict')} {'is' if one else 'are'} missing. "
     if {number(100 * end, 1) for end in span or ()} == {now}:
         text += f"{'It does' if one else 'They do'} not change the win rate of {best}."
-        span = None
-    if span is not None:
+    elif span is not None:
         low, high = map(share, span)
         lost, won = ("this verdict", "it") if one else ("all missing verdicts", "all")
         text += f"If {best} lost {lost}, its win rate would be {low}; if it won {won}, {high}."

@@ -363,7 +363,7 @@ def test_the_more_consistent_side_is_named_for_small_differences_too(value, more
     one = Estimate(value, value - 0.001, value + 0.001, 9, 9)
     pair = SimpleNamespace(left=sides.Side("left", "left"), right=sides.Side("right", "right"))
     line = Contrast("consistency", ("left",), ("right",), one, one, 0.5, 0.5)
-    assert panels._consistency_sentence(pair, line, False).startswith(f"The judge {more} is ")
+    assert says(panels._consistency_sentence(pair, line, False), "The judge", f"{more} is")
 
 
 def test_the_filtered_judge_is_compared_also_if_its_only_prompt_is_chosen_too(store):

@@ -33,7 +33,7 @@ def test_the_excess_is_told_in_both_views_with_the_interval_of_the_json(kin):
     assert excess.value == pytest.approx(33 / 36 - 1 / 2)
     bounds = f"[{100 * excess.low:.1f}, {100 * excess.high:.1f}]"
     table, line = text_of(tab.OWN_FAMILY.renderer(kin)), text_of(str(render_own_family_line(kin)))
-    assert says(table, "partial", "family: red", "91.7", "50.0", f"+41.7 {bounds}")
+    assert says(table, "partial", "family red", "91.7", "50.0", f"+41.7 {bounds}")
     assert says(line, "own family?", "partial", f"41.7 points {bounds}", "higher", "other families")
     assert "neutral" not in f"{table}{line}"  # no answer is of its family
 

@@ -25,6 +25,7 @@ from components.inspect.url_selection import Selection
 from components.results.cards.card_html import report_cards_html
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
+from components.results.nudges.own_family_panel import excess_by_judge
 from components.results.remedies import charts_svg, panels, tab
 from components.results.remedies.charts_svg import (
     RADIUS,
@@ -135,9 +136,8 @@ def test_gpt_4_as_drawn(prd):
 
 def test_a_judge_of_its_own_answers_is_known_by_its_name(prd):
     """The win rate of gpt-4 by gpt-4 is that of the records' README; the study names no family."""
-    card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
-    own, people, names = card.own_family_win_rates
-    assert (own.value, names) == (pytest.approx(0.85625), ["gpt-4"]) and people.value < own.value
+    found = excess_by_judge(shown(prd, "gpt-4"))
+    assert list(found) == ["gpt-4"] and found["gpt-4"].own.value == pytest.approx(0.85625)
     assert "self_preference" in read_stored_study(prd.path, "prd").summarise(quick=True)
 
 
