@@ -656,6 +656,8 @@
   evenhand.rememberTab = (study) => {
     const tab = document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]");
     if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase(), ...(study && {study})});
+    // The header names the same study, which may hold other records now: its size and its run are drawn again.
+    if (study && study === shownStudy) document.querySelector("#eh-show-run")?.click();
   };
 
   const valueOf = (node) => {

@@ -3,7 +3,7 @@ gradio."""
 
 from collections.abc import Mapping
 
-from components.html.markup import Markup
+from components.html.markup import EMPTY, Markup
 from components.html.pieces import finding_html
 from components.study.file.controls import controls
 from components.study.file.lenient_study import FormState
@@ -12,6 +12,7 @@ from components.study.form.data_step import data_source, records_report, slice_f
 from components.study.form.data_step.slice_profile import profile_html
 from components.study.plan import cost_preview, idle_cache
 from components.study.plan.study_preview import StudyPreview
+from components.study.steps import blockers
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
 from studies.files.upload_names import original_name
@@ -73,7 +74,9 @@ def render_source(preview: StudyPreview, state: FormState) -> Markup:
 def render_records(preview: StudyPreview, state: FormState) -> Markup:
     missing = table_columns.missing_column_roles(preview)
     why = f"Choose the column of {missing[0]}." if missing else ""
-    shown = records_report.comparisons_html(preview, state, why)
+    shown = EMPTY
+    if not blockers.has_only_verdicts(preview):
+        shown = records_report.comparisons_html(preview, state, why)
     return controls.form_part(
         shown + records_report.records_html(preview, state), state.last_change
     )

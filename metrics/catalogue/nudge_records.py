@@ -36,18 +36,8 @@ LONGER: Final = declare(
     counts_verdicts=True,
     also_known_as=("verbosity bias", "length bias"),
 )
-OWN_FAMILY: Final = declare(
-    key="own_family",
-    name="Win rate of the judge's model family",
-    question="nudges",
-    definition="verdicts that models of the judge's own family win against other models, a tie "
-    "counting half",
-    how=SHARE_INTERVAL,
-    paths=(),
-    needs=(FAMILIES,),
-    outlets=frozenset({"card"}),
-    counts_verdicts=True,
-)
+OWN_FAMILY: Final = "own_family_outsiders"
+"""Key of the measure that a card shows for a judge whose family wrote answers."""
 declare_measures(
     "nudges", "study",
     ("length_odds", "Odds ratio of length", "factor on the odds of winning if an answer is "
@@ -88,13 +78,14 @@ declare_measures(
 )  # fmt: skip
 declare_measures(
     "nudges", "rater",
-    ("own_family_outsiders", "Own-family excess over other judges", "win rate that a judge "
+    (OWN_FAMILY, "Own-family excess over other judges", "win rate that a judge "
      "gives its own model family minus that of judges of other families",
      "On the same items; ties count half, all other judges the same. `own`, `others`: the two "
      "win rates. `bounds`: all that missing verdicts allow. `people_excess`: own-family excess "
      f"over people minus that of the other judges. {JACKKNIFE_INTERVAL}",
      "self_preference.against_outsiders.**"),
-    style="points", neutral=0.0, needs=(FAMILIES,), also_known_as=_SELF_PREFERENCE,
+    style="points", neutral=0.0, needs=(FAMILIES,), outlets=frozenset({"card"}),
+    also_known_as=_SELF_PREFERENCE,
 )  # fmt: skip
 declare_measures(
     "nudges", "study",

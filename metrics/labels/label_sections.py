@@ -50,11 +50,17 @@ class PassFailResult:
 
     @property
     def excess(self) -> Estimate:
-        """Observed pass rate minus true pass rate. If every answer has a label, each verdict is
-        compared with its label; else the interval is that of the true pass rate."""
+        """Observed pass rate minus true pass rate. If every answer has a label, the interval is
+        that of the verdicts compared with their labels; else that of the true pass rate."""
         true, observed = self.true_pass_rate, self.rates.observed_pass_rate.value
-        if observed is None or true_pass_rate.is_by_labels(true):
+        if observed is None:
             return self.rates.excess
+        if true_pass_rate.is_by_labels(true):  # verdicts may be missing for some labelled answers
+            paired = self.rates.excess
+            moved = (self.rates.base_rate.value or 0.0) - (true.value or 0.0)
+            ends = (paired.value, paired.low, paired.high)
+            gap, low, high = (None if x is None else x + moved for x in ends)
+            return replace(paired, value=gap, low=low, high=high)
         gap, low, high = (
             None if x is None else observed - x for x in (true.value, true.high, true.low)
         )

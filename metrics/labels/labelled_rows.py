@@ -69,7 +69,8 @@ def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
     verdict = np.where(np.isnan(score), UNKNOWN, np.where(score >= 0.5, PASS, FAIL))
     gold = _label_of_each_row(rows)
     label = np.where(np.isnan(gold), UNKNOWN, np.where(gold >= 0.5, PASS, FAIL))
-    return PassFailRows.from_values(verdict, label, row_selection.item_codes(rows))
+    answer, _ = row_selection.group_codes(rows, ("item", "first"))
+    return PassFailRows.from_values(verdict, label, row_selection.item_codes(rows), answer)
 
 
 def scores_or_nan_if_unusable(rows: pd.DataFrame) -> Floats:

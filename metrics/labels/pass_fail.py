@@ -75,20 +75,34 @@ class PassFailRates:
 @dataclass(frozen=True, eq=False)
 class PassFailRows:
     """One row per verdict: the verdict and the label of the answer (each PASS, FAIL or UNKNOWN),
-    and the code of the item."""
+    and the codes of the item and of the answer."""
 
     verdict: intervals.Ints
     label: intervals.Ints
     item: intervals.Ints
+    answer: intervals.Ints
 
     @classmethod
-    def from_values(cls, verdict: ArrayLike, label: ArrayLike, item: ArrayLike) -> PassFailRows:
-        return cls(
-            np.asarray(verdict, np.int64), np.asarray(label, np.int64), np.asarray(item, np.int64)
-        )
+    def from_values(
+        cls, verdict: ArrayLike, label: ArrayLike, item: ArrayLike, answer: ArrayLike | None = None
+    ) -> PassFailRows:
+        """Rows from sequences of equal length; without `answer`, each verdict is on another
+        answer."""
+        own = np.arange(len(np.asarray(verdict))) if answer is None else answer
+        return cls(*(np.asarray(one, np.int64) for one in (verdict, label, item, own)))
 
     def select(self, mask: np.ndarray) -> PassFailRows:
-        return PassFailRows(self.verdict[mask], self.label[mask], self.item[mask])
+        return PassFailRows(
+            self.verdict[mask], self.label[mask], self.item[mask], self.answer[mask]
+        )
+
+    @property
+    def one_per_answer(self) -> PassFailRows:
+        """The first row of each answer."""
+        _, first = np.unique(self.answer, return_index=True)
+        return PassFailRows(
+            *(one[first] for one in (self.verdict, self.label, self.item, self.answer))
+        )
 
     @property
     def usable(self) -> PassFailRows:
@@ -137,6 +151,14 @@ def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
         ),
         unusable=int((rows.verdict == UNKNOWN).sum()),
     )
+
+
+def labelled_pass_rate(rows: PassFailRows) -> Estimate:
+    """Estimate the share of good answers among the labelled answers. Each answer counts once,
+    however many of its verdicts are usable."""
+    answers = rows.select(rows.label != UNKNOWN).one_per_answer
+    note = "" if len(answers.label) else NO_LABEL_NOTE
+    return intervals.rare_proportion(answers.label == PASS, answers.item, note=note)
 
 
 def _missing_data_note(known: PassFailRows, chosen: np.ndarray) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from metrics.estimation.intervals import NO_COMMON_NOTE, join_notes, unknown_estimate
 from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels import label_sections, option_order
-from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, labelled_pass_rate, pass_fail_rates
 from metrics.labels.point_table import answer_verdicts, table_scale
 from metrics.labels.true_pass_rate import (
     BY_LABELS,
@@ -130,7 +130,7 @@ def _true_pass_rates_with_pooled_labels(
     labelled = [one.labelled for one in rows.values()]
     together = PassFailRows(
         *(np.concatenate([getattr(one, name) for one in labelled])
-          for name in ("verdict", "label", "item"))
+          for name in ("verdict", "label", "item", "answer"))
     )  # fmt: skip
     return {who: _true_pass_rate_of_model(one, together, reason) for who, one in rows.items()}
 
@@ -141,15 +141,14 @@ def _true_pass_rate_of_model(rows: PassFailRows, labelled: PassFailRows, reason:
     is empty or says why no correction is possible: there is then a value only if every answer has a
     label."""
     unlabelled = rows.usable.select(rows.usable.label == UNKNOWN)
-    rates = pass_fail_rates(rows)
     if not len(unlabelled.verdict):
-        return rates.base_rate
+        return labelled_pass_rate(rows)
     if reason:
         return unknown_estimate(reason)
     corrected = corrected_pass_rate(unlabelled, labelled)
-    if not rates.confusion.total:
+    if (rows.label == UNKNOWN).all():
         return _append_note_if_known(corrected, SHARED_NOTE)
-    return _append_note_if_known(pooled_pass_rate(rows.usable, rates, corrected), SHARED_NOTE)
+    return _append_note_if_known(pooled_pass_rate(rows, corrected), SHARED_NOTE)
 
 
 def _append_note_if_known(estimate: Estimate, note: str) -> Estimate:

@@ -90,6 +90,8 @@ class PointRemedies:
     """Id of a rule that cannot be computed -> reason."""
     advice: PointAdvice | None
     no_signal: bool = False
+    verdicts: int = 0
+    """Number of usable verdicts on the answers on which the rules are compared."""
 
 
 def compare_single_answer_rules_with_one_call(frame: pd.DataFrame) -> dict[Rater, PointRemedies]:
@@ -208,7 +210,12 @@ def _compare_rules_with_one_call(verdicts: _RaterVerdicts) -> PointRemedies:
         verdicts.kind, answers, losses[advice.rule][1], item, span
     )
     return PointRemedies(
-        verdicts.kind, tuple(rules), missing, advice if useful else None, not useful
+        verdicts.kind,
+        tuple(rules),
+        missing,
+        advice if useful else None,
+        not useful,
+        int(verdicts.cells["calls"].sum()),
     )
 
 

@@ -2,8 +2,9 @@
 
 Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without a label, where J is
 sensitivity + specificity − 1. Sensitivity and specificity are estimated on labelled verdicts. For a
-labelled answer the label itself counts. The correction assumes that the judge errs equally often on
-labelled and on unlabelled answers of the same quality.
+labelled answer the label itself counts, once, whether or not its verdict is usable. The correction
+assumes that the judge errs equally often on labelled and on unlabelled answers of the same
+quality.
 
 A second estimator, `prediction_powered_rate`, is prediction-powered (PPI++): the share of good
 answers by the labels, adjusted by the verdicts. It is valid without this assumption if the labelled
@@ -34,6 +35,7 @@ from metrics.labels.pass_fail import (
     PassFailRates,
     PassFailRows,
     combine_independent,
+    labelled_pass_rate,
     pass_fail_rates,
 )
 from studies.domain import Estimate
@@ -64,19 +66,20 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
         return unknown_estimate(NO_VERDICTS_NOTE)
     unlabelled = usable.select(usable.label == UNKNOWN)
     if not len(unlabelled.verdict):
-        return rates.base_rate
+        return labelled_pass_rate(rows)
     if reason := why_not_correctable(rates):
         return unknown_estimate(reason)
-    return pooled_pass_rate(usable, rates, corrected_pass_rate(unlabelled, rows.labelled))
+    return pooled_pass_rate(rows, corrected_pass_rate(unlabelled, rows.labelled))
 
 
-def pooled_pass_rate(usable: PassFailRows, rates: PassFailRates, corrected: Estimate) -> Estimate:
-    """Estimate the share of good answers among all answers with `usable` verdicts: the mean of the
-    share by the labels (in `rates`) and the share `corrected` for the judge's errors on the answers
-    without a label, weighted by their numbers of verdicts."""
-    part = rates.confusion.total / len(usable.verdict)
-    parts = [(part, rates.base_rate), (1 - part, corrected)]
-    items = len(np.unique(usable.item))
+def pooled_pass_rate(rows: PassFailRows, corrected: Estimate) -> Estimate:
+    """Estimate the share of good answers among all answers that have a label or a usable verdict:
+    the mean of the share by the labels and the share `corrected` for the judge's errors on the
+    answers without a label, weighted by their numbers of answers."""
+    counted = rows.select((rows.label != UNKNOWN) | (rows.verdict != UNKNOWN)).one_per_answer
+    part = float((counted.label != UNKNOWN).mean())
+    parts = [(part, labelled_pass_rate(rows)), (1 - part, corrected)]
+    items = len(np.unique(counted.item))
     return clip_share(combine_independent(parts, items, "share", POOLED_METHOD, corrected.note))
 
 

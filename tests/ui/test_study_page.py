@@ -282,6 +282,8 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     page.get_by_text("Open the verdicts").click()
     until(lambda: page.locator("#eh-study input").input_value() == "many-shards")
     page.wait_for_selector("#eh-results-data p")
+    # The verdicts took the place of the study that was begun in the form, with its name.
+    until(lambda: says(page.locator("#eh-note").inner_text(), "4 items", "recorded"))
 
 
 def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):

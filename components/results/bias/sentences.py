@@ -20,7 +20,7 @@ from components.html.format import (
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import MOST_FLIPS, FlipLean, LeaningCategory, flip_leans
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.catalogue.position_records import chance_consistency
+from metrics.catalogue.position_records import CONSISTENCY, chance_consistency
 
 NAMED_ROWS: Final = 2
 """Number of judges or prompts up to which a sentence names them instead of counting them."""
@@ -47,6 +47,21 @@ PREFERENCE_RULE: Final = (
 
 
 NO_PREFERENCES: Final = "No reply says which answer is better, or that they are equally good."
+
+
+MIN_COMPARISONS: Final = 20
+"""Number of comparisons with a verdict in every order below which nothing is concluded about a
+judge."""
+
+
+def is_too_small(bias: Bias) -> bool:
+    """Whether each judge, with each of its prompts, has verdicts in every order, but on fewer than
+    MIN_COMPARISONS comparisons or MIN_COLOURED_ITEMS items: the cards then draw no conclusion."""
+    found = bias.counts.rows.by_cell(CONSISTENCY.key, ("judge", "prompt")).values()
+    known = [one for one in found if one.n]
+    return bool(known) and all(
+        one.n < MIN_COMPARISONS or one.items < MIN_COLOURED_ITEMS for one in known
+    )
 
 
 def missing_orders_text(orders: int) -> str:
@@ -178,9 +193,10 @@ def _flips_clause(bias: Bias) -> str:
         unsure = effect.low is None or effect.high is None or effect.low <= 0 <= effect.high
         adds = f"adds {added}, provided that repeats are independent"
         adds = f"is not shown to add anything ({added})" if unsure else adds
+        asked = f"On {count(effect.items, 'item')} asked again"
         return (
-            f"Swapping the answers flips {rate} of comparisons, a mere repeat changes "
-            f"{share(noise.value, 0)}; where calls were repeated, the order {adds}"
+            f"Swapping the answers flips {rate} of all comparisons. {asked}, a mere repeat changes "
+            f"{share(noise.value, 0)}, and the order {adds}"
         )
     if same.low is None or same.high is None:
         return f"Swapping the answers flips {rate} of comparisons"
@@ -217,7 +233,10 @@ def _order_decides_sentence(rows: Sequence[FlipLean], noun: str) -> str:
     who = _names_or_count(decided, len(rows), noun)
     why = " (flips one way exceed the others by over 50 points)"
     why = why if any(row.order_effect is None for row in decided) else ""
-    return f"For {who}, the order changes the verdict on most pairs{why}." if decided else ""
+    # Of the others that flip most pairs, this is not shown, which is no sign that it is not so.
+    open_rows = [row for row in rows if row.flips_most_pairs and not row.label]
+    start = "At least for" if len(open_rows) > len(decided) else "For"
+    return f"{start} {who}, the order changes the verdict on most pairs{why}." if decided else ""
 
 
 def _label_causes_flips_sentence(rows: Sequence[FlipLean], noun: str) -> str:

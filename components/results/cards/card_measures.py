@@ -23,7 +23,7 @@ from metrics.catalogue.record import MeasureRecord
 from metrics.catalogue.records import estimate_position_measures
 from metrics.estimation import prompt_kinds, row_selection
 from metrics.estimation.all_measures import estimate_all
-from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
+from metrics.estimation.intervals import proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.position import position_measures
 from metrics.position.label_effect import slot_and_label_effects
@@ -35,8 +35,6 @@ from metrics.remedies.known_winners import PEOPLE as PEOPLES_MAJORITY
 from metrics.remedies.recommendation import Recommendation
 from metrics.twins.twin_sentence import effects_of_irrelevant_changes
 from metrics.win_rates.own_family_excess import own_family_excess
-from metrics.win_rates.self_preference import own_family_term
-from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 from studies.lazy_values import cached_property
@@ -123,7 +121,7 @@ class CardMeasures:
         position term, are computed for this rater only."""
         own = {
             answer_records.OTHER_JUDGES.key: lambda: self.agreement_with_other_raters,
-            nudge_records.OWN_FAMILY.key: lambda: self.own_family_win_rates[0],
+            nudge_records.OWN_FAMILY: lambda: self.own_family_win_rate_excess,
             position_records.TERM.key: lambda: self.position_term[0],
             option_records.SLOT_EFFECTS.key: lambda: self.position_term[0],
             twin_records.TWIN_PREFERENCE.key: lambda: self.largest_twin_effect_beyond_floor[0],
@@ -247,24 +245,6 @@ class CardMeasures:
         return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
 
     @cached_property
-    def own_family_win_rates(self) -> tuple[Estimate, Estimate, list[str]]:
-        """Win rates of the models of this judge's own model family: (rate by this judge, rate
-        by people, names of these models). A rate has no value if there are no verdicts, or no
-        votes, on such models."""
-        if "family" not in self.rows or not len(self.rows):
-            return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
-        mine = str(self.rows["family"].iloc[0])
-        own = [
-            self.rows[side].astype(str)[self.rows[family].astype(str) == mine]
-            for side, family in (("first", "family_0"), ("second", "family_1"))
-            if mine and family in self.rows
-        ]
-        names = sorted(set().union(*own))
-        frame = self.raters.frame
-        people = row_selection.select_rows(frame, row_selection.people_mask(frame))
-        return own_family_win_rate(self.rows, names), own_family_win_rate(people, names), names
-
-    @cached_property
     def own_family_win_rate_excess(self) -> Estimate:
         """Win rate that this judge gives to models of its model family, minus the win rate that
         outsiders (judges of other model families) give to these models on the same items; no value
@@ -272,14 +252,6 @@ class CardMeasures:
         machine = self.raters.rows_of_model_judges
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
-
-    @cached_property
-    def self_preference_term_of_all_judges(self) -> Estimate:
-        """Self-preference in logits: effect of judge and answer being from the same model family,
-        in a rating model fitted to all judges; no value if no model families are known."""
-        machine = self.raters.rows_of_model_judges
-        known = "family" in machine
-        return own_family_term(machine) if known else unknown_estimate(NO_FAMILY, "logit")
 
     @cached_property
     def consistency_by_category(self) -> dict[str, Estimate]:
@@ -342,21 +314,3 @@ class CardMeasures:
     @cached_property
     def slot_label_effects(self) -> dict[str, Estimate]:
         return slot_and_label_effects(self.rows)
-
-
-def own_family_win_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Share of points that the models `names` win on the pairs in which exactly one of the two
-    answers is theirs; a tie is half a point. Verdicts of a judge count once each; of people, each
-    comparison counts once, with its mean vote, as in `corrected_win_rates`. No value without such
-    pairs."""
-    by_people = row_selection.people_mask(frame).any()
-    rows = row_selection.select_pairs(row_selection.select_picks(frame))
-    rows = row_selection.mean_votes(rows) if by_people else rows
-    own = rows["first"].isin(names) ^ rows["second"].isin(names)
-    rows = row_selection.select_rows(rows, own)
-    if rows.empty:
-        return unknown_estimate(NO_FAMILY, "share")
-    known = row_selection.contestants(rows)
-    row, who, points = appearance_points(rows, known, "probability" if by_people else "verdict")
-    mine = np.isin(who, [known.index(name) for name in names if name in known])
-    return proportion(points[mine], row_selection.item_codes(rows)[row[mine]])

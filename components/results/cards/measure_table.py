@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from components.html import format as formats
-from components.html.format import number, points, share, spaced_ci
+from components.html.format import points, share
 from components.html.markup import Markup
 from components.html.tables.forest_cells import Axis, forest_html
 from components.html.tables.value_table import STYLES, NumberStyle
@@ -101,7 +101,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         answer_records.ACCURACY.key: card.raters.known_answer_source == "design",
         answer_records.OTHER_JUDGES.key: len(card.raters.names) > 1,
         answer_records.TIES_AGREEMENT.key: card.raters.has_people,
-        nudge_records.OWN_FAMILY.key: card.own_family_win_rates[2],
+        nudge_records.OWN_FAMILY: card.own_family_win_rate_excess.value is not None,
         twin_records.TWIN_PREFERENCE.key: card.largest_twin_effect_beyond_floor[1],
     }
     listed = records.records_listed_by("card", card.max_options)
@@ -137,7 +137,7 @@ def _card_measure(card: ReportCard, record: MeasureRecord) -> CardMeasure:
 
 
 def _shift_preference_to_share(preference: Estimate) -> Estimate:
-    """The estimate of a preference, from −½ to ½, plus ½, so that it can be drawn on the same
+    """The estimate of a preference, 0 if there is none, plus ½, so that it can be drawn on the same
     axis as shares. Value and ends of the interval are cut off at 0 and 1."""
     ends = (preference.value, preference.low, preference.high)
     value, low, high = (None if end is None else min(max(end + 0.5, 0.0), 1.0) for end in ends)
@@ -186,8 +186,8 @@ def _card_fields_for_measure(card: ReportCard, key: str, estimate: Estimate) -> 
     if key == answer_records.ACCURACY.key:
         chance = chance_accuracy(estimate, card.accuracy_lead)
         return {"chance": chance, "note": "chance is that of a judge with as many ties"}
-    if key == nudge_records.OWN_FAMILY.key:
-        return {"people": card.own_family_win_rates[1], "note": _own_family_note(card)}
+    if key == nudge_records.OWN_FAMILY:
+        return {"drawn": _shift_preference_to_share(estimate), "chance": 0.5}
     return {}
 
 
@@ -207,25 +207,3 @@ def _consistency_note(card: ReportCard) -> str:
     floor = "verdicts were not repeated in the same order" if noise is None else repeats
     random = "a judge that chooses at random, each position equally often, has"
     return f"{random} {share(chance, 0)}; {floor}"
-
-
-def _own_family_note(card: ReportCard) -> str:
-    """Text on the win rates that others give the judge's model family, and on the term of the
-    rating model (`CardMeasures.self_preference_term_of_all_judges`), as far as they are known."""
-    _, people, names = card.own_family_win_rates
-    excess, term = card.own_family_win_rate_excess, card.self_preference_term_of_all_judges
-    parts = [f"the judge's family: {', '.join(names)}"]
-    if people.value is not None:
-        parts.append(f"people give {share(people.value, 1)}")
-    if excess.value is not None:
-        parts.append(
-            "compared with the win rate that judges of other families give: "
-            f"{points(number(100 * excess.value, 1, signed=True))}{spaced_ci(excess, 1, scale=100)}"
-        )
-    if term.value is not None:
-        parts.append(
-            "with all judges pooled, the log-odds of winning change by "
-            f"{number(term.value, 2, signed=True)}{spaced_ci(term, 2)} if judge and answer are of "
-            "the same family"
-        )
-    return "; ".join(parts)

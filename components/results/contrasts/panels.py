@@ -16,7 +16,7 @@ from components.html.templates import macros
 from components.results.contrasts import computed
 from components.results.contrasts.computed import MeasureContrast, PairedSides, is_significant
 from components.results.contrasts.measure_families import CATEGORY_MEASURES, QUALITY
-from components.results.contrasts.sides import Side
+from components.results.contrasts.sides import Side, name_both
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import CONSISTENCY, LEAN
 from metrics.catalogue.record import MeasureRecord
@@ -77,13 +77,14 @@ def _significance_sentence(contrasts: Sequence[MeasureContrast], items: int) -> 
 
 
 def _consistency_sentence(pair: PairedSides, contrast: Contrast, opposite: bool) -> str:
-    left, right = pair.left.name, pair.right.name
     gap = 100 * (contrast.raw.value or 0.0)
     if not is_significant(contrast):
-        head = f"No significant difference in consistency between {left} and {right}"
+        both = name_both(pair.left, pair.right)
+        head = f"No significant difference in consistency between {both}"
     else:
-        more, less = (left, right) if gap > 0 else (right, left)
+        more, less = _higher_and_lower(pair, gap)
         head = f"{more} is {points(number(abs(gap)))} more consistent than {less}"
+        head = _begin_sentence(head, pair)
     return f"{head}{'; their flips go toward opposite positions' if opposite else ''}."
 
 
@@ -94,7 +95,7 @@ def _have_opposite_leans(contrast: Contrast) -> bool:
 
 def _largest_difference_sentence(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
     if not significant:
-        return f"No significant difference between {pair.left.name} and {pair.right.name}."
+        return f"No significant difference between {name_both(pair.left, pair.right)}."
     return _difference_sentence(
         pair, *max(significant, key=lambda line: abs(line[1].raw.value or 0.0))
     )
@@ -102,14 +103,28 @@ def _largest_difference_sentence(pair: PairedSides, significant: Sequence[Measur
 
 def _difference_sentence(pair: PairedSides, record: MeasureRecord, contrast: Contrast) -> str:
     if not is_significant(contrast):
-        sides = f"{pair.left.name} and {pair.right.name}"
+        sides = name_both(pair.left, pair.right)
         return f"{record.name}: no significant difference between {sides}."
     gap = 100 * (contrast.raw.value or 0.0)
-    more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
+    more, less = _higher_and_lower(pair, gap)
     if record.key == "win_rate":
         size = points(number(abs(gap)))
-        return f"{more} gives {record.name} a win rate {size} higher than {less} does."
+        told = f"{more} gives {record.name} a win rate {size} higher than {less} does."
+        return _begin_sentence(told, pair)
     return f"{record.name}: {more} is {points(number(abs(gap)))} above {less}."
+
+
+def _higher_and_lower(pair: PairedSides, gap: float) -> tuple[str, str]:
+    """Names, with their kinds, of the side with the higher and of the side with the lower value, if
+    the left value minus the right one is `gap`."""
+    more, less = (pair.left, pair.right) if gap > 0 else (pair.right, pair.left)
+    return more.title, less.name if more.kind == less.kind else less.title
+
+
+def _begin_sentence(told: str, pair: PairedSides) -> str:
+    """The sentence with a capital letter, unless it begins with the name of a side."""
+    titles = tuple(side.title for side in (pair.left, pair.right) if side.kind)
+    return told[:1].upper() + told[1:] if told.startswith(titles) else told
 
 
 # ------------------------------------------------------------------------------- table

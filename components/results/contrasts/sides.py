@@ -17,6 +17,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.position.position_measures import CONSISTENCY
 from metrics.remedies.remedy_study import CREDIT
+from studies.domain import HUMAN_PREFIX
 
 LEFT: Final = "left"
 RIGHT: Final = "right"
@@ -33,6 +34,26 @@ class Side:
     prompt: str = ""
     study: str = ""
     """Name of another study from which the judgements come; empty means the current study."""
+
+    @property
+    def kind(self) -> str:
+        """The word before the name in a sentence: a model may have the name of a judge. Empty for a
+        judge with a prompt, which has both names, and for a person."""
+        if self.judge.startswith(HUMAN_PREFIX) or bool(self.judge) == bool(self.prompt):
+            return ""
+        return "judge" if self.judge else "prompt"
+
+    @property
+    def title(self) -> str:
+        """The name with its kind, such as "the judge gpt-4"."""
+        return f"the {self.kind} {self.name}" if self.kind else self.name
+
+
+def name_both(left: Side, right: Side) -> str:
+    """Both names with their kind, such as "the judges gpt-4 and gpt-3.5-turbo"."""
+    if left.kind and left.kind == right.kind:
+        return f"the {left.kind}s {left.name} and {right.name}"
+    return f"{left.title} and {right.title}"
 
 
 def list_sides_of_whole_study(filtered: FilteredStudy) -> dict[str, Side]:

@@ -7,8 +7,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, number, points, share, spaced_ci
 from components.html.markup import EMPTY, Markup
 from components.html.pieces import LegendMark, finding_html, panel_heading
-from components.results.nudges import injection_effect, length_panel, twin_panels
+from components.results.nudges import injection_effect, length_panel, own_family_panel, twin_panels
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
+from metrics.catalogue.records import RECORDS
 from metrics.win_rates.length_effects import length_preference
 from studies.frames.frame import SUSPECT_COLUMN
 
@@ -192,6 +193,16 @@ ALL_FAMILIES: Final = Panel(
     "answers without this twin",
     json_keys=("twins.*.*.*.preference", "twins.*.*.*.detectable", "twins.*.*.*.skipped"),
 )
+OWN_FAMILY: Final = Panel(
+    "own_family",
+    own_family_panel.render_own_family,
+    (Body("own_family", "eh-own-family", clickable=True),),
+    own_family_panel.TITLE,
+    own_family_panel.SUBTITLE,
+    how=RECORDS["own_family_outsiders"].how,
+    in_report=lambda _: True,
+    json_keys=("self_preference.against_outsiders.*",),
+)
 VIEW: Final = View(
     NAME,
     (
@@ -200,6 +211,7 @@ VIEW: Final = View(
         PanelGroup((LENGTH,), False, "eh-kind", "length_first", lambda one: not has_twins(one)),
         PanelGroup((LENGTH_LATER,), False, "eh-kind", "length_later", has_twins, fold=LENGTH.title),
         fold(CONTROLLED.title, CONTROLLED),
+        OWN_FAMILY,
         INJECTION,
     ),
     headline,

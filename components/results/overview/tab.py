@@ -13,8 +13,10 @@ from components.results.bias import tab as bias_tab
 from components.results.bias.bias_matrix import BY_PROMPT
 from components.results.bias.computed import load_bias
 from components.results.bias.option_tests import EVENNESS_RULE
+from components.results.bias.sentences import MIN_COMPARISONS, is_too_small
 from components.results.cards.card_html import report_cards_html, show_card
 from components.results.cards.card_measures import MAX_ADVICE_ROWS
+from components.results.nudges import own_family_panel
 from components.results.nudges import tab as nudges_tab
 from components.results.nudges.length_panel import longer_of_equally_right_sentence
 from components.results.overview import panels
@@ -23,7 +25,7 @@ from components.results.pass_fail.scores import score_panels
 from components.results.pass_fail.scores.computed import can_have_ratings, has_comparisons
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
-from components.results.ranking.ranking_stability import HOLD_RULE, compare_rankings_of_both_orders
+from components.results.ranking.ranking_stability import HOLD_RULE, does_ranking_hold
 from components.results.remedies import tab as remedies_tab
 from components.results.view import next_step_rows, unreadable_share, unusable_replies
 from components.results.view.result_view import Body, Content, Panel, View
@@ -42,6 +44,10 @@ GENERAL_ADVICE: Final = (
 ADVICE_ON_SINGLE_ANSWERS: Final = (
     "More calls per answer (several orders of the options, or repeats) can bring verdicts closer "
     "to the labels."
+)
+MORE_COMPARISONS: Final = (
+    f"Compare answers to more items: fewer than {MIN_COMPARISONS} comparisons in every order are "
+    "too few for advice."
 )
 POINT_JUDGES: Final = (
     "for a card, choose a judge, and under Filter a prompt; rates in % and mean scores, "
@@ -145,7 +151,7 @@ def render_rank_stability(filtered: FilteredStudy) -> Any:
     ranking = load_ranking(filtered) if has_comparisons(filtered) else None
     if ranking is None or ranking.largest_group_leaderboard is None:
         return None
-    told, opens = compare_rankings_of_both_orders(ranking).sentence, {"data-view": ranking_tab.NAME}
+    told, opens = does_ranking_hold(filtered).sentence, {"data-view": ranking_tab.NAME}
     return panels.OVERVIEW.action("Does the ranking hold?", told, opens, "Ranking", "eh-claim")
 
 
@@ -154,6 +160,14 @@ def render_longer_answer_line(filtered: FilteredStudy) -> Any:
     told = longer_of_equally_right_sentence(filtered) if has_comparisons(filtered) else ""
     opens = {"data-view": nudges_tab.NAME}
     line = panels.OVERVIEW.action("Does the longer answer win?", told, opens, "Nudges", "eh-claim")
+    return line if told else None
+
+
+def render_own_family_line(filtered: FilteredStudy) -> Any:
+    """Render the line on judges that prefer their own family; None if no family is known."""
+    told = own_family_panel.own_family_sentence(filtered) if has_comparisons(filtered) else ""
+    opens = {"data-view": nudges_tab.NAME, "data-to": "#eh-own-family"}
+    line = panels.OVERVIEW.action(own_family_panel.TITLE, told, opens, "Nudges", "eh-claim")
     return line if told else None
 
 
@@ -178,6 +192,8 @@ def render_advice(filtered: FilteredStudy) -> Any:
     sentence = ADVICE_ON_SINGLE_ANSWERS if single else GENERAL_ADVICE
     if len(filtered.measured_judge_rows) <= MAX_ADVICE_ROWS:
         sentence = remedies_tab.headline(filtered)[0]
+    if not single and is_too_small(load_bias(filtered)):
+        sentence = MORE_COMPARISONS
     opens, title = {"data-view": remedies_tab.NAME}, "What to do"
     return panels.OVERVIEW.action(title, sentence, opens, "Remedies", "eh-claim")
 
@@ -247,7 +263,6 @@ CARD: Final = Panel(
         "position.*.*.accuracy",
         "--by judge: by.*.length.longer",
         "self_preference.against_outsiders.*.excess",
-        "self_preference.term",
     ),
 )
 ADVICE: Final = Panel(
@@ -268,9 +283,16 @@ PADDING: Final = Panel(
     css="eh-panel eh-line",
     json_keys=("length.longer_of_equal",),
 )
+OWN_FAMILY: Final = Panel(
+    "own_family_line",
+    render_own_family_line,
+    (Body("own_family_line", "eh-over-family"),),
+    css="eh-panel eh-line",
+    json_keys=("self_preference.against_outsiders.*.excess",),
+)
 VIEW: Final = View(
     NAME,
-    (UNUSABLE, JUDGES, OPTIONS, CARD, ADVICE, RANKING, PADDING),
+    (UNUSABLE, JUDGES, OPTIONS, CARD, ADVICE, RANKING, PADDING, OWN_FAMILY),
     headline,
     kpis=lambda _: EMPTY,
     report=report_cards_html,

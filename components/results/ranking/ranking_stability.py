@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final, Literal
 
+from components.filtering.filtered_study import FilteredStudy
 from components.html.format import MIN_COLOURED_ITEMS, count, join_names
-from components.results.bias.sentences import missing_orders_text
-from components.results.ranking.computed import Ranking
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import MIN_COMPARISONS, is_too_small, missing_orders_text
+from components.results.ranking.computed import Ranking, load_ranking
 from metrics.ratings.bradley_terry import Leaderboard
 
 Answer = Literal["Yes", "No", "In part", "Not known"]
+TOO_SMALL: Final = f"fewer than {MIN_COMPARISONS} comparisons in every order are too few to tell."
 HOLD_RULE: Final = (
     "A difference of two ratings is significant if its interval, adjusted for all pairs of "
     "models (max-t), excludes 0. The ranking does not hold if the two orders rank a pair of "
@@ -34,6 +37,14 @@ class RankingStability:
     @property
     def sentence(self) -> str:
         return f"{self.answer}: {self.text}"
+
+
+def does_ranking_hold(filtered: FilteredStudy) -> RankingStability:
+    """Tell whether the ranking holds in both orders; not known if the study is too small for
+    conclusions about its judges."""
+    if is_too_small(load_bias(filtered)):
+        return RankingStability("Not known", TOO_SMALL)
+    return compare_rankings_of_both_orders(load_ranking(filtered))
 
 
 def compare_rankings_of_both_orders(ranking: Ranking) -> RankingStability:

@@ -14,7 +14,7 @@ from components.results.bias.sentences import low_consistency_warning
 from components.results.pass_fail.scores import computed
 from components.results.ranking import analysis_places, panels, point_ranking_panel
 from components.results.ranking.computed import Ranking, load_ranking
-from components.results.ranking.ranking_stability import HOLD_RULE, compare_rankings_of_both_orders
+from components.results.ranking.ranking_stability import HOLD_RULE, does_ranking_hold
 from components.results.ranking.sentences import ranking_headline, win_rate_headline
 from components.results.view import paper_table
 from components.results.view.result_view import Body, Content, Panel, PanelGroup, View, fold
@@ -127,7 +127,7 @@ def render_head_to_head(filtered: FilteredStudy) -> Content:
 def render_ranking_by_order(filtered: FilteredStudy) -> Markup:
     """Render the sentence on whether the ranking holds in both orders, and the table of orders."""
     ranking = load_ranking(filtered)
-    text = f"**Does the ranking hold?** {compare_rankings_of_both_orders(ranking).sentence}"
+    text = f"**Does the ranking hold?** {does_ranking_hold(filtered).sentence}"
     return paragraph(text, "eh-under") + panels.order_comparison_html(ranking)
 
 

@@ -222,7 +222,7 @@ class RemedyResults:
         """Sentence on how to get costs for `judges`, whose price is unknown: set the price on the
         Study tab or, if no token counts are stored, multiply the calls by a price per call."""
         if any(judge in judges for judge, _ in self.inputs.tokens):
-            return "Set the price in Study, step Judges."
+            return "Set the price in Study, step “Judge and prompt”."
         return "No token counts are stored: multiply the number of calls by your price per call."
 
     @property

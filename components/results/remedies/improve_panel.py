@@ -187,8 +187,8 @@ def build_improve_card_and_table(filtered: FilteredStudy) -> tuple[ImproveCard, 
     found = judge_mistakes(own, judge, prompt, labels.select_items(split.learn))
     known = {spec.name for spec in filtered.study.judges}
     blocked = "" if judge in known else (
-        f"{judge} is recorded and cannot be asked here; add it in Study, step Judges, to try "
-        "candidates."
+        f"{judge} is recorded and cannot be asked here; add it in Study, step “Judge and prompt”, "
+        "to try candidates."
     )  # fmt: skip
     written = written_rules_and_problem(store, name, judge, prompt)
     inputs = read_alignment_inputs(store, name) if split.looks else None

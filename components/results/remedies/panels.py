@@ -27,11 +27,14 @@ from studies.spec.combine_rules import is_combine_rule, parse_remedy
 html: Final = macros("results/remedies/remedies.html")
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
 """Value of `combine` in a study file -> id of the remedy that means the same."""
-BUDGETS: Final = tuple((f"${amount:,}", str(amount)) for amount in (40, 10, 100, 400, 1000))
-"""Choices of the budget menu: (label, dollars as text); the first is the default."""
+STUDY: Final = "study"
+BUDGETS: Final = (
+    ("This study", STUDY),
+    *((f"${amount:,}", str(amount)) for amount in (10, 40, 100, 400, 1000)),
+)
+"""Choices of the budget menu: (label, dollars as text); the first, the default, is the price of the
+recommended rule for all comparisons of the study."""
 DEFAULT_BUDGET: Final = 40.0
-CALLS: Final = 1000.0
-"""If no price is known, the panel answers for a budget of this many calls instead of dollars."""
 PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted for number of rules)"
 FEWER_PART: Final = (
     "Rules computed on fewer comparisons than the others (intervals not adjusted for number of "
@@ -210,35 +213,42 @@ def recommendation_panel(results: RemedyResults) -> Markup:
 # -- budget ----------------------------------------------------------------------------------------
 
 
-def parse_budget(value: str) -> float:
-    """Dollars of a choice in BUDGETS; the default budget for any other text."""
-    return float(value) if value in dict(BUDGETS).values() else DEFAULT_BUDGET
+def budget_amount(results: RemedyResults, value: str) -> float:
+    """Dollars of a choice in BUDGETS. For STUDY and any other text, or if no price is known: what
+    all comparisons of the study cost with the recommended rule, or with the cheapest if none is
+    recommended, in dollars or in calls, as in the plan."""
+    plan = results.budget_plan
+    if plan is None:
+        return DEFAULT_BUDGET
+    in_dollars = plan.currency == "dollars"
+    if in_dollars and value in {amount for _, amount in BUDGETS} - {STUDY}:
+        return float(value)
+    rule = results.advice.chosen.rule if results.advice and results.advice.chosen else None
+    lines = [line for line in results.rule_estimates if line.rule == rule]
+    costs = [results.rule_price(line, in_dollars) / (1000 if in_dollars else 1) for line in lines]
+    return (costs or [plan.steps[0].cost])[0] * results.all_comparison_count or DEFAULT_BUDGET
 
 
 def budget_title(results: RemedyResults, budget: float) -> str:
     plan = results.budget_plan
     if plan is None or plan.currency == "dollars":
-        return f"What to do with ${budget:g}"
-    return f"Which rule to use with {count(int(CALLS))} calls"
+        return f"What to do with {dollars(budget)}"
+    return f"Which rule to use with {count(round(budget), 'call')}"
 
 
 def budget_html(results: RemedyResults, budget: float) -> Markup:
-    """HTML of the best use of `budget` dollars (if no price is known, of CALLS calls): a sentence
-    on the rule for the number of comparisons of this study; a table of the best rule by number
-    of comparisons, the most expensive first; notes on judges without a price. Empty without
-    a plan."""
+    """HTML of the best use of `budget` (dollars or, if no price is known, calls): a sentence on the
+    rule for the number of comparisons of this study; a table of the best rule by number of
+    comparisons, the most expensive first; notes on judges without a price. Empty without a
+    plan."""
     plan = results.budget_plan
     if plan is None or not plan.steps:
         return EMPTY
-    in_dollars = plan.currency == "dollars"
-    money = budget if in_dollars else CALLS
-    chosen = results.advice.chosen if results.advice else None
-    rule = chosen.rule if chosen else None
     raters = results.study.raters
-    answer = best_rule_sentence(plan, money, results.all_comparison_count, rule, raters)
-    steps = list(_list_budget_steps(plan, money, raters))
-    notes = _unpriced_judges_notes(results, plan)
-    return html.budget(in_dollars, answer, steps, notes)
+    answer = best_rule_sentence(plan, budget, results.all_comparison_count, raters)
+    steps = list(_list_budget_steps(plan, budget, raters))
+    told = _unpriced_judges_notes(results, plan)
+    return html.budget(plan.currency == "dollars", answer, steps, told)
 
 
 def _list_budget_steps(
@@ -264,16 +274,11 @@ def _list_budget_steps(
 
 
 def best_rule_sentence(
-    plan: BudgetPlan,
-    budget: float,
-    needed: int,
-    recommended: Rule | None = None,
-    raters: Sequence[Rater] = (),
+    plan: BudgetPlan, budget: float, needed: int, raters: Sequence[Rater] = ()
 ) -> str:
     """Sentence on the best rule that `budget` (dollars or calls, as in `plan`) pays for on all
     `needed` comparisons; if it pays for none, on the cheapest rule and how many comparisons it
-    pays for. If the budget is in calls and too small for the `recommended` rule, a sentence on
-    the calls that this rule needs follows, provided that the two rules have a judge in common."""
+    pays for."""
 
     def format_amount(value: float) -> str:
         return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
@@ -281,18 +286,14 @@ def best_rule_sentence(
     affordable = [step for step in plan.steps if step.affordable_comparisons(budget) >= needed]
     step = affordable[-1] if affordable else plan.steps[0]
     rule, size = rule_names.rule_instruction(step.rule, raters), count(needed, "comparison")
-    price = 0.0
-    if recommended and plan.currency == "calls" and {*recommended.members} & {*step.rule.members}:
-        price = recommended.calls_per_comparison * needed
-    rest = f" The recommended rule needs {format_amount(price)}." if price > budget else ""
     if not affordable:
         pays = count(int(step.affordable_comparisons(budget)))
         return (
             f"{format_amount(budget)} pays for **{pays}** of the {size} of this study, with the "
-            f"cheapest rule: **{rule}**.{rest}"
+            f"cheapest rule: **{rule}**."
         )
     cost = format_amount(step.cost * needed) if step.cost else "nothing"
-    return f"For the {size} of this study: **{rule}**. It costs {cost}.{rest}"
+    return f"For the {size} of this study: **{rule}**. It costs {cost}."
 
 
 def _unpriced_judges_notes(results: RemedyResults, plan: BudgetPlan) -> list[str]:

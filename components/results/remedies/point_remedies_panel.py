@@ -32,7 +32,7 @@ NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 HOW_POINTS: Final = (
-    "Each answer counts once; in Agreement each verdict does, so its values may differ. If at "
+    "Each answer counts once in the table; in Agreement each verdict does. If at "
     "least half of the answers have a verdict in every order, the others are left out.\n\n"
     "Pass/fail: a verdict equal to the label earns 1, the opposite 0, no majority ½. Scores: the "
     "distance between score and label. Each rule is compared with one call on the same answers, "
@@ -67,18 +67,32 @@ def single_answer_rules_headline(filtered: FilteredStudy) -> tuple[str, str]:
     return put_format_advice_first_if_needed(
         filtered,
         (judge, prompt),
-        _headline_of_rater(rater_text((judge, prompt), list(found)), remedies),
+        _headline_of_rater(
+            rater_text((judge, prompt), list(found)),
+            remedies,
+            _one_call_sentence(filtered, (judge, prompt), remedies),
+        ),
     )
 
 
-def _headline_of_rater(judge: str, remedies: PointRemedies) -> tuple[str, str]:
+def _one_call_sentence(filtered: FilteredStudy, rater: Rater, remedies: PointRemedies) -> str:
+    """How well one call agrees with the labels: the number of the view Agreement, if it is on the
+    same verdicts; else the mean over the answers that every rule can decide."""
     single = remedies.rules[0].value
-    now = (
-        f"One call agrees with {share(single.value, 0)}{spaced_ci(single, 0, scale=100)} of labels"
-        if remedies.kind == "pass"
-        else f"The score of one call is on average {number(single.value, 2)}"
+    if remedies.kind == "pass":
+        whole = load_pass_fail(filtered).results[rater].rates.agreement
+        shown = whole if whole.n == remedies.verdicts else single
+        decided = f"on the {count(single.n)} answers that every rule can decide"
+        where = "of verdicts" if shown is whole else decided
+        rate = f"{share(shown.value)}{spaced_ci(shown, 1, scale=100)}"
+        return f"One call agrees with the labels in {rate} {where}"
+    return (
+        f"The score of one call is on average {number(single.value, 2)}"
         f"{spaced_ci(single, 2)} scale points from the label"
     )
+
+
+def _headline_of_rater(judge: str, remedies: PointRemedies, now: str) -> tuple[str, str]:
     advice = remedies.advice
     if advice is None:
         if len(remedies.rules) == 1:

@@ -71,8 +71,8 @@ def headline(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def budget_menu_state(filtered: FilteredStudy, wanted: str | None) -> result_view.ControlState:
-    """State of the menu of budgets, with the dollar amount `wanted` selected if the menu has it,
-    else the first."""
+    """State of the menu of budgets, with the choice `wanted` selected if the menu has it, else the
+    first."""
     amounts = [amount for _, amount in panels.BUDGETS]
     return result_view.ControlState(choice_or_default(wanted, amounts), list(panels.BUDGETS))
 
@@ -82,7 +82,7 @@ def render_budget(filtered: FilteredStudy, budget: str) -> result_view.Content |
     results = load_remedies(filtered)
     if results.rater is None or results.budget_plan is None:
         return None
-    money = panels.parse_budget(budget)
+    money = panels.budget_amount(results, budget)
     heading = pieces.panel_heading(panels.budget_title(results, money), BUDGET_SUBTITLE)
     return result_view.Content({"budget_plan": panels.budget_html(results, money)}, heading)
 

@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html import heatmap, scales
-from components.html.format import NARROW_SPACE, count, number, share
+from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import Action, empty_state, notice_html, panel_html
 from components.html.tables import value_table as tables
@@ -117,8 +117,7 @@ def _missing_verdicts_notice(
     filtered: FilteredStudy, rates: Mapping[str, Estimate], span: tuple[float, float] | None
 ) -> Markup:
     """HTML notice with the number of missing verdicts and the win rate that the first model in
-    `rates` would have if they were counted the other way (as ties, or left out), and if all were
-    lost or all won (`span`). Empty if none is missing."""
+    `rates` would have if all were lost or all won (`span`). Empty if none is missing."""
     rows = filtered.measured_judge_rows
     rows = row_selection.select_rows(rows, rows["options"] > 1)
     failed = ~rows["status"].isin(list(USABLE_STATUSES)) & ~rows["noise"]
@@ -126,23 +125,13 @@ def _missing_verdicts_notice(
     if not missing:
         return EMPTY
     best = next(iter(rates))
-    combine, unreadable = filtered.rule
-    ties = unreadable == "tie"
-    other = win_rates.win_rate(rows, combine, "exclude" if ties else "tie").get(best)
+    ties = filtered.rule[1] == "tie"
     now = number(100 * (rates[best].value or 0), 1)
     one = missing == 1
     text = f"{count(missing)} of {count(total, 'verdict')} {'is' if one else 'are'} missing. "
     if {number(100 * end, 1) for end in span or ()} == {now}:
         text += f"{'It does' if one else 'They do'} not change the win rate of {best}."
-        span = other = None
-    if other is not None and other.value is not None:
-        excluded, tie = ("was excluded", "a tie") if one else ("were excluded", "ties")
-        counted = excluded if ties else f"counted as {tie}"
-        text += (
-            f"If {'it' if one else 'the missing verdicts'} {counted}, the win rate of {best} would "
-            f"be {number(100 * other.value, 1)} instead of {now}{NARROW_SPACE}%. "
-        )
-    if span is not None:
+    elif span is not None:
         low, high = map(share, span)
         lost, won = ("this verdict", "it") if one else ("all missing verdicts", "all")
         text += f"If {best} lost {lost}, its win rate would be {low}; if it won {won}, {high}."

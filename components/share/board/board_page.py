@@ -27,7 +27,7 @@ def board_page(board: Json, manifest: str) -> Markup:
     data = json_script("board-data", board)
     return macros(TEMPLATE).page(
         board, *board_headline(board), files, page_fonts(), data, manifest, logo_html(),
-        "python -m components board verify board/", board_verified_message(board),
+        "python -m components board verify board/",
     )  # fmt: skip
 
 

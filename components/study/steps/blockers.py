@@ -52,10 +52,12 @@ def find_blockers_besides_keys(preview: StudyPreview) -> list[Blocker]:
             Blocker(2, "no prompt is chosen", "choose a prompt.", "Choose a prompt",
                     {"do": "mode", "mode": "library"})
         )  # fmt: skip
-    if not found and preview.plan is None and _has_only_verdicts(preview):
+    if not found and preview.plan is None and has_only_verdicts(preview):
+        asked = any(item.instruction.strip() for item in preview.items)
+        lacks = "no answers" if asked else "no questions and no answers"
         found.append(
-            Blocker(1, "verdicts without questions", "these records contain verdicts, but no "
-                "questions and no answers.", "Open the verdicts", errand={"do": "recorded"})
+            Blocker(1, f"verdicts, but {lacks}", f"these records contain verdicts, but {lacks}.",
+                "Open the verdicts", errand={"do": "recorded"})
         )  # fmt: skip
     if not found and preview.plan is None:
         why = records_report.with_original_file_name(preview, preview.plan_error)
@@ -73,7 +75,8 @@ def key_blockers(study: LenientStudy) -> list[Blocker]:
     ]  # fmt: skip
 
 
-def _has_only_verdicts(preview: StudyPreview) -> bool:
+def has_only_verdicts(preview: StudyPreview) -> bool:
+    """Whether the records are verdicts without any answer, so that no judge can be asked."""
     found = preview.records
     return found is not None and bool(found.verdict_count) and not any(
         item.responses for item in found.items
@@ -186,10 +189,11 @@ def fulfilled_requirements(preview: StudyPreview) -> list[FulfilledRequirement]:
     keyless = [judge_name(judge) for judge in complete if needs_typed_key(judge)]
     ready = [name for name in map(judge_name, complete) if name not in keyless]
     fits = f"{'fits' if len(prompts) == 1 else 'fit'} the data" if preview.plan else "chosen"
+    read = "" if preview.data_error or not preview.items else count(len(preview.items), "question")
+    if read and preview.records is not None and has_only_verdicts(preview):
+        read = count(preview.records.verdict_count, "recorded verdict")
     texts = [
-        f"{count(len(preview.items), 'question')} read"
-        if preview.items and not preview.data_error
-        else "",
+        f"{read} read" if read else "",
         f"{_name_or_count(ready, 'judge')} set up" if ready else "",
         *(f"{name} has a key" for name in keyless),
         f"{_name_or_count(prompts, 'prompt')} {fits}" if prompts else "",

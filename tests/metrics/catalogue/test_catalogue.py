@@ -173,7 +173,11 @@ def test_a_card_takes_names_and_links_from_the_records(demos: Store) -> None:
     raters = UnsavedRaters(UnsavedStudy("s", judgements=frame))
     card = ReportCard(raters, raters.filtered_rater_names[0])
     lines = card_measures(card)
-    unlisted = {"accuracy", "own_family", "agreement_with_ties"}  # shown only where they are known
+    unlisted = {
+        "accuracy",
+        "own_family_outsiders",
+        "agreement_with_ties",
+    }  # shown only where they are known
     assert {one.key for one in records.records_listed_by("card", 5)} - unlisted <= {
         line.record.key for line in lines
     }

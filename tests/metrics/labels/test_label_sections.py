@@ -50,8 +50,8 @@ def test_a_two_column_table_gives_the_confusion_and_the_corrected_rate(
         assert set(cell[name]) >= ESTIMATE_KEYS
         assert cell[name]["value"] == pytest.approx(value)
     corrected = (0.83 + 0.61 - 1) / 0.58
-    assert cell["true_pass_rate"]["value"] == pytest.approx((100 + 100 * corrected) / 300)
-    assert cell["excess"]["value"] == pytest.approx((119 - 100 * corrected) / 300)
+    assert cell["true_pass_rate"]["value"] == pytest.approx((104 + 100 * corrected) / 304)
+    assert cell["excess"]["value"] == pytest.approx(219 / 300 - (104 + 100 * corrected) / 304)
     assert "position" in found and found["position"] == {}
     assert "ratings" not in found and "scores" not in found
 

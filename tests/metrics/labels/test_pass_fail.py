@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from metrics.labels.label_sections import PassFailResult
 from metrics.labels.pass_fail import (
     NO_LABEL_NOTE,
     UNKNOWN,
@@ -75,6 +76,25 @@ def test_with_all_labels_the_true_rate_is_that_of_the_labels():
     found = true_pass_rate(rows_of(215, 30, 7, 48))
     assert found.value == pytest.approx(222 / 300)
     assert (found.low, found.high) == pytest.approx((0.687, 0.786), abs=2e-3)
+
+
+def test_a_labelled_answer_counts_once_whether_or_not_its_verdict_is_readable():
+    """Answers 0 and 1 are good, 2 and 3 are bad: half of them, however many verdicts each has. Of
+    the four readable verdicts on them three pass, so the pass rate is 3/4 - 1/2 too high."""
+    rows = PassFailRows.from_values(
+        [1, UNKNOWN, UNKNOWN, 1, 0, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 2, 3, 2], [0, 0, 1, 2, 3, 2]
+    )
+    rates, true = pass_fail_rates(rows), true_pass_rate(rows)
+    assert rates.base_rate.value == 0.25  # of the readable verdicts
+    assert (true.value, true.n, true.items) == (0.5, 4, 4)
+    excess = PassFailResult(rates, true, true, None).excess
+    assert excess.value == pytest.approx(0.75 - 0.5) and excess.low < 0.25 < excess.high
+    # With two more answers without a label, of which .8 are good: (4 * .5 + 2 * .8) / 6.
+    more = PassFailRows.from_values(
+        [*rows.verdict, 1, 1, 0, UNKNOWN], [*rows.label, *[UNKNOWN] * 4],
+        [*rows.item, 4, 4, 5, 6], [*rows.answer, 4, 4, 5, 6],
+    )  # fmt: skip
+    assert pooled_pass_rate(more, Estimate(0.8, 0.7, 0.9, 3, 2)).value == pytest.approx(0.6)
 
 
 def test_rogan_gladen_by_hand():
@@ -271,7 +291,7 @@ def test_an_item_with_a_good_and_a_bad_answer_is_one_item():
     found = pass_fail_rates(rows)
     assert (found.youden.n, found.youden.items) == (8, 4)
     assert (found.kappa.items, found.base_rate.items) == (4, 4)
-    pooled = pooled_pass_rate(rows.usable, found, Estimate(0.5, 0.2, 0.8, 2, 2))
+    pooled = pooled_pass_rate(rows, Estimate(0.5, 0.2, 0.8, 2, 2))
     assert (pooled.n, pooled.items) == (10, 5)
 
 

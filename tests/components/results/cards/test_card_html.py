@@ -14,7 +14,7 @@ from components.filtering.raters import Raters
 from components.results.cards import card_html, measure_table, point_card
 from components.results.cards import card_measures as card_measures_module
 from components.results.cards.card_html import _cost_html, report_cards_html, show_card
-from components.results.cards.card_measures import CardMeasures, own_family_win_rate
+from components.results.cards.card_measures import CardMeasures
 from components.results.cards.measure_table import card_measures
 from components.results.cards.report_card import ReportCard
 from components.results.overview import tab as summary_tab
@@ -23,10 +23,7 @@ from components.results.remedies.tab import _rules_subtitle
 from metrics.catalogue import nudge_records
 from metrics.catalogue.answer_records import AGREEMENT
 from metrics.catalogue.position_records import EXPECTED_CONSISTENCY, TERM
-from metrics.estimation.row_selection import people_mask
-from metrics.win_rates.prediction_powered import corrected_win_rates
 from studies.domain import Estimate, Usage
-from tests.metrics.frames import prd
 from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
 
@@ -122,27 +119,6 @@ def test_a_position_term_says_what_it_means_without_a_test_that_ignores_items(st
     assert "would win 67" in term.description
     assert "; p" not in term.description and "tested" not in term.description
     assert term.chance == 0.5
-
-
-def test_its_own_familys_answers_are_held_against_the_peoples(store):
-    six_items("kin").save(
-        store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
-    )
-    own, people, names = card(store, "kin", "good").own_family_win_rates
-    # x gets 10 of 12 verdicts and half of two ties; of 18 votes 15 go to x, one is a tie.
-    assert names == ["x"]
-    assert own.value == pytest.approx(11 / 12)
-    assert people.value == pytest.approx((4 * 3 + 2 + 1 + 0.5) / 18)
-    assert "own model family" not in text(show_card(Raters(FilteredStudy(store, "kin")), "nobody"))
-
-
-def test_peoples_win_rate_of_a_family_is_the_one_of_the_chart():
-    """PRD's pairs with claude-v1 have one vote, all others three."""
-    votes = prd().loc[lambda rows: people_mask(rows)]
-    for name, rate in corrected_win_rates(prd()).items():
-        assert own_family_win_rate(votes, [name]) == rate.people, name
-    # claude and gpt-4 together: only pairs with exactly one of them, 480 of 800.
-    assert own_family_win_rate(votes, ["claude-v1", "gpt-4"]).n == 480
 
 
 def test_nothing_read_is_said_and_nothing_is_made_up(store):
@@ -274,32 +250,19 @@ def test_agreement_is_told_beside_that_of_a_judge_that_always_passes():
     assert "always" not in point_card._agreement_description(Estimate(None))
 
 
-def test_the_win_rate_of_the_own_family_stands_beside_those_of_others(store):
-    """`good` gives x 11 of 12, people give it 15.5 of 18, and `first`, of the other family, half:
-    its excess is 11/12 − 1/2."""
+def test_the_card_tells_the_excess_for_the_own_family_beyond_that_of_others(store):
+    """`good` gives x 11 of 12, `first`, of the other family, half: its excess is 11/12 - 1/2."""
     six_items("kin").save(
         store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
     )
-    one = card(store, "kin", "good")
-    assert one.own_family_win_rate_excess.value == pytest.approx(11 / 12 - 1 / 2)
-    note = measure_table._own_family_note(one)
-    assert says(note, "family: x", "people give 86.1", "+41.7 points")
-    term = one.self_preference_term_of_all_judges
-    assert ("log-odds" in note) is (term.value is not None)
-    own, people, _ = one.own_family_win_rates
-    values = measure_table._card_fields_for_measure(one, nudge_records.OWN_FAMILY.key, own)
-    assert values == {"people": people, "note": note}
-    alone = six_items("strangers")
-    alone.save(store)
+    lines = {line.record.key: line for line in card_measures(card(store, "kin", "good"))}
+    excess = lines[nudge_records.OWN_FAMILY]
+    assert excess.estimate.value == pytest.approx(11 / 12 - 1 / 2)
+    assert says(excess.value_text, "+41.7") and excess.drawn.value == pytest.approx(11 / 12)
+    six_items("strangers").save(store)
     other = card(store, "strangers", "good")
-    none = (
-        other.own_family_win_rate_excess,
-        other.self_preference_term_of_all_judges,
-        other.own_family_win_rates[0],
-    )
-    assert [one.value for one in none] == [None] * 3
-    assert own_family_win_rate(other.rows, []).value is None
-    assert own_family_win_rate(other.rows, ["x", "y"]).value is None
+    assert other.own_family_win_rate_excess.value is None
+    assert nudge_records.OWN_FAMILY not in {line.record.key for line in card_measures(other)}
 
 
 def test_a_judge_agrees_with_people_as_often_as_the_grid_says(store):
@@ -350,6 +313,4 @@ def test_measures_of_one_judge_alone_are_those_of_the_card(store):
         store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
     )
     one = card(store, "kin", "good")
-    own = one.measure_by_rater(nudge_records.OWN_FAMILY)
-    assert own == {"good": one.own_family_win_rates[0]} and own["good"].value > 0.9
     assert one.measure_by_rater(TERM) == {"good": one.position_term[0]}

@@ -304,16 +304,38 @@ def test_a_headline_without_a_difference_in_consistency_names_the_largest_other_
     steady = line(CONSISTENCY, -0.003, -0.09, 0.08)
     for lines, told in (
         ([steady, line(AGREEMENT, 0.134, 0.05, 0.2)], ["a", "13 points", "b"]),
-        ([steady, line(AGREEMENT, 0.008, -0.02, 0.04)], ["No", "between a and b."]),
+        ([steady, line(AGREEMENT, 0.008, -0.02, 0.04)], ["No", "judges a and b."]),
         ([line(CONSISTENCY, -0.2, -0.3, -0.1)], ["b", "20 points", "than a"]),
     ):
         pair = SimpleNamespace(
-            problem="", left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"),
+            problem="", left=sides.Side("a", "a"), right=sides.Side("b", "b"),
             candidates=("a", "b"), common_item_count=9, family_contrasts=lambda _, got=lines: got,
         )  # fmt: skip
         title, lead = contrast_headline(pair, "All")
         assert says(title, *told), title
         assert says(lead, "9 items")
+
+
+@pytest.mark.parametrize(
+    ("right", "significant", "told"),
+    [
+        (sides.Side("b", judge="b"), False, ["the judges", "a and b."]),
+        (sides.Side("p", prompt="p"), False, ["the judge a", "the prompt p."]),
+        (sides.Side("b · p", "b", "p"), False, ["the judge a", "and b · p."]),
+        (sides.Side("b", judge="b"), True, ["The judge a", "20 points", "above b."]),
+        (sides.Side("p", prompt="p"), True, ["The judge a", "20 points", "above the prompt p."]),
+    ],
+)
+def test_a_headline_says_whether_it_compares_judges_or_prompts(right, significant, told):
+    """A model may have the name of a judge, and stands in the ranking below the headline."""
+    gap = Estimate(0.2, 0.1, 0.3, 9, 9) if significant else Estimate(0.2, -0.1, 0.5, 9, 9)
+    lines = [(CONSISTENCY, Contrast("x", ("a",), ("b",), gap, gap, 0.6, 0.4))]
+    pair = SimpleNamespace(
+        problem="", left=sides.Side("a", judge="a"), right=right, common_item_count=9,
+        candidates=("a", "b"), family_contrasts=lambda _: lines,
+    )  # fmt: skip
+    said = contrast_headline(pair, "Position")[0].replace("more consistent than", "above")
+    assert says(said, *told), said
 
 
 @pytest.mark.parametrize(
@@ -329,7 +351,7 @@ def test_the_headline_on_who_is_right_is_not_the_consistency(family, shown, told
     gaps = ((CONSISTENCY, Estimate(0.32, 0.2, 0.4, 9, 9)), (AGREEMENT, Estimate(0.12, low, 0.2)))
     lines = [(one, Contrast(one.key, ("a",), ("b",), gap, gap, 0.6, 0.4)) for one, gap in gaps]
     pair = SimpleNamespace(
-        problem="", left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"),
+        problem="", left=sides.Side("a", "a"), right=sides.Side("b", "b"),
         candidates=("a", "b"), common_item_count=9, family_contrasts=lambda _: lines,
     )  # fmt: skip
     title = contrast_headline(pair, family)[0]
@@ -339,9 +361,9 @@ def test_the_headline_on_who_is_right_is_not_the_consistency(family, shown, told
 @pytest.mark.parametrize(("value", "more"), [(0.005, "left"), (-0.005, "right"), (0.4, "left")])
 def test_the_more_consistent_side_is_named_for_small_differences_too(value, more):
     one = Estimate(value, value - 0.001, value + 0.001, 9, 9)
-    pair = SimpleNamespace(left=SimpleNamespace(name="left"), right=SimpleNamespace(name="right"))
+    pair = SimpleNamespace(left=sides.Side("left", "left"), right=sides.Side("right", "right"))
     line = Contrast("consistency", ("left",), ("right",), one, one, 0.5, 0.5)
-    assert panels._consistency_sentence(pair, line, False).startswith(f"{more} is ")
+    assert says(panels._consistency_sentence(pair, line, False), "The judge", f"{more} is")
 
 
 def test_the_filtered_judge_is_compared_also_if_its_only_prompt_is_chosen_too(store):
@@ -427,7 +449,7 @@ def test_the_more_consistent_side_is_named_if_the_difference_is_significant(
 ):
     gap = Estimate(0.5 if low > -0.2 else -0.5, low, high, 40, 20)
     contrast = Contrast("consistency", ("a",), ("b",), gap, gap, 0.9, 0.4)
-    pair = SimpleNamespace(left=SimpleNamespace(name="a"), right=SimpleNamespace(name="b"))
+    pair = SimpleNamespace(left=sides.Side("a", "a"), right=sides.Side("b", "b"))
     said = panels._consistency_sentence(pair, contrast, opposite)
     assert says(said, *told) and ("opposite" in said) is opposite
 

@@ -7,13 +7,22 @@ from typing import Any
 
 import pytest
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import Raters
+from components.results.cards.card_html import show_card
+from components.results.overview.tab import render_advice
 from components.results.ranking.computed import Ranking, compute_ranking
 from components.results.ranking.panels import order_comparison_html
-from components.results.ranking.ranking_stability import compare_rankings_of_both_orders
+from components.results.ranking.ranking_stability import (
+    compare_rankings_of_both_orders,
+    does_ranking_hold,
+)
+from components.results.ranking.tab import render_ranking_by_order
 from metrics.summary.rating_sections import ratings_by_order_table
 from tests.components.results.ranking.test_ranking_panels import LADDER, battles
 from tests.metrics.frames import build, pair
-from tests.page_words import says
+from tests.page_words import says, text_of
+from tests.voted_studies import Sheet
 
 
 class Board:
@@ -142,3 +151,20 @@ def test_without_usable_or_common_comparisons_the_reason_is_named():
     assert says(compare_rankings_of_both_orders(found).sentence, "Not known", "no reply", "better")
     found = compare_rankings_of_both_orders(replace(found, why_empty=Ranking.why_empty))
     assert says(found.sentence, "Not known", "pairwise comparisons")
+
+
+@pytest.mark.parametrize(("items", "small"), [(12, True), (19, True), (20, False)])
+def test_card_ranking_and_advice_say_alike_that_a_study_is_too_small(store, items, small):
+    """x wins all comparisons, so both orders rank it significantly above y."""
+    sheet = Sheet("small")
+    for k in range(items):
+        sheet.both(f"q{k}", "j", "xx")
+    sheet.save(store)
+    filtered = FilteredStudy(store, "small")
+    card = text_of(str(show_card(Raters(filtered), "j")))
+    holds = does_ranking_hold(filtered)
+    advice = text_of(str(render_advice(filtered) or ""))
+    assert says(card, "too few", "conclusion") is small
+    assert (holds.answer == "Not known" and says(holds.text, "fewer than 20")) is small
+    assert text_of(str(render_ranking_by_order(filtered))).count(holds.text) == 1
+    assert not advice or says(advice, "more items", "fewer than 20") is small

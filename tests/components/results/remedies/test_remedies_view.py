@@ -25,6 +25,7 @@ from components.inspect.url_selection import Selection
 from components.results.cards.card_html import report_cards_html
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
+from components.results.nudges.own_family_panel import excess_by_judge
 from components.results.remedies import charts_svg, panels, tab
 from components.results.remedies.charts_svg import (
     RADIUS,
@@ -135,9 +136,8 @@ def test_gpt_4_as_drawn(prd):
 
 def test_a_judge_of_its_own_answers_is_known_by_its_name(prd):
     """The win rate of gpt-4 by gpt-4 is that of the records' README; the study names no family."""
-    card = ReportCard(Raters(shown(prd, "gpt-4")), "gpt-4")
-    own, people, names = card.own_family_win_rates
-    assert (own.value, names) == (pytest.approx(0.85625), ["gpt-4"]) and people.value < own.value
+    found = excess_by_judge(shown(prd, "gpt-4"))
+    assert list(found) == ["gpt-4"] and found["gpt-4"].own.value == pytest.approx(0.85625)
     assert "self_preference" in read_stored_study(prd.path, "prd").summarise(quick=True)
 
 
@@ -299,10 +299,9 @@ def test_a_judge_that_a_remedy_helps_is_still_compared_with_a_better_one(prd):
     title, lead = remedy_headline(results)
     assert says(title, "Ask bard") and says(lead, "One call of gpt-4", "75.8")
     assert "Show remedies for gpt-4" in render_lower_panels(results.filtered)
-    assert says(budget_html(results, 40), "Ask gpt-4 once")
+    assert says(budget_html(results, 1000), "Ask gpt-4 once")
     # Two judges in both orders agree in 79.2 %, three in 79.7 %: not significantly more often.
     assert says(str(render_budget(results.filtered, "40").heading), "significantly more often")
-    assert not says(budget_html(results, 40), "recommended rule needs")
     (left_out,) = (one for one in results.missing_rules if one.startswith("Juries"))
     assert says(left_out, "gpt-4", "claude-v1") and "vicuna-13b" not in left_out
     best = load_remedies(shown(prd, "gpt-4"))
@@ -605,6 +604,8 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
         s.cost for s in view.budget_plan.steps
     )
     # 800 comparisons of the study; one call of gpt-4 costs $16.8, both orders $33.6.
+    assert panels.budget_amount(view, panels.STUDY) == pytest.approx(33.6)
+    assert panels.budget_amount(view, "10") == 10.0
     answer = budget_html(view, 40.0)
     assert says(answer, "800 comparisons", "gpt-4") and view.all_comparison_count == 800
     dearest = view.budget_plan.steps[-1]
@@ -624,11 +625,14 @@ def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
 def test_without_a_price_the_budget_is_counted_in_calls(prd):
     known = load_remedies(shown(prd, "gpt-4"))
     assert known.budget_plan is not None and known.budget_plan.currency == "calls"
-    assert says(budget_title(known, 40.0), "1,000 calls")
-    # 1,000 calls pay for one call on each of 800 comparisons; both orders, the recommended rule,
-    # need 1,600. The agreement of one call (75.8 %) stands in other panels, once.
-    told = budget_html(known, 40.0)
-    assert says(told, "Ask gpt-4 once", "800 calls", "recommended rule needs", "1,600 calls")
+    # Both orders, the recommended rule, need 1,600 calls for 800 comparisons: the budget at first.
+    # The agreement of one call (75.8 %) stands in other panels, once.
+    money = panels.budget_amount(known, "40")
+    assert money == 1600 and says(budget_title(known, money), "1,600 calls")
+    told = budget_html(known, money)
+    assert says(told, "Ask gpt-4", "both orders", "1,600 calls")
+    assert says(remedy_headline(known)[0], "Ask gpt-4", "both orders")
+    assert says(budget_html(known, 1000.0), "Ask gpt-4 once", "800 calls")
     assert "agreement" not in told.lower()
     assert says(told, "No price", "known", "calls")
     some = replace(known, inputs=replace(known.inputs, prices={("gpt-4", "prd"): 0.021}))

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.pass_fail.computed import load_pass_fail
 from components.results.remedies import point_remedies_panel
 from components.results.remedies.computed import RemedyResults
 from components.results.remedies.improve_panel import _mistake_rows
 from components.results.remedies.panels import _unpriced_judges_notes
 from components.results.remedies.point_remedies_panel import _rules_by_agreement_table
+from components.study.plan.demo_studies import SINGLE_STUDY
 from metrics.labels.point_rules import PointAdvice, PointRemedies, PointRule
 from metrics.labels.true_pass_rate import CORRECTED_METHOD
 from metrics.remedies.budget_plan import BudgetPlan
 from metrics.remedies.rule_names import advised_rule_text
 from metrics.summary.alignment.learn_mistakes import JudgeMistakes
 from studies.domain import Estimate
+from studies.store.store import Store
+from tests.demo_store import copy_demo
 from tests.page_words import says, text_of
 
 HALF, THIRD, ALL = Estimate(0.5), Estimate(1 / 3), Estimate(1.0)
@@ -101,3 +108,34 @@ def test_only_a_corrected_pass_rate_is_called_an_estimate(
     told = text_of(str(point_remedies_panel._true_pass_rate_sentence(shown, ("j", "p"))))
     assert says(told, "84", "50") and ("estimated" in told) is estimated
     assert ("by the labels" in told) is not estimated
+
+
+def test_one_call_has_the_agreement_of_the_view_agreement_or_says_on_what(tmp_path, monkeypatch):
+    copy_demo(tmp_path / "demo.db")
+    store = Store(tmp_path / "demo.db")
+    filtered = FilteredStudy(store, SINGLE_STUDY, Filter(prompt="pass-fail"))
+    ((rater, shown),) = load_pass_fail(filtered).results.items()
+    one, right = shown.rates.agreement, shown.rates.confusion
+    assert one.value == (right.pass_good + right.fail_bad) / right.total
+    lead = point_remedies_panel.single_answer_rules_headline(filtered)[1]
+    assert says(lead, "One call", f"{100 * one.value:.1f}", f"[{100 * one.low:.1f}", "of verdicts")
+    # On fewer verdicts than Agreement has, the mean over the answers is named as such.
+    remedies = point_remedies_panel.load_single_answer_rules(filtered)[rater]
+    fewer = replace(remedies, verdicts=remedies.verdicts - 1)
+    told = point_remedies_panel._one_call_sentence(filtered, rater, fewer)
+    single = remedies.rules[0].value
+    assert says(told, f"{100 * single.value:.1f}", "on the", f"{single.n} answers")
+    store.close()
+
+
+def test_the_true_pass_rate_of_the_same_answers_is_the_same_for_every_prompt(tmp_path):
+    """Half of the 256 answers are labelled good; the prompts differ in their unreadable replies."""
+    copy_demo(tmp_path / "demo.db")
+    store = Store(tmp_path / "demo.db")
+    found = load_pass_fail(FilteredStudy(store, SINGLE_STUDY)).results
+    assert len(found) == 2 and len({one.rates.unusable for one in found.values()}) == 2
+    for one in found.values():
+        assert (one.true_pass_rate.value, one.true_pass_rate.n) == (0.5, 256)
+        observed = one.rates.observed_pass_rate.value
+        assert abs(one.excess.value - (observed - 0.5)) < 1e-12
+    store.close()

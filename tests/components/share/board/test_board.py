@@ -264,7 +264,7 @@ def test_a_changed_number_is_named_with_its_row(
 
 def test_a_changed_page_is_found(board: Path) -> None:
     page = board / "index.html"
-    page.write_text(page.read_text().replace("Cost against agreement", "Cost", 1))
+    page.write_text(page.read_text().replace("Cost against accuracy", "Cost", 1))
     assert fault(board).startswith("index.html, line ")
 
 
@@ -405,7 +405,7 @@ def test_imported_verdicts_are_checked_as_far_as_they_can_be() -> None:
         check_record_structure(twice)
 
 
-def test_the_page_promises_the_line_that_verify_prints_also_with_votes(tmp_path: Path) -> None:
+def test_verify_counts_no_votes_and_the_page_shows_only_its_command(tmp_path: Path) -> None:
     """Votes of people are records, but no verdicts of the board's judges."""
     records = imported()
     votes = votes_as_judgements(records.items, "By hand", [one.ask for one in records.judgements])
@@ -413,7 +413,8 @@ def test_the_page_promises_the_line_that_verify_prints_also_with_votes(tmp_path:
     board_files.write_board([records], tmp_path / "board")
     words = board_files.verify_board(tmp_path / "board").split(";")[0]
     assert votes and words.startswith("12 judgements, 2 rows")
-    assert words in (tmp_path / "board" / "index.html").read_text()
+    page = (tmp_path / "board" / "index.html").read_text()
+    assert "board verify board/" in page and "all equal" not in page
 
 
 def test_places_are_the_ranges_that_intervals_allow() -> None:

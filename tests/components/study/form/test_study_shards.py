@@ -90,6 +90,11 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     assert says(strip, "contain verdicts, but no", "questions") and not run.visible
     assert "Open the verdicts" in strip
     assert OFFERED in records_html(look, FormState())
+    read = look.records.verdict_count
+    assert says(strip, f"{read:,} recorded verdict", "read") and "questions read" not in strip
+    # No comparison is shown: none can be judged. The profile promises no answers.
+    assert "not judged" not in study_draw.render_records(look, FormState())
+    assert "all answers" not in study_draw.render_slice_profile(look, FormState())
     opened = FormState(panel="prompts")
     assert says(study_draw.render_prompt_body(look, opened), "item", "no answers")
     assert says(study_draw.render_slice_profile(look, FormState()), "These records contain", "no")
