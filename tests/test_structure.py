@@ -492,7 +492,7 @@ def test_the_count_of_prose_finds_sentences_and_leaves_numbers_and_sql() -> None
     assert prose_assertions(sources) == ["a:1", "b:1", "c:1"]
 
 
-SIZES = {"lines": 80_700, "components": 33_200, "imports": 0.098, "functions": 81}
+SIZES = {"lines": 80_850, "components": 33_250, "imports": 0.098, "functions": 81}
 """Size of the code, by tests/code_size.py; a change may exceed a figure by 3 %."""
 
 

@@ -97,11 +97,6 @@ class StudyLabels:
         return tuple(dict.fromkeys(one.item for one in self.cases))
 
     @property
-    def has_labels_by_people(self) -> bool:
-        """Whether at least one label comes from votes of people."""
-        return any(one.votes for one in self.cases)
-
-    @property
     def why_unlabelled(self) -> str:
         """Text for the page: the reason why the cases of `disputed` have no label."""
         if self.kind == PAIRS:

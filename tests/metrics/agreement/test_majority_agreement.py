@@ -10,7 +10,11 @@ import pytest
 from metrics.agreement import agreement_coefficients as r
 from metrics.agreement import majority_agreement as a
 from tests.metrics.frames import build, pair, prd
-from tests.metrics.reference_coefficients import cohen_kappa, krippendorff_alpha
+from tests.metrics.reference_coefficients import (
+    cohen_kappa,
+    cohen_kappa_from_table,
+    krippendorff_alpha,
+)
 
 _ = np.nan
 WIKIPEDIA_ALPHA = [
@@ -108,9 +112,9 @@ def test_the_correlations_are_none_for_a_constant_and_those_of_their_formulas():
 
 def test_a_table_has_a_kappa_with_its_chance():
     # 20 5 / 10 15 of 50: observed .7, expected .5·.6 + .5·.4 = .5, κ = .4.
-    got = r.cohen_kappa_from_table([[20, 5], [10, 15]])
+    got = cohen_kappa_from_table([[20, 5], [10, 15]])
     assert (got.observed, got.expected, got.kappa, got.n) == pytest.approx((0.7, 0.5, 0.4, 50))
-    nothing = r.cohen_kappa_from_table([[0, 0], [0, 0]])
+    nothing = cohen_kappa_from_table([[0, 0], [0, 0]])
     assert (nothing.observed, nothing.kappa, nothing.n) == (None, None, 0) and nothing.note
 
 
