@@ -201,22 +201,24 @@ class ReportCard(CardMeasures):
         if (replaced := self.voter_replacement) is None:
             return ""
         judge, person = share(replaced.with_judge.value, 0), share(replaced.with_person.value, 0)
-        sure = self._widen_for_all_cards(replaced.advantage).excludes_zero
-        unclear = "" if sure else ", no significant difference"
+        advantage = self._widen_for_all_cards(replaced.advantage)
+        unclear = "" if advantage.excludes_zero else ", no significant difference"
         return (
             "Where two people or more voted, it gives the same verdict as another voter, ties "
             f"included, in {judge}, the person it replaces in {person}: "
-            f"{self._difference_text(replaced.advantage, decimals=1)}{unclear}"
+            f"{_points_and_interval(advantage, 100, 1)}, adjusted{unclear}"
         )
 
     def _difference_text(self, plain: Estimate, scale: float = 100, decimals: int = 0) -> str:
-        """Text of a difference, multiplied by `scale`, with the interval by which the card's rules
-        are chosen, adjusted for all judges and prompts; "" if it is unknown."""
+        """Text of a difference, multiplied by `scale`, with its interval; "" if it is unknown. The
+        interval is not adjusted, as in the view of the difference. A note is added if the
+        difference is not significant after the adjustment for all judges and prompts."""
         if plain.value is None:
             return ""
-        size = points(number(scale * plain.value, decimals, signed=True))
-        bounds = spaced_ci(self._widen_for_all_cards(plain), decimals, scale=scale)
-        return f"{size}{bounds}, adjusted" if bounds else size
+        text = _points_and_interval(plain, scale, decimals)
+        if plain.excludes_zero and not self._widen_for_all_cards(plain).excludes_zero:
+            text += ", not significant after adjustment for all judges and prompts"
+        return text
 
     def _repeat_changes_text(self) -> str:
         """Clause on the changes on a repeat, without which flips cannot be judged; empty without
@@ -280,6 +282,12 @@ class ReportCard(CardMeasures):
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         p = max(self._lean.p, self._lean.worst_p or 0.0) if self._lean else None
         return p, max(first, second) / (first + second) if first + second else None
+
+
+def _points_and_interval(difference: Estimate, scale: float, decimals: int) -> str:
+    """Text of a difference, multiplied by `scale`, with its interval."""
+    size = number(scale * (difference.value or 0.0), decimals, signed=True)
+    return f"{points(size)}{spaced_ci(difference, decimals, scale=scale)}"
 
 
 def _largest_absolute_bound(estimate: Estimate) -> float | None:

@@ -236,7 +236,7 @@ def test_the_card_gives_the_advice_of_the_view_remedies():
     (remedies,) = compare_single_answer_rules_with_one_call(card.rows).values()
     assert (remedies.advice.rule, remedies.advice.calls) == ("arrangements", 3)
     assert says(card._advice_sentence, "all orders, combined", "3 calls", "Remedies")
-    title, _ = _headline_of_rater("j", remedies)
+    title, _ = _headline_of_rater("j", remedies, "")
     assert title.removeprefix("Use for j: ")[:-1] in card._advice_sentence
 
 

@@ -285,7 +285,7 @@ def test_a_board_sorts_rows_and_sets_and_counts_all_verdicts() -> None:
     numbers = sum(one["value"] is not None for one in known)
     page = board_page(board, "hash of the manifest")
     assert 0 < numbers < len(known)
-    assert says(page, "10 judgements", "3 rows", f"{numbers} numbers") and "manifest" in page
+    assert "hash of the manifest" in page and says(page, "board verify")
 
 
 def test_a_board_without_a_study_is_empty() -> None:
