@@ -232,7 +232,8 @@ def budget_amount(results: RemedyResults, value: str) -> float:
 def budget_title(results: RemedyResults, budget: float) -> str:
     plan = results.budget_plan
     if plan is None or plan.currency == "dollars":
-        return f"What to do with {dollars(budget)}"
+        amount = f"${budget:,.0f}" if budget.is_integer() else dollars(budget)
+        return f"What to do with {amount}"
     return f"Which rule to use with {count(round(budget), 'call')}"
 
 
