@@ -228,10 +228,10 @@ RULE_GROUPS: Final = {
             One call gives the higher score to the answer that is known to be better, or that most
             people prefer, in **{agreement}** of comparisons; equal scores count half.
         below chance: known_high < 0
-            This judge is {known_split} of comparisons with a known better answer: {lead}. It is
+            This judge is {known_split} of verdicts where a better answer is known: {lead}. It is
             right less often than by chance ({chance_right}).
         near chance: known_low ≤ 0
-            This judge is {known_split} of comparisons with a known better answer: {lead}. It is
+            This judge is {known_split} of verdicts where a better answer is known: {lead}. It is
             not right significantly more often than by chance ({chance_right}).
         below people: people known, stand_in_high < 0
             This judge agrees with the majority of people in **{people}** of comparisons.
@@ -248,7 +248,7 @@ RULE_GROUPS: Final = {
         people: people known
             This judge agrees with the majority of people in **{people}** of comparisons.
         right: known_low > 0
-            This judge is {known_split} of comparisons with a known better answer.
+            This judge is {known_split} of verdicts where a better answer is known.
         longer: longer_low ≥ 0.6
             This judge picks the longer answer in **{longer}** of decisions on unequal lengths.
         others: others known
