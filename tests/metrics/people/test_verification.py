@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.agreement.agreement_coefficients import cohen_kappa_from_table
 from metrics.estimation.intervals import equal_items_half_width, wilson_bounds
 from metrics.people.verification import (
     CONSTANT_ANSWERS_NOTE,
@@ -25,7 +24,7 @@ from studies.frames.frame import TIE
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
 from tests.metrics.frames import build
-from tests.metrics.reference_coefficients import krippendorff_alpha
+from tests.metrics.reference_coefficients import cohen_kappa_from_table, krippendorff_alpha
 
 
 def table(*lines: str) -> dict[str, list[AnswerCheck]]:
