@@ -100,7 +100,7 @@ def test_home_and_the_tab_of_the_address_stand_before_any_event_is_answered(app,
     page.route("**/queue/join**", lambda route: held.append(route))
     page.goto(app.url)
     page.locator("#eh-home-examples .eh-thumb").first.wait_for()
-    until(lambda: bool(held))
+    until(lambda: page.evaluate("1") and bool(held))  # a call of the page hands over its requests
     assert page.locator("#eh-first-squares .eh-squares i").count() == 40
     assert page.locator("#eh-home-studies tbody tr").count() >= 5
     assert not page.locator("#eh-study").is_visible()  # nothing moves when the answer arrives

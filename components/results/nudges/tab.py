@@ -211,7 +211,7 @@ VIEW: Final = View(
         PanelGroup((LENGTH,), False, "eh-kind", "length_first", lambda one: not has_twins(one)),
         PanelGroup((LENGTH_LATER,), False, "eh-kind", "length_later", has_twins, fold=LENGTH.title),
         fold(CONTROLLED.title, CONTROLLED),
-        OWN_FAMILY,
+        fold(own_family_panel.TITLE, OWN_FAMILY),
         INJECTION,
     ),
     headline,
