@@ -13,7 +13,7 @@ from typing import Final
 from components.html.markup import Markup
 
 SETTLE: Final = Markup("<script>evenhand.settleTheme()</script>")
-"""What remains in the configuration: Gradio's script has set the theme of the system by then, and
+"""Script that stays in the configuration: Gradio has set the theme of the system by then, and
 the reader may have chosen another."""
 _GIVEN: Final = re.compile(rb'"head":("(?:[^"\\]++|\\.)*+")')
 _END_OF_HEAD: Final = b"</head>"
