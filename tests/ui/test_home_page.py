@@ -249,8 +249,8 @@ def test_a_later_visitor_waits_for_no_stylesheet_of_gradio_and_sees_the_same(vis
 
 
 def test_gradio_searches_for_no_event_and_waits_for_no_theme(visit):
-    """Parts that assets/first.js removes from the configuration or asks for early; the page works with
-    it: the events that follow another have shown Home."""
+    """Parts that assets/first.js removes from the configuration or asks for early; the page works
+    without them: the events that follow another have shown Home."""
     page = visit()
     targets = page.evaluate("window.gradio_config.dependencies.flatMap(one => one.targets)")
     assert len(targets) > 50 and not {name for _, name in targets} & {"then", "success", "failure"}
